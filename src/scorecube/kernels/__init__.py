@@ -1,0 +1,1 @@
+"""Compiled arithmetic on plain arrays: no labels, no files, no scheduler."""

@@ -1,0 +1,61 @@
+"""Every dimension, variable, attribute and random-stream purpose, each named once.
+
+Labels that end up in stores and tables are spelled here and nowhere else, so that a rename is one line
+and a search for a name finds every use of it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+# Dimensions (singular, as everywhere in the project).
+METRIC: Final = "metric"
+"""Evaluation measure, by its canonical name, e.g. ``nDCG@10``."""
+GAIN: Final = "gain"
+"""Gain setting, e.g. ``3:2:1`` (highest level first), or ``auto`` (gain = level)."""
+RUN: Final = "run"
+"""A system's output, by run name."""
+TOPIC: Final = "topic"
+"""A topic (question, query), by its id as a string."""
+RANK: Final = "rank"
+"""Position in a ranked list, from 1."""
+LEVEL: Final = "level"
+"""Relevance level: 0 judged not relevant, 1.. relevant, higher is better."""
+TRIAL: Final = "trial"
+"""One resampling replicate, from 0."""
+HALF: Final = "half"
+"""First (0) or second (1) topic sample of a swap trial."""
+DRAW: Final = "draw"
+"""Position inside one topic sample, from 0."""
+BIN: Final = "bin"
+"""Performance-difference bin, from 0; the last bin is open above."""
+CONFIDENCE: Final = "confidence"
+"""1 - accepted swap rate, e.g. 0.95."""
+SEGMENT: Final = "segment"
+"""One recorded block of a resampling run, in the order of recording."""
+
+# Coordinates and variables of the three kinds of dataset.
+TEAM: Final = "team"
+"""Team that submitted a run (coordinate along run)."""
+SCORE: Final = "score"
+"""Effectiveness score of a run on a topic (the cube's one variable)."""
+N_RETRIEVED: Final = "n_retrieved"
+"""Number of documents a run returned for a topic; 0 where the run lacks the topic."""
+N_JUDGED: Final = "n_judged"
+"""Number of documents judged at each level, per topic."""
+TOPIC_SAMPLE: Final = "topic_sample"
+"""Topic labels drawn in each trial, half and draw (see ``--save-samples``)."""
+
+UNJUDGED: Final = -1
+"""Level code of a document nobody judged, and of the padding behind a list's end."""
+
+AUTO: Final = "auto"
+"""The default gain setting: the gain of a level is its number."""
+
+
+class Purpose(IntEnum):
+    """What a stream of random words is for; part of the generator's key, so streams never overlap."""
+
+    SWAP_TOPICS = 1
+    SIMULATION = 2

@@ -1,0 +1,21 @@
+"""Evaluation measures: functions of one ranking's relevance levels and gains. Importing this registers them all."""
+
+from scorecube.metrics import binary, blended, cascade, gain, incomplete, reciprocal
+from scorecube.metrics.gains import gain_values
+from scorecube.metrics.metric import DEFINITIONS, Definition, Metric, Parameter, metric, parse_metric
+
+__all__ = [
+    "DEFINITIONS",
+    "Definition",
+    "Metric",
+    "Parameter",
+    "binary",
+    "blended",
+    "cascade",
+    "gain",
+    "gain_values",
+    "incomplete",
+    "metric",
+    "parse_metric",
+    "reciprocal",
+]

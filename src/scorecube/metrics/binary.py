@@ -1,0 +1,82 @@
+"""Binary relevance: AP, P, Recall, Rprec, RR, Hit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.metrics.ideal import first_relevant, listed, n_relevant
+from scorecube.metrics.metric import metric
+
+
+@metric("AP", source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL")
+def average_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Average precision: mean over the relevant documents of precision at their ranks."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    count, total = 0, 0.0
+    for k in range(listed(levels, cutoff)):
+        if levels[k] > 0:
+            count += 1
+            total += count / (k + 1)
+    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+
+
+@metric("P", source="trec_eval P_k: divides by k also where the list is shorter", cutoff="required")
+def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Precision: share of relevant documents among the first k ranks."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    count = 0
+    for k in range(listed(levels, cutoff)):
+        count += levels[k] > 0
+    out[0] = count / cutoff
+
+
+@metric("Rprec", source="S0 section 4.1 (R-Prec); trec_eval Rprec", cutoff="none")
+def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Precision at rank R, the number of relevant documents."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    count = 0
+    for k in range(listed(levels, relevant)):
+        count += levels[k] > 0
+    out[0] = count / relevant
+
+
+@metric("RR", source="S1 section 1; trec_eval recip_rank")
+def reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Reciprocal of the rank of the first relevant document."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    rank = first_relevant(levels, listed(levels, cutoff))
+    out[0] = 1.0 / rank if rank > 0 else 0.0
+
+
+@metric("Recall", source="trec_eval recall_k")
+def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Share of the relevant documents that are among the first k ranks."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    count = 0
+    for k in range(listed(levels, cutoff)):
+        count += levels[k] > 0
+    out[0] = count / relevant
+
+
+@metric("Hit", source="trec_eval success_k; its mean is NQcorrect_k (S0 section 4.3)", cutoff="required")
+def hit(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """1 if there is a relevant document among the first k ranks, else 0."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    out[0] = 1.0 if first_relevant(levels, listed(levels, cutoff)) > 0 else 0.0

@@ -1,0 +1,129 @@
+"""Metrics on the blended ratio BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (S1 eq 2) and on weighted precision WP(r) = cg(r) / cg_I(r).
+
+Q, R-measure, O, P-measure and P+ on the one, AWP and R-WP (RWP) on the other.
+
+`rel` decides what is relevant, gains only weigh it. The paper's beta is the size of the gains: beta = k equals k times the gains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import inlined
+from scorecube.metrics.ideal import first_relevant, ideal_gain, listed, n_relevant
+from scorecube.metrics.metric import metric
+
+
+@inlined
+def blended_sum(levels: Any, judged: Any, gains: Any, n_ranks: int) -> Any:
+    """Sum of BR over the relevant ranks up to `n_ranks`, its last term, and their number."""
+    count, gain, ratio, total = 0, 0.0, 0.0, 0.0
+    for k in range(n_ranks):
+        if levels[k] > 0:
+            count += 1
+            gain += gains[levels[k]]
+            ratio = (gain + count) / (ideal_gain(judged, gains, k + 1) + (k + 1))
+            total += ratio
+    return total, ratio, count
+
+
+@inlined
+def preferred_rank(levels: Any, n_ranks: int) -> int:
+    """r_p: rank of the first document of the highest level in the list, 0 if nothing relevant (S1 section 3.3)."""
+    rank, best = 0, 0
+    for k in range(n_ranks):
+        if levels[k] > best:
+            rank, best = k + 1, levels[k]
+    return rank
+
+
+@metric("Q", source="S1 eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL", uses_gains=True)
+def q_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    total, _, _ = blended_sum(levels, judged, gains, listed(levels, cutoff))
+    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+
+
+@inlined
+def at_rank(levels: Any, gains: Any, rank: int) -> Any:
+    """Cg and count at a rank; flat behind the list's end."""
+    count, gain = 0, 0.0
+    for k in range(listed(levels, rank)):
+        if levels[k] > 0:
+            count += 1
+            gain += gains[levels[k]]
+    return gain, count
+
+
+@metric("Rmeasure", source="S4 (R-measure): BR(R)", cutoff="none", uses_gains=True)
+def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """R-measure: blended ratio at rank R."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    gain, count = at_rank(levels, gains, relevant)
+    out[0] = (gain + count) / (ideal_gain(judged, gains, relevant) + relevant)
+
+
+@metric("AWP", source="S4 (average weighted precision, Kando et al. 2001)", uses_gains=True)
+def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Average weighted precision: mean over the relevant documents of WP at their ranks."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    gain, total = 0.0, 0.0
+    for k in range(listed(levels, cutoff)):
+        if levels[k] > 0:
+            gain += gains[levels[k]]
+            total += gain / ideal_gain(judged, gains, k + 1) if gain > 0.0 else 0.0
+    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+
+
+@metric("RWP", source="S4 (R-WP): WP(R)", cutoff="none", uses_gains=True)
+def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Weighted precision at rank R."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        out[0] = np.nan
+        return
+    gain, _ = at_rank(levels, gains, relevant)
+    ideal = ideal_gain(judged, gains, relevant)
+    out[0] = gain / ideal if ideal > 0.0 else 0.0
+
+
+@metric("O", source="S1 eq 3", uses_gains=True)
+def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """O-measure: blended ratio at the first relevant document."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    _, ratio, _ = blended_sum(levels, judged, gains, first_relevant(levels, listed(levels, cutoff)))
+    out[0] = ratio
+
+
+@metric("P-measure", source="S1 eq 6", uses_gains=True)
+def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """P-measure: blended ratio at the preferred rank."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    _, ratio, _ = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
+    out[0] = ratio
+
+
+@metric("P+", source="S1 eq 7", uses_gains=True)
+def p_plus(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    total, _, count = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
+    out[0] = total / count if count > 0 else 0.0

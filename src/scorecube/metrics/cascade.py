@@ -1,0 +1,97 @@
+"""Cascade: the user may stop at every document, the likelier the better it is. ERR, nERR, RBP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import inlined
+from scorecube.metrics.ideal import listed, n_relevant
+from scorecube.metrics.metric import Parameter, metric
+
+FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
+
+
+@inlined
+def stop_probability(gain: float, largest: float, form: float) -> float:
+    """G / (g_max + 1) as in NTCIREVAL, or (2^g - 1) / 2^g_max as in gdeval."""
+    if form == 0.0:
+        return gain / (largest + 1.0)
+    return float((2.0**gain - 1.0) / 2.0**largest)
+
+
+@inlined
+def expected_reciprocal_rank(levels: Any, gains: Any, n_ranks: int, form: float) -> float:
+    """ERR of the list; g_max is the gain of the highest level the collection declares."""
+    going_on, total = 1.0, 0.0
+    for k in range(n_ranks):
+        if levels[k] > 0:
+            stop = stop_probability(gains[levels[k]], gains[gains.shape[0] - 1], form)
+            total += going_on * stop / (k + 1)
+            going_on *= 1.0 - stop
+    return total
+
+
+@inlined
+def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: float) -> float:
+    """ERR of the ideal list, cut off as well."""
+    going_on, total, rank = 1.0, 0.0, 0
+    for level in range(judged.shape[0] - 1, 0, -1):
+        stop = stop_probability(gains[level], gains[gains.shape[0] - 1], form)
+        for _ in range(judged[level]):
+            rank += 1
+            if cutoff == 0 or rank <= cutoff:
+                total += going_on * stop / rank
+                going_on *= 1.0 - stop
+    return total
+
+
+@metric(
+    "ERR",
+    source="Chapelle et al. 2009; stop probabilities as in NTCIREVAL, form=exp2 as in gdeval",
+    uses_gains=True,
+    form=FORM,
+)
+def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Expected reciprocal rank."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    out[0] = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
+
+
+@metric(
+    "nERR",
+    source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2 as in gdeval",
+    uses_gains=True,
+    form=FORM,
+)
+def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Normalised expected reciprocal rank."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    total = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
+    ideal = ideal_expected_reciprocal_rank(judged, gains, cutoff, parameters[0])
+    out[0] = total / ideal if ideal > 0.0 else 0.0
+
+
+@metric(
+    "RBP",
+    source="Moffat and Zobel 2008 with gain g/g_max, as NTCIREVAL; p = 0.95 by default, as there",
+    uses_gains=True,
+    p=Parameter(0.95, above=0.0, below=1.0),
+)
+def rank_biased_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Rank-biased precision: the user goes on to the next document with probability p."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    weight, total = 1.0 - parameters[0], 0.0
+    for k in range(listed(levels, cutoff)):
+        if levels[k] > 0:
+            total += weight * gains[levels[k]]
+        weight *= parameters[0]
+    largest = gains[gains.shape[0] - 1]
+    out[0] = total / largest if largest > 0.0 else 0.0

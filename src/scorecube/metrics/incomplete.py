@@ -1,0 +1,126 @@
+"""Metrics of judged documents only: the bpref family, and the condensing of lists (Sakai 2007, "Alternatives to bpref").
+
+Ranks are those of the condensed list, from which unjudged documents are taken out. R documents are judged relevant, N not relevant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import inlined, over_lists
+from scorecube.metrics.ideal import ideal_gain, n_relevant
+from scorecube.metrics.metric import metric
+
+
+def _condense(levels: Any, out: Any) -> None:
+    """Move judged documents up into the places of unjudged ones."""
+    kept = 0
+    for k in range(levels.shape[0]):
+        if levels[k] >= 0:
+            out[kept] = levels[k]
+            kept += 1
+    out[kept:] = -1
+
+
+@inlined
+def preference(levels: Any, judged: Any, kind: int) -> float:
+    """Mean over the R relevant documents of a preference that falls with the non-relevant ones above."""
+    relevant, others = n_relevant(judged), judged[0]
+    if relevant == 0:
+        return np.nan
+    above, rank, total = 0, 0, 0.0
+    for k in range(levels.shape[0]):
+        if levels[k] < 0:
+            continue
+        rank += 1
+        if levels[k] == 0:
+            above += 1
+        elif kind == 0:  # bpref
+            total += 1.0 - min(above, relevant) / min(relevant, others) if above > 0 else 1.0
+        elif kind == 1:  # bpref_R
+            total += 1.0 - min(above, relevant) / relevant
+        elif kind == 2:  # bpref_N
+            total += 1.0 - above / others if above > 0 else 1.0
+        elif rank > 1:  # bpref_relative
+            total += 1.0 - above / (rank - 1)
+    return total / relevant
+
+
+@inlined
+def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
+    """Gain-weighted preference that falls with every document of a smaller gain above."""
+    relevant = n_relevant(judged)
+    if relevant == 0:
+        return np.nan
+    ideal = ideal_gain(judged, gains, relevant)
+    largest = gains[gains.shape[0] - 1]
+    spread = relevant + judged[0] - (ideal / largest if largest > 0.0 else 0.0)
+    above = np.zeros(gains.shape[0], np.int64)
+    rank, total = 0, 0.0
+    for k in range(levels.shape[0]):
+        if levels[k] < 0:
+            continue
+        rank += 1
+        gain = gains[levels[k]]
+        if levels[k] > 0 and gain > 0.0:
+            penalty = 0.0
+            for level in range(gains.shape[0]):
+                if gains[level] < gain:
+                    penalty += above[level] * (gain - gains[level]) / gain
+            if kind == 0:  # rpref_N
+                total += gain * (1.0 - penalty / spread) if penalty > 0.0 else gain
+            elif kind == 2:  # rpref_relative2
+                total += gain * (1.0 - penalty / rank)
+            elif rank > 1:  # rpref_relative
+                total += gain * (1.0 - penalty / (rank - 1))
+        above[levels[k]] += 1
+    return total / ideal if ideal > 0.0 else 0.0
+
+
+@metric("bpref", source="trec_eval bpref; Buckley and Voorhees 2004", cutoff="none")
+def bpref(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Binary preference."""
+    out[0] = preference(levels, judged, 0)
+
+
+@metric("bpref_R", source="NTCIREVAL bpref_R", cutoff="none")
+def bpref_r(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Binary preference over R, whatever the number of non-relevant documents."""
+    out[0] = preference(levels, judged, 1)
+
+
+@metric("bpref_N", source="NTCIREVAL bpref_N (bpref_allnonrel)", cutoff="none")
+def bpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Binary preference over all documents judged not relevant."""
+    out[0] = preference(levels, judged, 2)
+
+
+@metric(
+    "bpref_relative", source="NTCIREVAL bpref_relative; a relevant document at rank 1 counts nothing", cutoff="none"
+)
+def bpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Binary preference over the ranks above."""
+    out[0] = preference(levels, judged, 3)
+
+
+@metric("rpref_N", source="NTCIREVAL rpref_N; De Beer and Moens 2006", cutoff="none", uses_gains=True)
+def rpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Graded preference over all judged documents."""
+    out[0] = graded_preference(levels, judged, gains, 0)
+
+
+@metric("rpref_relative", source="NTCIREVAL rpref_relative", cutoff="none", uses_gains=True)
+def rpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Graded preference over the ranks above; a relevant document at rank 1 counts nothing."""
+    out[0] = graded_preference(levels, judged, gains, 1)
+
+
+@metric("rpref_relative2", source="NTCIREVAL rpref_relative2", cutoff="none", uses_gains=True)
+def rpref_relative2(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Graded preference over the ranks down to the document."""
+    out[0] = graded_preference(levels, judged, gains, 2)
+
+
+condense = over_lists(_condense)

@@ -1,0 +1,53 @@
+"""Graded forms of the reciprocal rank: WRR, NWRR. Penalties beta, highest level first, must rise as the level falls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import inlined
+from scorecube.metrics.ideal import first_relevant, listed, n_relevant
+from scorecube.metrics.metric import Parameter, metric
+
+BETA = Parameter((), above=1.0, rising=True)
+
+
+@inlined
+def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> float:
+    """1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (S1 section 3.2)."""
+    place = highest - level
+    return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)
+
+
+@metric("WRR", source="S1 eq 4 (Eguchi et al. 2003)", beta=BETA)
+def weighted_reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Weighted reciprocal rank; can exceed 1."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
+    rank = first_relevant(levels, listed(levels, cutoff))
+    out[0] = 0.0
+    if rank > 0:
+        out[0] = 1.0 / (rank - inverse_penalty(levels[rank - 1], judged.shape[0] - 1, parameters, n_given))
+
+
+@metric("NWRR", source="S1 eq 5; M is the highest level among the topic's judged documents", beta=BETA)
+def normalised_weighted_reciprocal_rank(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
+    """Weighted reciprocal rank over its largest value for the topic."""
+    if n_relevant(judged) == 0:
+        out[0] = np.nan
+        return
+    n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
+    highest = judged.shape[0] - 1
+    best = highest
+    while judged[best] == 0:
+        best -= 1
+    rank = first_relevant(levels, listed(levels, cutoff))
+    out[0] = 0.0
+    if rank > 0:
+        found = inverse_penalty(levels[rank - 1], highest, parameters, n_given)
+        out[0] = (1.0 - inverse_penalty(best, highest, parameters, n_given)) / (rank - found)

@@ -1,0 +1,99 @@
+"""What rankings, a cube and topic samples must be: one record per variable, used to annotate and to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Name, dims (in order), NumPy kind letters, unit and meaning of one variable."""
+
+    name: str
+    dims: tuple[str, ...]
+    kinds: str
+    units: str
+    long_name: str
+
+
+RANKINGS = (
+    Variable(
+        names.LEVEL + "_at_rank", (names.RUN, names.TOPIC, names.RANK), "i", "level",
+        "relevance level of the document at a rank; -1 unjudged or behind the end of the list",
+    ),
+    Variable(names.N_RETRIEVED, (names.RUN, names.TOPIC), "iu", "documents", "documents returned for a topic"),
+    Variable(names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"),
+)  # fmt: skip
+CUBE = (Variable(names.SCORE, (names.METRIC, names.GAIN, names.RUN, names.TOPIC), "f", "1", "effectiveness score"),)
+SAMPLES = (
+    Variable(names.TOPIC_SAMPLE, (names.TRIAL, names.HALF, names.DRAW), "OUT", "1", "topic drawn in a trial's sample"),
+)
+LEVEL_AT_RANK = RANKINGS[0].name
+
+
+def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
+    """Return the dataset with `long_name` and `units` on its variables."""
+    result = dataset.copy()
+    for variable in variables:
+        result[variable.name].attrs.update(long_name=variable.long_name, units=variable.units)
+    return result
+
+
+def check(dataset: xr.Dataset, variables: Iterable[Variable], what: str) -> None:
+    """Refuse a dataset that is not what it should be.
+
+    Parameters
+    ----------
+    dataset
+        To be checked; nothing is computed or changed.
+    variables
+        What it must hold.
+    what
+        How to call it in the error text, e.g. "the cube".
+
+    Raises
+    ------
+    BadInput
+        Naming the variable, what was found and what was expected.
+    """
+    for variable in variables:
+        if variable.name not in dataset.data_vars:
+            raise BadInput(
+                f"{what} has no variable {variable.name!r}; found {', '.join(map(str, dataset.data_vars)) or 'none'}"
+            )
+        array = dataset[variable.name]
+        if array.dims != variable.dims:
+            raise BadInput(f"{what}: {variable.name} has dims {array.dims}, expected {variable.dims}")
+        if array.dtype.kind not in variable.kinds:
+            raise BadInput(f"{what}: {variable.name} has dtype {array.dtype}, expected kind {variable.kinds!r}")
+    for label in (names.RUN, names.TOPIC):
+        if label in dataset.dims:
+            check_labels(labels_of(dataset, label), label, what)
+
+
+def check_labels(labels: list[str], dim: str, what: str) -> None:
+    """Refuse labels that are not sorted and unique: digests and draws refer to positions in this order."""
+    if sorted(set(labels)) != labels:
+        repeated = sorted({label for label in labels if labels.count(label) > 1})
+        problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
+        raise BadInput(f"{what}: labels of {dim!r} must be sorted and unique; {problem}")
+
+
+def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
+    """Return the labels of a dim as plain strings."""
+    return [str(label) for label in dataset[dim].values]
+
+
+def label_array(labels: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """Return labels in the form every dataset of ours holds them: object strings, never fixed width."""
+    listed = list(labels)
+    result = np.empty(len(listed), dtype=object)
+    result[:] = listed
+    return result

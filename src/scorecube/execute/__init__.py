@@ -1,0 +1,1 @@
+"""Running plans: estimate, one graph, clients, the loop that records blocks."""

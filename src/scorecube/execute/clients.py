@@ -1,0 +1,106 @@
+"""From a profile (data in `cluster/*.yaml`) or an address to a client, and back from futures to blocks.
+
+Everything started here listens on loopback only: code that reaches a scheduler's port can run anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from scorecube.analyses.analysis import Analysis, Arrays
+from scorecube.errors import BadPlan
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from scorecube.execute.lower import Interval, OnBlock
+
+KINDS = ("threads", "processes")
+CONNECT_SECONDS = 10
+RETRIES = 2
+"""Attempts after the first for a block whose worker failed; a block is a pure function, so repeating it is safe."""
+
+
+def read_profile(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a cluster profile.
+
+    Raises
+    ------
+    BadPlan
+        No such file, not YAML, an unknown kind or setting.
+    """
+    try:
+        profile = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadPlan(f"{path}: cannot read the cluster profile: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise BadPlan(f"{path}: the cluster profile is not YAML: {error}") from None
+    if not isinstance(profile, Mapping) or profile.get("kind") not in KINDS:
+        raise BadPlan(f"{path}: a cluster profile needs kind: {' or '.join(KINDS)}")
+    unknown = set(profile) - {"kind", "workers", "memory_limit"}
+    if unknown:
+        raise BadPlan(
+            f"{path}: unknown settings {', '.join(sorted(map(str, unknown)))}; known: kind, workers, memory_limit"
+        )
+    return dict(profile)
+
+
+@contextmanager
+def open_client(profile: Mapping[str, Any] | None, address: str | None, workers: int) -> Iterator[Client | None]:
+    """Yield a distributed client for a profile or a scheduler's address; None stands for local threads."""
+    if address is None and (profile is None or profile["kind"] == "threads"):
+        yield None
+        return
+    from distributed import Client, LocalCluster
+
+    if address is not None:
+        with _connect(address) as client:
+            yield client
+        return
+    assert profile is not None
+    # Workers start by importing the caller's main module; by default the dashboard listens on all interfaces.
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+            memory_limit=profile.get("memory_limit", "auto"),
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        yield client
+
+
+def _connect(address: str) -> Client:
+    from distributed import Client
+
+    try:
+        return Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise BadPlan(
+            f"no dask scheduler answers at {address!r} ({error}); give an address such as tcp://127.0.0.1:8786"
+        ) from None
+
+
+def compute_on_client(
+    client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval], on_block: OnBlock
+) -> None:
+    """Run blocks on a cluster; arrays are sent once per worker, `on_block` is called as blocks finish."""
+    from distributed import as_completed
+
+    from scorecube.execute.lower import lower
+
+    (shared,) = client.scatter([inputs], broadcast=True, hash=False)
+    graph = lower(analysis, shared, intervals)
+    futures = client.compute(list(graph.values()), retries=RETRIES, optimize_graph=False)
+    interval_of = {future.key: interval for future, interval in zip(futures, graph, strict=True)}
+    try:
+        for future, result in as_completed(futures, loop=client.loop, with_results=True):
+            on_block(interval_of[future.key], result)
+            future.release()
+    finally:
+        client.cancel(futures)

@@ -1,0 +1,71 @@
+"""The one place where work becomes a dask graph.
+
+A graph is one task per block over one shared node with the analysis' arrays: no task depends on another, so blocks finish
+in any order and are recorded as they do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from dask.base import compute
+from dask.delayed import Delayed, delayed
+from dask.threaded import get as threaded_get
+
+from scorecube.analyses.analysis import Analysis, Arrays
+
+Interval = tuple[int, int]
+OnBlock = Callable[[Interval, Arrays], None]
+
+
+def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> Arrays:
+    """Compute one block; what a worker runs."""
+    return analysis.block(inputs, start, stop)
+
+
+def lower(analysis: Analysis, inputs: Any, intervals: list[Interval]) -> dict[Interval, Delayed]:
+    """Return the graph: one task for each interval of trials.
+
+    Parameters
+    ----------
+    inputs
+        The arrays of `Analysis.prepare`, or a distributed future of them.
+    """
+    shared = delayed(inputs, pure=False, traverse=False) if isinstance(inputs, dict) else inputs
+    task = delayed(compute_block, pure=False)
+    # Keys are unlike those of any other run: several may be under way in one process or on one cluster.
+    token = uuid.uuid4().hex
+    return {
+        interval: task(
+            analysis, shared, *interval, dask_key_name=f"{analysis.name}-{interval[0]}-{interval[1]}-{token}"
+        )
+        for interval in intervals
+    }
+
+
+def compute_on_threads(graph: dict[Interval, Delayed], workers: int, on_block: OnBlock) -> None:
+    """Run a graph on local threads; `on_block` is called in the calling thread as blocks finish."""
+    interval_of = {task.key: interval for interval, task in graph.items()}
+    _compute(list(graph.values()), workers, lambda key, result: on_block(interval_of[key], result))
+
+
+def map_on_threads(
+    function: Callable[[Any], Any], items: list[Any], workers: int, on_item: Callable[[Any], None]
+) -> list[Any]:
+    """Return the function of every item, in order, on local threads; `on_item` is called as each finishes."""
+    task = delayed(function, pure=False)
+    return _compute([task(item) for item in items], workers, lambda _, result: on_item(result))
+
+
+def _compute(tasks: list[Delayed], workers: int, on_task: Callable[[str, Any], None]) -> list[Any]:
+    known = {task.key for task in tasks}
+
+    def finished(key: str, result: Any, *_: Any) -> None:
+        if key in known:
+            on_task(key, result)
+
+    # Given to this call alone: dask's usual way to set callbacks is shared by all threads of the process.
+    callbacks = [(None, None, None, finished, None)]
+    return list(compute(*tasks, scheduler=threaded_get, num_workers=workers, callbacks=callbacks, optimize_graph=False))

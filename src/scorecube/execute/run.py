@@ -1,0 +1,147 @@
+"""The loop: what is recorded stays, the rest is computed and recorded as it finishes, then the result is made."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from scorecube import schema
+from scorecube.analyses.analysis import Arrays, join
+from scorecube.execute.estimate import estimate
+from scorecube.plan import Plan
+from scorecube.storage.results import BlockStore, Segment, choose, gaps
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Progress = Callable[[int, int], None]
+
+
+def run(
+    cube: xr.Dataset,
+    plan: Plan,
+    *,
+    samples: xr.Dataset | None = None,
+    blocks: BlockStore | None = None,
+    client: Client | None = None,
+    workers: int = 1,
+    block_trials: int | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Compute a plan and return its result; identical for every choice of the last four arguments.
+
+    Parameters
+    ----------
+    cube
+        The plan's cube.
+    samples
+        Given resamples instead of drawn ones.
+    blocks
+        Where blocks are recorded and found again; None keeps them in memory.
+    client
+        Cluster to run on; None runs on local threads, or inline if the work is small.
+    workers
+        Local threads.
+    block_trials
+        Trials per block; None lets `estimate` choose.
+    progress
+        Called with (trials done, trials in all).
+    """
+    analysis, started = plan.analysis, time.time()
+    outputs = analysis.outputs(cube)
+    kept = choose(list(blocks.segments(outputs)), plan.trials) if blocks is not None else []
+    totals: Arrays | None = None
+    done = 0
+    for segment in kept:
+        totals = join(outputs, totals, segment.arrays)
+        done += segment.stop - segment.start
+    if progress is not None:
+        progress(done, plan.trials)
+    planned = estimate(plan, cube, workers, block_trials)
+    pending = _cut(gaps([(segment.start, segment.stop) for segment in kept], plan.trials), planned.block_trials)
+    first = blocks.reserve(outputs, len(pending)) if blocks is not None and pending else 0
+    place_of = {interval: first + k for k, interval in enumerate(pending)}
+
+    def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
+        nonlocal totals, done
+        totals = join(outputs, totals, arrays)
+        if blocks is not None:
+            blocks.write(Segment(place_of[interval], *interval, arrays), {"work": plan.work_digest})
+        done += interval[1] - interval[0]
+        if progress is not None:
+            progress(done, plan.trials)
+
+    if pending:
+        _compute(plan, analysis.prepare(cube, plan.seed, samples), pending, client, workers, on_block)
+    assert totals is not None
+    result = analysis.finish(cube, totals, plan.trials)
+    return result.assign_attrs(provenance(plan, cube, started))
+
+
+def _compute(
+    plan: Plan, inputs: Arrays, pending: list[tuple[int, int]], client: Client | None, workers: int, on_block: Any
+) -> None:
+    if client is not None:
+        from scorecube.execute.clients import compute_on_client
+
+        compute_on_client(client, plan.analysis, inputs, pending, on_block)
+    elif workers == 1 or len(pending) == 1:
+        for interval in pending:
+            on_block(interval, plan.analysis.block(inputs, *interval))
+    else:
+        from scorecube.execute.lower import compute_on_threads, lower
+
+        compute_on_threads(lower(plan.analysis, inputs, pending), workers, on_block)
+
+
+def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    return [(low, min(low + length, stop)) for start, stop in intervals for low in range(start, stop, length)]
+
+
+def for_each(function: Callable[[Any], Any], items: list[Any], workers: int, progress: Progress | None) -> list[Any]:
+    """Return the function of every item, in order; several at a time on local threads."""
+    done = 0
+
+    def finished(_: Any) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(items))
+
+    if workers == 1 or len(items) == 1:
+        results = []
+        for item in items:
+            results.append(function(item))
+            finished(item)
+        return results
+    from scorecube.execute.lower import map_on_threads
+
+    return map_on_threads(function, items, workers, finished)
+
+
+def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
+    """Return what a result says about its making: plan, digests, versions, machine, times (UTC)."""
+    return {
+        "analysis": plan.analysis.name,
+        "plan": json.dumps(plan.record(), sort_keys=True),
+        "digest": plan.digest,
+        "seed": str(plan.seed) if not plan.samples_digest else "replayed",
+        "cube_digest": plan.cube_digest,
+        "samples_digest": plan.samples_digest,
+        "runs": len(schema.labels_of(cube, "run")),
+        "versions": json.dumps(
+            {name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")}
+        ),
+        "warnings": plan.analysis.check(cube),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }

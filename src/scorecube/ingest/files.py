@@ -1,0 +1,71 @@
+"""Finding and reading input files, plain or gzip."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from scorecube.errors import BadInput
+
+PathLike = str | os.PathLike[str]
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAGIC = b"\x1f\x8b"
+
+
+def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
+    """Return the files that paths, directories and globs stand for, sorted within each.
+
+    Hidden files are left out of directories.
+
+    Raises
+    ------
+    BadInput
+        A path that is nothing, a glob or a directory without files.
+    """
+    found: list[Path] = []
+    for given in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        text = os.fspath(given)
+        if os.path.isdir(text):
+            files = sorted(path for path in Path(text).iterdir() if path.is_file() and not path.name.startswith("."))
+        elif os.path.exists(text):
+            files = [Path(text)]
+        else:
+            files = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
+        if not files:
+            raise BadInput(f"no {what} found here", text)
+        found += files
+    if not found:
+        raise BadInput(f"no {what} given")
+    return found
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """Return the content of a file, unpacked if it is gzip, whatever it is called.
+
+    Raises
+    ------
+    BadInput
+        A file that cannot be read, is empty, or is cut-off or damaged gzip.
+    """
+    try:
+        content = Path(path).read_bytes()
+        if content.startswith(MAGIC):
+            content = gzip.decompress(content)
+    except EOFError:
+        raise BadInput("the gzip file is cut off; copy it again", path) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise BadInput(f"the gzip file is damaged: {error}", path) from None
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
+    if not content.strip():
+        raise BadInput("the file is empty", path)
+    return content.removeprefix(BYTE_ORDER_MARK)
+
+
+def bare_name(path: PathLike) -> str:
+    """Return a file's name without directories and without .gz."""
+    return Path(path).name.removesuffix(".gz")

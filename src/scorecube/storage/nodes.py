@@ -1,0 +1,26 @@
+"""Nodes of a zarr hierarchy with their types known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import zarr
+
+
+def child_group(group: zarr.Group, path: str) -> zarr.Group | None:
+    """Return the group at a path, None if there is none."""
+    node = group[path] if path in group else None  # noqa: SIM401 - a group has no get for nested paths
+    return node if isinstance(node, zarr.Group) else None
+
+
+def child_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    """Return the array of a name; KeyError if there is none."""
+    node = group[name]
+    if not isinstance(node, zarr.Array):
+        raise KeyError(name)
+    return node
+
+
+def keys(group: zarr.Group | None) -> list[str]:
+    """Return the names of a group's members, sorted; none for no group."""
+    return sorted(str(key) for key in group.keys()) if group is not None else []  # noqa: SIM118

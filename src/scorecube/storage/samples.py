@@ -1,0 +1,38 @@
+"""Resamples as files, to be replayed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import xarray as xr
+from zarr.errors import GroupNotFoundError
+
+from scorecube.errors import BadInput
+from scorecube.storage.study import read_dataset, write_dataset
+
+
+def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
+    """Read samples written by `write_samples`, or by anything that writes the same Dataset."""
+    found = _read(path)
+    if found is None:
+        raise BadInput("no zarr store with samples there; write one with --save-samples", path)
+    return found
+
+
+def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
+    try:
+        found = read_dataset(os.fspath(path), "/")
+    except (GroupNotFoundError, FileNotFoundError, NotADirectoryError, ValueError, KeyError):
+        return None
+    return found if found.data_vars else None
+
+
+def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write samples; an existing file of samples is replaced, anything else is refused."""
+    target = Path(path)
+    if target.exists() and not (target / "zarr.json").exists():
+        raise BadInput("exists and is not a zarr store; choose another path", target)
+    if target.exists() and _read(target) is None:
+        raise BadInput("exists and holds something else than samples; choose another path", target)
+    write_dataset(samples, os.fspath(path))

@@ -1,0 +1,336 @@
+"""What programs call; the command line does nothing that is not here."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import ANALYSES, Analysis, Swap
+from scorecube.cube import cube_from_scores, digest, evaluate, parse_known, select
+from scorecube.errors import BadPlan, BadStudy
+from scorecube.execute.estimate import Estimate, default_workers, estimate
+from scorecube.execute.run import for_each, run
+from scorecube.ingest.files import PathLike, expand
+from scorecube.ingest.tables import metric_of_file, read_matrix
+from scorecube.ingest.trec import read_qrels, read_run, read_teams
+from scorecube.metrics import DEFINITIONS, Metric, parse_metric
+from scorecube.plan import Plan, make_plan
+from scorecube.rankings import JudgedRun, build_rankings, judge
+from scorecube.report.tables import table
+from scorecube.schema import labels_of
+from scorecube.storage import Collection, Study, open_study
+from scorecube.storage.results import choose
+from scorecube.storage.study import check_collection_name
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Progress = Callable[[int, int], None]
+SEED_BITS = 32
+LOGGER = logging.getLogger("scorecube")
+
+
+def read_rankings(
+    runs: Iterable[PathLike] | PathLike,
+    qrels: PathLike,
+    teams: PathLike | Mapping[str, str] | None = None,
+    *,
+    order: str = "score",
+    precision: str = "single",
+    depth: int | None = None,
+    run_name: str = "tag",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Read run files and judgements.
+
+    Parameters
+    ----------
+    runs
+        Run files, directories or globs; plain or gzip.
+    qrels
+        Judgements.
+    teams
+        CSV file with the columns run and team, or a mapping.
+    order
+        ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
+        ``file`` or ``rank``.
+    precision
+        ``single`` compares scores as 32-bit floats, as trec_eval up to version 9 and the official results made with
+        it; ``double`` as 64-bit floats, as trec_eval 10. It matters only for runs with scores that differ little.
+    depth
+        Ranks kept per topic, after ordering.
+    run_name
+        ``tag``: runs are called by their last column; ``file``: by file name.
+    workers
+        Files read at the same time, by default one per core.
+    progress
+        Called with (files read, files in all).
+
+    Returns
+    -------
+    rankings
+        Dataset over run, topic and rank; see `scorecube.rankings.build_rankings`.
+
+    Raises
+    ------
+    BadInput
+        With file and line.
+    """
+    judged = read_qrels(qrels)
+    team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
+    how = {"order": order, "precision": precision, "depth": depth}
+
+    def judge_file(path: Path) -> JudgedRun:
+        return judge(read_run(path, run_name=run_name, with_ranks=order == "rank"), judged, **how)  # type: ignore[arg-type]
+
+    files = expand(runs, "run files")
+    judged_runs = for_each(judge_file, files, workers or default_workers(), progress)
+    attrs = {"order": order, "score_precision": precision, "depth": depth or 0}
+    return build_rankings(judged_runs, judged, team_of, attrs=attrs)
+
+
+def analyse(
+    cube: xr.Dataset,
+    analysis: Analysis,
+    *,
+    trials: int = 1000,
+    seed: int | None = None,
+    samples: xr.Dataset | None = None,
+    client: Client | None = None,
+    workers: int | None = None,
+    block_trials: int | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Run an analysis of a cube in memory.
+
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed.
+    analysis
+        E.g. ``Swap(sampling="replacement", size=50)``.
+    trials
+        Number of resampling trials.
+    seed
+        0 .. 2**64 - 1; drawn and kept in the result if None.
+    samples
+        Given resamples instead of drawn ones.
+    client
+        A `distributed.Client`; None uses local threads.
+    workers
+        Local threads, by default one per core.
+    block_trials
+        Trials per block; the result is the same whatever it is.
+    progress
+        Called with (trials done, trials in all).
+
+    Returns
+    -------
+    result
+        Dataset of the analysis, with its provenance in the attributes.
+
+    Raises
+    ------
+    BadPlan
+        Options that are impossible for the cube.
+    """
+    loaded = cube.compute()
+    plan = make_plan(loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples)
+    for warning in analysis.check(loaded):
+        LOGGER.warning(warning)
+    return run(
+        loaded,
+        plan,
+        samples=samples,
+        client=client,
+        workers=workers or default_workers(),
+        block_trials=block_trials,
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """A plan for one collection of a study: what a command is about to do."""
+
+    collection: Collection
+    cube: xr.Dataset
+    plan: Plan
+    warnings: tuple[str, ...]
+    samples: xr.Dataset | None = None
+
+    def stored(self) -> xr.Dataset | None:
+        """Return the plan's result if it is there already."""
+        return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
+
+    def recorded(self) -> int:
+        """Return how many of the plan's trials are recorded already."""
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
+        kept = choose(list(blocks.segments(self.plan.analysis.outputs(self.cube))), self.plan.trials)
+        return sum(segment.stop - segment.start for segment in kept)
+
+    def estimate(self, workers: int) -> Estimate:
+        """Return the work to be expected."""
+        return estimate(self.plan, self.cube, workers)
+
+    def run(self, **how: Any) -> xr.Dataset:
+        """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
+        name = self.plan.analysis.name
+        blocks = self.collection.blocks(name, self.plan.work_digest)
+        result = run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
+        result = result.assign_attrs(collection=self.collection.name)
+        self.collection.write_result(name, self.plan.digest, result)
+        return result
+
+
+def plan_in_study(
+    study: Study,
+    analysis: Analysis,
+    *,
+    collections: Sequence[str] | None = None,
+    trials: int = 1000,
+    seed: int | None = None,
+    samples: xr.Dataset | None = None,
+    **selection: Any,
+) -> list[Task]:
+    """Plan an analysis of all or some collections of a study; `selection` as of `cube.select`.
+
+    Without a seed, that of a stored result which differs in nothing else but the number of trials is taken, so that a repeated command finds it.
+    """
+    chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
+    if collections is not None and not chosen:
+        raise BadStudy("no collection given: name some, or leave the choice out to take all")
+    if not chosen:
+        raise BadStudy(
+            f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
+        )
+    if samples is not None and len(chosen) > 1:
+        raise BadPlan("given samples are topics of one collection; name it with --collection")
+    tasks = []
+    fresh = new_seed() if seed is None else seed
+    for name in chosen:
+        collection = study[name]
+        cube = select(collection.cube, **selection)
+        try:
+            plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
+        except BadPlan as error:
+            raise BadPlan(f"{name}: {error}") from None
+        if seed is None:
+            plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
+        tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
+    return tasks
+
+
+def _seed_of_stored(collection: Collection, plan: Plan) -> int:
+    def without(record: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in record.items() if key not in ("seed", "trials")}
+
+    for result in reversed(collection.results(plan.analysis.name)):
+        stored = json.loads(result.attrs["plan"])
+        if without(stored) == without(plan.record()) and stored["seed"]:
+            return int(stored["seed"])
+    return plan.seed
+
+
+def new_seed() -> int:
+    """Return a seed from the operating system; shown and stored wherever it is used."""
+    return secrets.randbits(SEED_BITS)
+
+
+def check_names(collection: str, metrics: Sequence[str]) -> None:
+    """Refuse names that cannot be used before hours of reading, not after."""
+    check_collection_name(collection)
+    for metric in metrics:
+        parse_metric(metric)
+
+
+def evaluate_into(
+    study: Study,
+    name: str,
+    rankings: xr.Dataset,
+    metrics: Sequence[str],
+    gains: Sequence[str],
+    *,
+    replace: bool = False,
+    **how: Any,
+) -> xr.Dataset:
+    """Evaluate rankings into a collection, adding to the metrics and gain settings it has; return its cube."""
+    if name in study and not replace:
+        # Scores that were imported are kept as they are; only what was evaluated can be evaluated again.
+        evaluated = study[name].kept()["rankings"]
+        before = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
+        ours = [label for label in labels_of(before, names.METRIC) if isinstance(parse_known(label), Metric)]
+        metrics = _union(ours, [str(parse_metric(metric)) for metric in metrics])
+        gains = _union(labels_of(before, names.GAIN), gains)
+        cube = evaluate(rankings, metrics, gains, **how)
+        study.add(name, cube=cube)
+    else:
+        cube = evaluate(rankings, metrics, gains, **how)
+        study.add(name, cube=cube, rankings=rankings, replace=replace)
+    return cube
+
+
+def import_scores(
+    files: Iterable[PathLike], *, metric: str | None = None, gain: str = names.AUTO, teams: PathLike | None = None
+) -> xr.Dataset:
+    """Read score matrices, one file a metric, into a cube; metric names are taken from file names unless given."""
+    listed = list(files)
+    if metric is not None and len(listed) != 1:
+        raise BadPlan(f"--metric names the metric of one file, and {len(listed)} files are given")
+    matrices: dict[str, pd.DataFrame] = {}
+    for path in listed:
+        label = metric or metric_of_file(path)
+        if label in matrices:
+            raise BadPlan(f"two files hold metric {label}: {path} is the second")
+        matrices[label] = read_matrix(path)
+    return cube_from_scores(matrices, gain=gain, teams=None if teams is None else read_teams(teams))
+
+
+def figure(result: xr.Dataset) -> Any:
+    """Return the figure of a result, as in the papers: a matplotlib Figure."""
+    from scorecube.report.figures import figure as draw
+
+    return draw(result)
+
+
+def list_metrics() -> pd.DataFrame:
+    """Return all metrics: name, parameters, source."""
+    rows = [
+        {
+            "name": definition.name,
+            "cutoff": definition.cutoff,
+            "uses_gains": definition.uses_gains,
+            "parameters": ", ".join(["rel", *definition.parameters]),
+            "source": definition.source,
+        }
+        for definition in DEFINITIONS.values()
+    ]
+    return pd.DataFrame(rows)
+
+
+def list_analyses() -> pd.DataFrame:
+    """Return all analyses: name and what it answers."""
+    return pd.DataFrame(
+        [{"name": name, "about": (kind.__doc__ or "").splitlines()[0]} for name, kind in ANALYSES.items()]
+    )
+
+
+def _union(before: Sequence[str], new: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*before, *new]))
+
+
+__all__ = [
+    "Path", "Swap", "Task", "analyse", "cube_from_scores", "digest", "evaluate", "evaluate_into", "figure", "import_scores", "list_analyses",
+    "list_metrics", "new_seed", "open_study", "plan_in_study", "read_rankings", "select", "table",
+]  # fmt: skip

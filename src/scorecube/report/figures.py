@@ -1,0 +1,136 @@
+"""Pictures of results, as in the papers; one function an analysis, each returns a matplotlib Figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scorecube import names
+from scorecube.report.tables import COLLECTION, combine, sensitivity
+from scorecube.schema import labels_of
+
+STYLE: Any = {
+    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "svg.fonttype": "none", "svg.hashsalt": "scorecube", "legend.frameon": False,
+}  # fmt: skip
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd", "#8c564b", "#17becf")
+"""Told apart also by people who do not see all colours (Okabe and Ito), then further ones."""
+MARKERS = "osD^vPX<>*"
+FIGURE_SIZE = (7.2, 4.2)
+
+
+def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
+
+    Parameters
+    ----------
+    result
+        Of the swap method.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    with rc_context(STYLE):
+        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        lower = result["lower"].values
+        for k, label in enumerate(labels_of(result, names.METRIC)):
+            cell = cells.isel(metric=k)
+            colour = COLOURS[k % len(COLOURS)]
+            axes.plot(
+                lower,
+                cell["swap_rate"].values,
+                marker=MARKERS[k % len(MARKERS)],
+                markersize=4,
+                linewidth=1.2,
+                color=colour,
+                label=label,
+            )
+            axes.fill_between(
+                lower,
+                cell["swap_rate_low"].values,
+                cell["swap_rate_high"].values,
+                color=colour,
+                alpha=0.12,
+                linewidth=0,
+            )
+        _accepted_rates(axes, result)
+        axes.set_xlabel("difference in mean score, lower edge of the bin")
+        axes.set_ylabel("swap rate")
+        axes.set_ylim(bottom=0.0)
+        axes.set_title(f"{title_of(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
+        axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
+    return figure
+
+
+def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
+    for confidence in result[names.CONFIDENCE].values:
+        axes.axhline(1.0 - confidence, linestyle="--", linewidth=0.8, color="0.4")
+        axes.annotate(
+            f"{1 - confidence:.0%}",
+            (1.0, 1.0 - confidence),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            color="0.4",
+            ha="right",
+            va="bottom",
+        )
+
+
+def title_of(result: xr.Dataset) -> str:
+    """Return collection and conditions of a swap result in one line."""
+    facts = result.attrs
+    return f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {facts['size']} of {facts['n_topics']} topics, {facts['trials']:,} trials".strip()
+
+
+def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None) -> Figure:
+    """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
+
+    Parameters
+    ----------
+    results
+        Of the swap method, one a collection.
+    gain
+        Gain setting; each collection's first by default.
+    confidence
+        The highest by default. A metric without a required difference has no bar.
+    """
+    chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
+    frame = combine([_shares(result, gain, chosen) for result in results])
+    metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
+    collections = list(dict.fromkeys(frame[COLLECTION]))
+    with rc_context(STYLE):
+        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        width = 0.8 / len(metrics)
+        for k, metric in enumerate(metrics):
+            shares = frame[frame["metric"] == metric].set_index(COLLECTION)["share"].reindex(collections)
+            left = np.arange(len(collections)) + (k - (len(metrics) - 1) / 2) * width
+            heights = 100 * shares.fillna(0).to_numpy()
+            axes.bar(left, heights, width * 0.92, color=COLOURS[k % len(COLOURS)], label=metric)
+        axes.set_xticks(np.arange(len(collections)), collections)
+        axes.set_ylabel(f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence")
+        axes.grid(axis="x", visible=False)
+        axes.legend(ncols=5, loc="upper left", bbox_to_anchor=(0.0, -0.1))
+    return figure
+
+
+def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
+    frame = sensitivity(result)
+    setting = gain or labels_of(result, names.GAIN)[0]
+    return frame[np.isclose(frame["confidence"], confidence) & (frame["gain"] == setting)]
+
+
+FIGURES = {"swap": swap_rates}
+
+
+def figure(result: xr.Dataset) -> Figure:
+    """Return the figure of an analysis' result."""
+    return FIGURES[str(result.attrs["analysis"])](result)

@@ -1,0 +1,1 @@
+"""Tests of scorecube; the folders mirror the package."""

@@ -1,0 +1,1 @@
+"""Speed, as ratios from one interleaved run; not part of the tests."""

@@ -1,0 +1,151 @@
+"""What tests share: the real collections, a small made-up one, and two ways to run the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+REPO = Path(__file__).parents[1]
+Tree = dict[str, tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    def succeeded(self) -> Outcome:
+        """Return this outcome; fail with what was said on stderr if the command did."""
+        assert self.status == 0, self.stderr
+        return self
+
+
+Cli = Callable[..., Outcome]
+
+
+@dataclass(frozen=True)
+class Files:
+    """A small collection as files: 6 runs of 3 teams, 8 topics, relevance levels 0 to 3."""
+
+    runs: Path
+    qrels: Path
+    teams: Path
+
+    def options(self) -> list[str]:
+        """Return the options of ``evaluate`` that name the files."""
+        return ["--runs", str(self.runs), "--qrels", str(self.qrels), "--teams", str(self.teams)]
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of the third-party collections, which are not part of the repository."""
+    folder = REPO.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the third-party collections (../shared/data) are not beside this repository")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def scorecube() -> Cli:
+    """Run the command line in this process: ``scorecube("info", study)``."""
+    from scorecube.cli import main
+
+    def run(*words: object) -> Outcome:
+        out, err = io.StringIO(), io.StringIO()
+        status: object = 0
+        with (
+            mock.patch.object(sys, "argv", ["scorecube", *map(str, words)]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                main()
+            except SystemExit as left:
+                status = left.code or 0
+        assert isinstance(status, int), f"left with a text instead of a status: {status}"
+        return Outcome(status, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def scorecube_process() -> Cli:
+    """Run the command line in a process of its own, as users do."""
+
+    def run(*words: object) -> Outcome:
+        command = [sys.executable, "-c", "from scorecube.cli import main; main()", *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def tree() -> Callable[[Path], Tree]:
+    """Return a function that tells the digest and time of change of every file below a folder; nothing for no folder."""
+
+    def read(folder: Path) -> Tree:
+        return {
+            path.relative_to(folder).as_posix(): (
+                hashlib.sha256(path.read_bytes()).hexdigest(),
+                path.stat().st_mtime_ns,
+            )
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A small collection, made up."""
+    folder = tmp_path_factory.mktemp("files")
+    made = Files(folder / "runs", folder / "qrels.txt", folder / "teams.csv")
+    made.runs.mkdir()
+    chance = random.Random(20)
+    topics, documents = [f"{number:03d}" for number in range(1, 9)], [f"d{number:02d}" for number in range(30)]
+    level = {(topic, document): chance.choice([0, 0, 0, 1, 2, 3]) for topic in topics for document in documents}
+    made.qrels.write_text("".join(f"{topic} 0 {document} {each}\n" for (topic, document), each in level.items()))
+    teams = ["run,team"]
+    for number in range(6):
+        name = f"run{number}"
+        teams.append(f"{name},team{number % 3}")
+        lines = [
+            f"{topic} Q0 {document} 0 {level[topic, document] + chance.gauss(0, 1 + number):.4f} {name}\n"
+            for topic in topics
+            for document in chance.sample(documents, 20)
+        ]
+        (made.runs / f"{name}.txt").write_text("".join(lines))
+    made.teams.write_text("\n".join(teams) + "\n")
+    return made
+
+
+@pytest.fixture(scope="session")
+def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, scorecube: Cli) -> Path:
+    """A study of the small collection with a swap result; not to be changed (see `study`)."""
+    path = tmp_path_factory.mktemp("study") / "study.zarr"
+    how = ["--metrics", "AP,Q,nDCG@10", "--gains", "auto,1:1:1"]
+    scorecube("evaluate", path, "--name", "small", *files.options(), *how).succeeded()
+    scorecube("swap", path, "--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1).succeeded()
+    return path
+
+
+@pytest.fixture
+def study(finished_study: Path, tmp_path: Path) -> Path:
+    """A copy of the finished study, to be changed at will."""
+    return Path(shutil.copytree(finished_study, tmp_path / "study.zarr"))

@@ -1,0 +1,218 @@
+"""One result, whatever the executor, the blocks, the order of input and the other metrics in the cube."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.analyses import Swap
+from scorecube.analyses.analysis import Arrays, join
+from scorecube.api import analyse, cube_from_scores, digest, select
+from scorecube.execute.clients import open_client
+from scorecube.storage.samples import read_samples, write_samples
+from scorecube.testing import simulate_cube
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TRIALS = 60
+BLOCK_TRIALS = (1, 7, 20, 59)
+SWAPS = (Swap(), Swap(sampling="replacement", rule="s1", confidence=(0.7,)), Swap(sampling="independent", size=40))
+Analyse = Callable[..., xr.Dataset]
+
+
+@pytest.fixture(scope="module")
+def cube() -> xr.Dataset:
+    return simulate_cube(metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with open_client({"kind": "processes"}, None, 2) as opened:
+        assert opened is not None
+        yield opened
+
+
+@pytest.fixture(params=["inline", "threads", "cluster"])
+def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Analyse:
+    """Return `analyse` on one executor, with a proof that the blocks are computed where they should."""
+    block = Swap.block
+    here = threading.get_ident()
+
+    def watched(self: Swap, inputs: Arrays, start: int, stop: int) -> Arrays:
+        assert request.param != "cluster", "a block was computed in this process instead of on the cluster"
+        assert (threading.get_ident() == here) == (request.param == "inline"), "a block was computed on another thread"
+        return block(self, inputs, start, stop)
+
+    client = request.getfixturevalue("client") if request.param == "cluster" else None
+    workers = 1 if request.param == "inline" else 2
+
+    def run(cube: xr.Dataset, swap: Swap, **how: Any) -> xr.Dataset:
+        with monkeypatch.context() as patch:
+            patch.setattr(Swap, "block", watched)
+            return analyse(cube, swap, client=client, workers=workers, **how)
+
+    return run
+
+
+def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
+    """Compare everything but the provenance."""
+    xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
+
+
+@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
+def test_executors_and_blocks_are_free_choices(executor: Analyse, cube: xr.Dataset, swap: Swap) -> None:
+    whole: list[int] = []
+    expected = analyse(
+        cube, swap, trials=TRIALS, seed=9, workers=1, block_trials=TRIALS, progress=lambda done, _: whole.append(done)
+    )
+    cuts = {tuple(whole)}
+    for block_trials in BLOCK_TRIALS:
+        done: list[int] = []
+        result = executor(
+            cube, swap, trials=TRIALS, seed=9, block_trials=block_trials, progress=lambda now, _, done=done: done.append(now)
+        )  # fmt: skip
+        lengths = sorted(np.diff(done).tolist(), reverse=True)
+        assert lengths == [block_trials] * (TRIALS // block_trials) + [TRIALS % block_trials] * (
+            TRIALS % block_trials > 0
+        )
+        cuts.add(tuple(lengths))
+        assert_same(result, expected)
+        assert result.attrs["digest"] == expected.attrs["digest"]
+        assert result.attrs["plan"] == expected.attrs["plan"]
+    assert len(cuts) == len(BLOCK_TRIALS) + 1
+
+
+def test_another_seed_gives_another_result(executor: Analyse, cube: xr.Dataset) -> None:
+    first, second = (executor(cube, Swap(), trials=TRIALS, seed=seed, block_trials=20) for seed in (1, 2))
+    assert not first.drop_attrs().identical(second.drop_attrs())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    trials=st.integers(1, 150),
+    block_trials=st.integers(1, 200),
+    workers=st.integers(1, 3),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_any_cut_into_blocks_gives_the_same(trials: int, block_trials: int, workers: int, seed: int) -> None:
+    cube = simulate_cube(n_runs=3, seed=2)
+    expected = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=1, block_trials=trials)
+    result = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=workers, block_trials=block_trials)
+    assert_same(result, expected)
+
+
+def test_two_runs_at_once_on_threads_do_not_mix(cube: xr.Dataset) -> None:
+    def run(seed: int) -> xr.Dataset:
+        return analyse(cube, Swap(), trials=200, seed=seed, workers=2, block_trials=10)
+
+    expected = {seed: analyse(cube, Swap(), trials=200, seed=seed, workers=1) for seed in (1, 2)}
+    seeds = [1, 2] * 10
+    with ThreadPoolExecutor(2) as pool:
+        for seed, result in zip(seeds, pool.map(run, seeds), strict=True):
+            assert_same(result, expected[seed])
+
+
+def test_two_runs_at_once_on_one_cluster_do_not_mix(client: Client, cube: xr.Dataset) -> None:
+    expected = {seed: analyse(cube, Swap(), trials=TRIALS, seed=seed, workers=1) for seed in (1, 2)}
+    inner: list[xr.Dataset] = []
+
+    def start_another(done: int, _: int) -> None:
+        if done and not inner:
+            inner.append(analyse(cube, Swap(), trials=TRIALS, seed=2, client=client, block_trials=7))
+
+    outer = analyse(cube, Swap(), trials=TRIALS, seed=1, client=client, block_trials=7, progress=start_another)
+    assert_same(outer, expected[1])
+    assert_same(inner[0], expected[2])
+
+
+@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, swap: Swap) -> None:
+    longer = swap.samples(cube, 3, 300)
+    for trials in (1, 99, 300):
+        drawn = analyse(cube, swap, trials=trials, seed=3, workers=1)
+        assert_same(analyse(cube, swap, trials=trials, seed=0, samples=longer, workers=1), drawn)
+        xr.testing.assert_identical(swap.samples(cube, 3, trials), longer.isel(trial=slice(trials)))
+
+
+def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Dataset) -> None:
+    swap = Swap()
+    inputs, outputs = swap.prepare(cube, 3, None), swap.outputs(cube)
+    totals = join(outputs, join(outputs, None, swap.block(inputs, 0, 70)), swap.block(inputs, 70, 200))
+    assert_same(swap.finish(cube, totals, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
+
+
+@pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
+def test_fewer_metrics_give_the_same_numbers(cube: xr.Dataset, metrics: list[str]) -> None:
+    every = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
+    assert_same(
+        analyse(select(cube, metrics=metrics), Swap(), trials=TRIALS, seed=4, workers=1), every.sel(metric=metrics)
+    )
+
+
+@pytest.mark.parametrize("gains", [["3:2:1"], ["1:1:1"], ["10:5:1", "3:2:1"]])
+def test_fewer_gain_settings_give_the_same_numbers(cube: xr.Dataset, gains: list[str]) -> None:
+    every = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
+    assert_same(analyse(select(cube, gains=gains), Swap(), trials=TRIALS, seed=4, workers=1), every.sel(gain=gains))
+    graded = every.sel(metric="nDCG@10")
+    assert not graded["count"].sel(gain="3:2:1").equals(graded["count"].sel(gain="10:5:1"))
+
+
+def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
+    random = np.random.default_rng(3)
+    scales = {"share": 1.0, "documents": 1e6, "cost": -250.0}
+    frames = {metric: pd.DataFrame(scale * random.uniform(size=(5, 9))) for metric, scale in scales.items()}
+    every = analyse(cube_from_scores(frames), Swap(), trials=TRIALS, seed=4, workers=1)
+    for metric, frame in frames.items():
+        alone = analyse(cube_from_scores({metric: frame}), Swap(), trials=TRIALS, seed=4, workers=1)
+        assert_same(alone, every.sel(metric=[metric]))
+
+
+def test_order_of_runs_and_topics_does_not_matter() -> None:
+    random = np.random.default_rng(8)
+    runs, topics = [f"run{k}" for k in range(6)], [str(k) for k in range(1, 13)]
+    frames = {metric: pd.DataFrame(random.uniform(size=(6, 12)), runs, topics) for metric in ("m1", "m2")}
+    shuffled = {
+        metric: frame.loc[random.permutation(runs), random.permutation(topics)] for metric, frame in frames.items()
+    }
+    assert not shuffled["m1"].index.equals(frames["m1"].index)
+    assert not shuffled["m1"].columns.equals(frames["m1"].columns)
+    cubes = [cube_from_scores(each) for each in (frames, shuffled)]
+    assert digest(cubes[0]) == digest(cubes[1])
+    first, second = (analyse(each, Swap(), trials=TRIALS, seed=4, workers=1) for each in cubes)
+    assert_same(second, first)
+    assert second.attrs["digest"] == first.attrs["digest"]
+
+
+def test_digest_tells_scores_and_labels_apart(cube: xr.Dataset) -> None:
+    other = cube.copy(deep=True)
+    other["score"][0, 0, 0, 0] += 1e-15
+    renamed = cube.assign_coords(run=[f"x{k}" for k in range(cube.sizes["run"])])
+    assert len({digest(each) for each in (cube, other, renamed, cube.isel(topic=slice(1, None)))}) == 4
+
+
+@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
+def test_saved_samples_give_the_same_result(executor: Analyse, cube: xr.Dataset, swap: Swap, tmp_path: Path) -> None:
+    write_samples(swap.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
+    samples = read_samples(tmp_path / "samples.zarr")
+    replayed = executor(cube, swap, trials=TRIALS, samples=samples, block_trials=13)
+    assert_same(replayed, analyse(cube, swap, trials=TRIALS, seed=6, workers=1))
+    assert replayed.attrs["seed"] == "replayed"
+
+
+def test_a_chunked_cube_gives_the_same(cube: xr.Dataset) -> None:
+    chunked = cube.chunk({"run": 2, "topic": 11})
+    assert len(chunked.chunks["topic"]) > 1
+    expected = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
+    assert_same(analyse(chunked, Swap(), trials=TRIALS, seed=4, workers=1), expected)
+    assert len(chunked.chunks["topic"]) > 1, "the caller's cube was loaded in place"

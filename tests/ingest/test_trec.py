@@ -1,0 +1,359 @@
+"""Run files, qrels and lists of teams: what is read in which order, and what is refused with file and line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.trec import read_teams
+
+# The three documents of topic 401 are in another order by score (d2, d3, d1); their levels tell them apart.
+RUN = b"401 Q0 d1 1 0.5 tag\n401 Q0 d2 2 3.5 tag\n401 Q0 d3 3 2.5 tag\n402 Q0 d1 1 1.5 tag\n"
+QRELS = b"401 0 d1 1\n401 0 d2 2\n401 0 d3 3\n402 0 d1 1\n"
+LEVELS = [[[2, 3, 1], [1, -1, -1]]]
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def read(folder: Path, run: bytes = RUN, qrels: bytes = QRELS, **how: Any) -> xr.Dataset:
+    return sc.read_rankings(write(folder / "bad.run", run), write(folder / "bad.qrels", qrels), **how)
+
+
+def levels_of(rankings: xr.Dataset) -> Any:
+    return rankings["level_at_rank"].values.tolist()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(RUN, id="plain"),
+        pytest.param(RUN.replace(b" ", b"\t"), id="tabs"),
+        pytest.param(RUN.replace(b" ", b"  \t "), id="mixed blanks"),
+        pytest.param(b" " + RUN.replace(b"\n", b" \n\t"), id="blanks around lines"),
+        pytest.param(RUN.replace(b" tag", b" tag more columns"), id="extra columns"),
+        pytest.param(RUN.replace(b"\n", b"\r\n"), id="CRLF"),
+        pytest.param(RUN.replace(b"\n", b"\r"), id="CR"),
+        pytest.param(RUN.rstrip(b"\n"), id="no end of the last line"),
+        pytest.param(RUN.replace(b"\n", b"\n\n \t\n"), id="blank lines"),
+        pytest.param(b"# a comment of more than six columns\n#\n" + RUN, id="comments"),
+        pytest.param(b"<SYSDESC>BM25 with a title of many words</SYSDESC>\n" + RUN, id="description of many words"),
+        pytest.param(b"<SYSDESC></SYSDESC>\n" + RUN, id="empty description"),
+        pytest.param(RUN.replace(b"Q0", b"0"), id="0 as second column"),
+        pytest.param(RUN.replace(b" 0.5", b" 50e-2").replace(b"3.5", b"+3.5").replace(b"2.5", b"0.25E1"), id="exponents"),
+        pytest.param(RUN.replace(b"3.5", b"inf").replace(b" 0.5", b" -Infinity"), id="infinite scores"),
+        pytest.param(RUN.replace(b" 1 ", b" - "), id="ranks that are no numbers"),
+        pytest.param(b"\xef\xbb\xbf" + RUN, id="byte order mark"),
+    ],
+)  # fmt: skip
+def test_run_files_are_read(tmp_path: Path, content: bytes) -> None:
+    rankings = read(tmp_path, content)
+    assert rankings["run"].values.tolist() == ["tag"]
+    assert rankings["topic"].values.tolist() == ["401", "402"]
+    assert levels_of(rankings) == LEVELS
+    assert rankings["n_retrieved"].values.tolist() == [[3, 1]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(QRELS.replace(b" ", b"\t"), id="tabs"),
+        pytest.param(QRELS.replace(b"\n", b"\r\n"), id="CRLF"),
+        pytest.param(QRELS.replace(b"\n", b" more\n"), id="extra columns"),
+        pytest.param(b"# comment\n\n" + QRELS, id="comment and blank line"),
+        pytest.param(gzip.compress(QRELS), id="gzip"),
+        pytest.param(b"\xef\xbb\xbf" + QRELS, id="byte order mark"),
+        pytest.param(b"".join(sorted(QRELS.splitlines(keepends=True), reverse=True)), id="reversed"),
+    ],
+)
+def test_qrels_are_read(tmp_path: Path, content: bytes) -> None:
+    rankings = read(tmp_path, qrels=content)
+    assert levels_of(rankings) == LEVELS
+    assert rankings["n_judged"].values.tolist() == [[0, 1, 1, 1], [0, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("name", ["run.gz", "run.txt"])
+@pytest.mark.parametrize("pack", [gzip.compress, bytes], ids=["gzip", "plain"])
+def test_content_decides_about_gzip(tmp_path: Path, name: str, pack: Callable[[bytes], bytes]) -> None:
+    rankings = sc.read_rankings(write(tmp_path / name, pack(RUN)), write(tmp_path / "q", QRELS))
+    assert levels_of(rankings) == LEVELS
+
+
+def run_folder(folder: Path, names: Iterable[str]) -> Path:
+    folder.mkdir()
+    for name in names:
+        write(folder / name, RUN.replace(b"tag", name.split(".")[0].encode()))
+    return folder
+
+
+def test_directories_globs_and_files_are_run_files(tmp_path: Path) -> None:
+    folder, qrels = run_folder(tmp_path / "runs", ["b.txt", "a.gz", ".hidden", "c.txt"]), write(tmp_path / "q", QRELS)
+    (folder / "deeper").mkdir()
+    found = [
+        sc.read_rankings(paths, qrels)["run"].values.tolist()
+        for paths in (folder, f"{folder}/*.txt", [folder / "c.txt", folder / "a.gz"])
+    ]
+    assert found == [["a", "b", "c"], ["b", "c"], ["a", "c"]]
+
+
+@pytest.mark.parametrize(("run_name", "expected"), [("tag", "tag"), ("file", "input.bm25")])
+def test_runs_are_named_by_tag_or_by_file(tmp_path: Path, run_name: str, expected: str) -> None:
+    path = write(tmp_path / "input.bm25.gz", gzip.compress(RUN))
+    rankings = sc.read_rankings(path, write(tmp_path / "q", QRELS), run_name=run_name)
+    assert rankings["run"].values.tolist() == [expected]
+
+
+def test_naming_by_file_allows_changing_tags(tmp_path: Path) -> None:
+    assert levels_of(read(tmp_path, RUN.replace(b"1.5 tag", b"1.5 other"), run_name="file")) == LEVELS
+
+
+def test_ids_are_text_as_written(tmp_path: Path) -> None:
+    rankings = read(tmp_path, b"0007 0 d1 1 1 01e2\n7 0 d1 1 1 01e2\n", b"0007 0 d1 1\n7 0 d1 0\n")
+    assert rankings["topic"].values.tolist() == ["0007", "7"]
+    assert rankings["run"].values.tolist() == ["01e2"]
+    assert rankings["topic"].dtype == np.dtype(object)
+
+
+LEVEL = {b"dA": 1, b"dB": 2, b"dC": 3, b"dD": 4, b"dE": 5}
+# Columns: document, rank, score. dA, dC and dD tie; dB is above them in double precision only.
+TIED = ((b"dC", 3, "1.0"), (b"dE", 1, "0.5"), (b"dA", 3, "1.0"), (b"dB", 4, "1.00000000001"), (b"dD", 2, "1.0"))
+
+
+@pytest.mark.parametrize(
+    ("order", "precision", "expected"),
+    [
+        ("score", "single", "DCBAE"),
+        ("score", "double", "BDCAE"),
+        ("score-docno-desc", "single", "DCBAE"),
+        ("score-docno-desc", "double", "BDCAE"),
+        ("score-docno-asc", "single", "ABCDE"),
+        ("score-docno-asc", "double", "BACDE"),
+        ("score-stable", "single", "CABDE"),
+        ("score-stable", "double", "BCADE"),
+        ("file", "single", "CEABD"),
+        ("rank", "single", "EDCAB"),
+    ],
+)
+@pytest.mark.parametrize("depth", [None, 2])
+def test_orders_break_ties(tmp_path: Path, order: str, precision: str, expected: str, depth: int | None) -> None:
+    run = b"".join(b"401 Q0 %s %d %s t\n" % (document, rank, score.encode()) for document, rank, score in TIED)
+    qrels = b"".join(b"401 0 %s %d\n" % item for item in LEVEL.items())
+    rankings = read(tmp_path, run, qrels, order=order, precision=precision, depth=depth)
+    assert "".join("-ABCDE"[level] for level in levels_of(rankings)[0][0]) == expected[:depth]
+    assert rankings["n_retrieved"].item() == len(expected[:depth])
+
+
+Line = tuple[str, bytes, int, str]
+DOCUMENTS = st.binary(min_size=1, max_size=3).map(
+    lambda end: b"document-0123456" + bytes(33 + each % 94 if each < 200 else each for each in end)
+) | st.text("ab0", min_size=1, max_size=17).map(str.encode)
+SCORES = st.one_of(
+    st.floats(allow_nan=False).map(repr),
+    st.decimals(-9, 9, places=3).map(str),
+    st.integers(-(10**20), 10**20).map(str),
+    st.sampled_from(["1", "1.0", "1.00000000001", "1.0000000000000002", "10e-1", "-0", "0", "1e-400", "1e400", "9007199254740993", ".5", "5."]),
+)  # fmt: skip
+LINES: st.SearchStrategy[list[Line]] = st.lists(
+    st.tuples(st.sampled_from(["1", "01", "10"]), DOCUMENTS, st.integers(-3, 30), SCORES),
+    min_size=1, max_size=25, unique_by=lambda line: line[:2],
+)  # fmt: skip
+
+
+def expected_order(lines: list[Line], order: str, precision: str) -> list[Line]:
+    """Order the lines of one topic, plainly."""
+
+    def score(line: Line) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.float32(line[3])) if precision == "single" else float(line[3])
+
+    if order == "rank":
+        return sorted(lines, key=lambda line: line[2])
+    if order == "score":
+        lines = sorted(lines, key=lambda line: line[1], reverse=True)
+    elif order == "score-docno-asc":
+        lines = sorted(lines, key=lambda line: line[1])
+    return lines if order == "file" else sorted(lines, key=score, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("property")
+
+
+@given(
+    lines=LINES,
+    order=st.sampled_from(["score", "score-docno-asc", "score-stable", "rank", "file"]),
+    precision=st.sampled_from(["single", "double"]),
+    depth=st.none() | st.integers(1, 5),
+    judge_every=st.integers(1, 3),
+)
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+def test_rankings_are_those_of_a_plain_reading(
+    folder: Path, lines: list[Line], order: str, precision: str, depth: int | None, judge_every: int
+) -> None:
+    run = b"".join(b"%s Q0 %s %d %s t\n" % (t.encode(), d, r, s.encode()) for t, d, r, s in lines)
+    level = {line[:2]: k + 1 for k, line in enumerate(lines) if k % judge_every == 0}
+    qrels = b"".join(b"%s 0 %s %d\n" % (t.encode(), d, each) for (t, d), each in level.items())
+    rankings = read(folder, run, qrels, order=order, precision=precision, depth=depth)
+    for topic in rankings["topic"].values:
+        ranked = expected_order([line for line in lines if line[0] == topic], order, precision)[:depth]
+        found = rankings.sel(run="t", topic=topic)
+        assert int(found["n_retrieved"]) == len(ranked)
+        expected = [level.get(line[:2], -1) for line in ranked]
+        assert found["level_at_rank"].values.tolist()[: len(ranked)] == expected
+        assert set(found["level_at_rank"].values[len(ranked) :]) <= {-1}
+
+
+def test_negative_levels_are_pooled_but_not_judged(tmp_path: Path) -> None:
+    rankings = read(tmp_path, qrels=b"401 0 d1 -1\n401 0 d2 1\n401 0 d9 -2\n")
+    assert levels_of(rankings) == [[[1, -1, -1]]]
+    assert rankings["n_judged"].values.tolist() == [[0, 1]]
+
+
+def test_topics_of_qrels_are_the_collections_topics(tmp_path: Path) -> None:
+    rankings = read(tmp_path, qrels=b"403 0 d1 1\n0401 0 d1 1\n401 0 d2 1\n")
+    assert rankings["topic"].values.tolist() == ["0401", "401", "403"]
+    assert rankings["n_retrieved"].values.tolist() == [[0, 3, 0]]
+
+
+RUN_ERRORS = {
+    "five columns": (b"401 Q0 d4 1 0.5\n", ":5: 5 columns; a line of a run file has 6: topic Q0 document rank score tag"),
+    "one column": (b"\n401\n", ":6: 1 columns; a line of a run file has 6: topic Q0 document rank score tag"),
+    "score": (b"401 Q0 d4 1 abc tag\n", ":5: score 'abc' is not a number"),
+    "score nan": (b"401 Q0 d4 1 NaN tag\n", ":5: score 'NaN' is not a number"),
+    "score with two points": (b"401 Q0 d4 1 1.2.3 tag\n", ":5: score '1.2.3' is not a number"),
+    "score with underscore": (b"401 Q0 d4 1 1_0 tag\n", ":5: score '1_0' is not a number"),
+    "score without digits": (b"401 Q0 d4 1 -. tag\n", ":5: score '-.' is not a number"),
+    "score without exponent": (b"401 Q0 d4 1 1e+ tag\n", ":5: score '1e+' is not a number"),
+    "score in hexadecimal": (b"401 Q0 d4 1 0x1p3 tag\n", ":5: score '0x1p3' is not a number"),
+    "duplicate": (b"#\n402 Q0 d1 9 0 tag\n", ":6: document 'd1' stands twice in topic 402, first in line 4; remove one of the lines"),
+    "duplicate in an unjudged topic": (b"7 Q0 d1 1 0 tag\n8 Q0 d1 1 0 tag\n7 Q0 d1 1 1 tag\n", ":7: document 'd1' stands twice in topic 7, first in line 5; remove one of the lines"),
+    "duplicate of any bytes": (b"7 Q0 \xe9 1 0 tag\n7 Q0 \xe9 1 0 tag\n", ":6: document '\N{REPLACEMENT CHARACTER}' stands twice in topic 7, first in line 5; remove one of the lines"),
+    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (--run-name file)"),
+    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (--run-name file)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "text"), RUN_ERRORS.values(), ids=RUN_ERRORS.keys())
+def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: bytes, text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, RUN + line)
+    assert str(caught.value) == f"{tmp_path}/bad.run{text}"
+
+
+@pytest.mark.parametrize("rank", ["first", "inf", "nan", "1_0"])
+def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> None:
+    run = RUN + f"402 Q0 d2 {rank} 0 tag\n".encode()
+    with pytest.raises(BadInput, match=rf"/bad\.run:5: rank '{rank}' is not a"):
+        read(tmp_path, run, order="rank")
+    assert read(tmp_path, run)["n_retrieved"].values.tolist() == [[3, 2]]
+
+
+QRELS_ERRORS = {
+    "three columns": (b"401 0 d9\n", ":5: 3 columns; a line of a qrels file has 4: topic iteration document level"),
+    "fraction": (b"401 0 d9 1.5\n", ":5: level '1.5' is not an integer"),
+    "NTCIR level": (b"401 0 d9 L2\n", ":5: level 'L2' is not an integer"),
+    "no number": (b"401 0 d9 nan\n", ":5: level 'nan' is not an integer"),
+    "too high": (b"401 0 d9 128\n", ":5: level '?128"),
+    "twice": (b"401 0 d2 0\n", ":5: document 'd2' is judged twice in topic 401; remove one of the lines"),
+    "twice, any bytes": (b"\xe9 0 d\xe9 0\n\xe9 0 d\xe9 0\n", ":6: document 'd\N{REPLACEMENT CHARACTER}' is judged twice in topic \N{REPLACEMENT CHARACTER}; remove one of the lines"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "text"), QRELS_ERRORS.values(), ids=QRELS_ERRORS.keys())
+def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, line: bytes, text: str) -> None:
+    with pytest.raises(BadInput, match=rf"^{re.escape(str(tmp_path))}/bad\.qrels{text}"):
+        read(tmp_path, qrels=QRELS + line)
+
+
+@pytest.mark.parametrize(("what", "columns"), [("run", "topic Q0 document rank score tag"), ("qrels", "topic iteration document level")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \r\n", "the file is empty"),
+        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file in it: {columns}"),
+        (gzip.compress(RUN * 50)[:-9], "the gzip file is cut off; copy it again"),
+        (gzip.compress(RUN)[:5], "the gzip file is cut off; copy it again"),
+        (gzip.compress(RUN)[:-8] + b"damaged!", "the gzip file is damaged: "),
+    ],
+    ids=["nothing", "blanks", "comments", "cut gzip", "cut gzip header", "damaged gzip"],
+)
+def test_files_without_lines_are_refused(tmp_path: Path, what: str, columns: str, content: bytes, text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, **{what: content})
+    assert str(caught.value).startswith(f"{tmp_path}/bad.{what}: {text.format(what=what, columns=columns)}")
+
+
+@pytest.mark.parametrize("place", ["absent", "*.gz", "empty"])
+def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput) as caught:
+        sc.read_rankings(f"{tmp_path}/{place}", write(tmp_path / "q", QRELS))
+    assert str(caught.value) == f"{tmp_path}/{place}: no run files found here"
+
+
+def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^no run files given$"):
+        sc.read_rankings([], write(tmp_path / "q", QRELS))
+
+
+@pytest.mark.parametrize(("name", "problem"), [("absent", "No such file or directory"), ("", "Is a directory")])
+def test_qrels_that_cannot_be_read_are_refused(tmp_path: Path, name: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(str(tmp_path / name))}: cannot be read: {problem}$"):
+        sc.read_rankings(write(tmp_path / "run", RUN), tmp_path / name)
+
+
+def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "a", RUN), write(tmp_path / "b", RUN)
+    with pytest.raises(BadInput) as caught:
+        sc.read_rankings([first, second], write(tmp_path / "q", QRELS))
+    assert str(caught.value).startswith(f"{second}: run name 'tag' is already taken by {first}; ")
+
+
+def test_qrels_without_any_topic_of_the_runs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"judges none of the topics of the 1 runs; it has topics such as 0401, 900$"):
+        read(tmp_path, qrels=b"900 0 d1 1\n0401 0 d1 1\n")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_teams_are_read(tmp_path: Path, end: bytes) -> None:
+    content = b'\xef\xbb\xbfyear,run,team\n1999,r1,"A, B"\n1999,r2,C\n\n1999,r1,"A, B"\n'
+    assert read_teams(write(tmp_path / "teams.csv", content.replace(b"\n", end))) == {"r1": "A, B", "r2": "C"}
+
+
+def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
+    paths = run_folder(tmp_path / "runs", ["r1", "r2", "r3"]), write(tmp_path / "q", QRELS)
+    teams = write(tmp_path / "teams.csv", b"run,team\nr1,A\nr3,A\nnot-here,B\n")
+    assert sc.read_rankings(*paths, teams)["team"].values.tolist() == ["A", "r2", "A"]
+    assert sc.read_rankings(*paths, {"r2": "B"})["team"].values.tolist() == ["r1", "B", "r3"]
+
+
+TEAM_ERRORS = {
+    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team, found run,group"),
+    "no team": (b"run,team\nr1,A\nr2\n", ":3: the run or the team is missing"),
+    "empty team": (b"run,team\nr1,A\nr2,\n", ":3: the run or the team is missing"),
+    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has team 'B' here and 'A' before"),
+    "empty": (b"", ": the file is empty"),
+}
+
+
+@pytest.mark.parametrize(("content", "text"), TEAM_ERRORS.values(), ids=TEAM_ERRORS.keys())
+def test_bad_teams_are_refused_by_file_and_line(tmp_path: Path, content: bytes, text: str) -> None:
+    path = write(tmp_path / "teams.csv", content)
+    with pytest.raises(BadInput) as caught:
+        read_teams(path)
+    assert str(caught.value) == f"{path}{text}"

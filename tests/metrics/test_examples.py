@@ -1,0 +1,159 @@
+"""Worked examples of Sakai 2007 (S1): Figures 2 and 3, sections 3.2 and 3.3, Appendix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from scorecube.metrics import gain_values, parse_metric
+
+S, A, B = 3, 2, 1
+
+
+def score(name: str, levels: Sequence[int], n_s: int = 0, n_a: int = 0, n_b: int = 0, gains: str = "3:2:1") -> float:
+    """Score a list of a topic with so many S-, A- and B-relevant documents."""
+    judged = np.array([len(levels), n_b, n_a, n_s])
+    return float(parse_metric(name).score(np.array(levels, np.int8), judged, gain_values(gains, 3)))
+
+
+def fig3(name: str, levels: Sequence[int], gains: str = "3:2:1") -> float:
+    """Score a list of Fig. 3's topic: one S, one A, one B."""
+    return score(name, levels, 1, 1, 1, gains)
+
+
+X, Y, Z = [B, 0, 0], [0, S, 0], [B, S, 0]
+PERFECT_INVERSE = [B, A, S]
+SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
+
+
+@pytest.mark.parametrize(("n_s", "expected"), [(1, 2 / 3), (3, 1 / 3), (7, 1 / 3)])
+def test_fig2_o_measure_depends_on_the_number_of_relevant_documents(n_s: int, expected: float) -> None:
+    assert score("O", [0, 0, S], n_s) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_s", [1, 3, 7])
+def test_fig2_nwrr_does_not(n_s: int) -> None:
+    assert score("NWRR", [0, 0, S], n_s) == pytest.approx(1 / 5, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "exact", "printed"),
+    [
+        ("O", X, 2 / 4, 0.50),
+        ("O", Y, 4 / 7, 0.57),
+        ("O", Z, 2 / 4, 0.50),
+        ("P-measure", X, 2 / 4, 0.50),
+        ("P-measure", Y, 4 / 7, 0.57),
+        ("P-measure", Z, 6 / 7, 0.86),
+        ("P+", X, 2 / 4, 0.50),
+        ("P+", Y, 4 / 7, 0.57),
+        ("P+", Z, (2 / 4 + 6 / 7) / 2, 0.68),
+    ],
+)
+def test_fig3(name: str, levels: list[int], exact: float, printed: float) -> None:
+    found = fig3(name, levels)
+    assert found == pytest.approx(exact, rel=1e-12)
+    assert round(found, 2) == printed
+
+
+def test_fig3_nwrr() -> None:
+    assert fig3("NWRR", X) == pytest.approx((1 - 1 / 2) / (1 - 1 / 4), rel=1e-12)
+    assert fig3("NWRR", Y) == pytest.approx((1 - 1 / 2) / (2 - 1 / 2), rel=1e-12)
+    assert fig3("NWRR", Z) == fig3("NWRR", X)
+
+
+@pytest.mark.parametrize("beta", ["1.01:1.02:1.03", "1.01:500:100000", "2:3:4", "50:60:70", "1.5:1.6:9999"])
+def test_fig3_nwrr_prefers_x_whatever_the_penalties(beta: str) -> None:
+    for name in ("WRR", "NWRR"):
+        assert fig3(f"{name}(beta={beta})", X) > fig3(f"{name}(beta={beta})", Y)
+
+
+def test_fig3_o_measure_prefers_y_by_default_and_x_with_flatter_gains() -> None:
+    assert fig3("O", X) < fig3("O", Y)
+    assert fig3("O", X, "2:1.5:1") == pytest.approx(2 / 3, rel=1e-12)
+    assert fig3("O", Y, "2:1.5:1") == pytest.approx(3 / 5.5, rel=1e-12)
+
+
+def test_p_measure_forgives_the_perfect_inverse_and_p_plus_does_not() -> None:
+    assert fig3("P-measure", PERFECT_INVERSE) == 1.0
+    assert fig3("P+", PERFECT_INVERSE) == pytest.approx((2 / 4 + 5 / 7 + 1) / 3, rel=1e-12)
+    assert round(fig3("P+", PERFECT_INVERSE), 2) == 0.74
+
+
+@pytest.mark.parametrize("name", ["O", "P-measure", "P+"])
+def test_appendix_ntcir3_chinese_topic_020(name: str) -> None:
+    found = score(name, [0] * 912 + [S], 10, 6, 36)
+    assert found == pytest.approx(4 / (78 + 913), rel=1e-12)  # cg_I is 30 + 12 + 36 = 78; the paper adds up to 48
+    assert f"{found:.6f}" == "0.004036"
+
+
+def ntcir5_japanese_topic_034() -> list[int]:
+    """One S at rank 424, 137 A and 29 B above it; the first relevant document is a B at rank 2 (S1 Appendix)."""
+    return [0, B, *[A] * 137, *[B] * 28, *[0] * (424 - 1 - 2 - 137 - 28), S]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("P-measure", "0.439591"), ("O", "0.250000")])
+def test_appendix_ntcir5_japanese_topic_034(name: str, expected: str) -> None:
+    levels = ntcir5_japanese_topic_034()
+    assert (len(levels), levels.count(A), levels.count(B)) == (424, 137, 29)
+    found = score(name, levels, 5, 288, 61)
+    assert f"{found:.6f}" == expected
+
+
+def test_appendix_p_measure_needs_only_the_counts_down_to_the_preferred_rank() -> None:
+    levels = ntcir5_japanese_topic_034()
+    shuffled = [*np.random.default_rng(1).permutation(levels[:-1]).tolist(), S]
+    assert score("P-measure", shuffled, 5, 288, 61) == pytest.approx((306 + 167) / (652 + 424), rel=1e-12)
+    assert score("P-measure", [*levels, S, A, B], 5, 288, 61) == pytest.approx((306 + 167) / (652 + 424), rel=1e-12)
+
+
+def test_appendix_ntcir3_chinese_topic_034() -> None:
+    found = score("P-measure", [0] * 654 + [B], 4, 8, 7)
+    assert f"{found:.4f}" == "0.0029"
+
+
+def test_nothing_relevant_scores_zero() -> None:
+    assert [fig3(name, [0, 0, 0]) for name in SINGLE] == [0.0] * len(SINGLE)
+
+
+def test_wrr_exceeds_one_and_its_bound_depends_on_the_topic() -> None:
+    assert fig3("WRR", [S, 0, 0]) == 1 / (1 - 1 / 2)
+    assert score("WRR", [B, 0, 0], n_b=2) == pytest.approx(1 / (1 - 1 / 4), rel=1e-12)
+    assert score("NWRR", [B, 0, 0], n_b=2) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_infinite_penalties_make_wrr_the_reciprocal_rank() -> None:
+    for levels in (X, Y, Z, [0, 0, A]):
+        assert fig3("WRR(beta=1e300:1e301:1e302)", levels) == fig3("RR", levels)
+
+
+def test_ndcg_of_jarvelin_and_kekalainen_starts_to_discount_after_rank_b() -> None:
+    gained = [3 / 1, 2 / 1, 3 / math.log2(3), 1 / math.log2(5)]
+    ideal = [3 / 1, 3 / 1, 2 / math.log2(3), 1 / math.log2(4)]
+    levels = [S, A, S, 0, B]
+    assert score("nDCG(b=2)", levels, 2, 1, 1) == pytest.approx(sum(gained) / sum(ideal), rel=1e-12)
+    assert score("nDCG(b=10)", levels, 2, 1, 1) == pytest.approx(9 / 9, rel=1e-12)
+
+
+@pytest.mark.parametrize("base", [1.1, 1.4, 1.5, 2.5])
+def test_ndcg_takes_any_base_above_one(base: float) -> None:
+    first, second = (1.0 if rank <= base else math.log(rank, base) for rank in (2, 3))
+    found = score(f"nDCG(b={base})", [0, S, A], 1, 1)
+    assert found == pytest.approx((3 / first + 2 / second) / (3 + 2 / first), rel=1e-12)
+
+
+def test_err_forms() -> None:
+    # Stop probabilities of S and B: 3/4 and 1/4 in NTCIREVAL, 7/8 and 1/8 in gdeval.
+    assert fig3("ERR", Z) == pytest.approx(1 / 4 + (3 / 4) * (3 / 4) / 2, rel=1e-12)
+    assert fig3("ERR(form=exp2)", Z) == pytest.approx(1 / 8 + (7 / 8) * (7 / 8) / 2, rel=1e-12)
+    assert fig3("nERR@1", Z) == pytest.approx((1 / 4) / (3 / 4), rel=1e-12)
+
+
+def test_cut_off_ap_and_q_divide_by_the_smaller_of_cutoff_and_relevant() -> None:
+    levels = [S, 0, S, 0]
+    assert score("AP@2", levels, 5) == pytest.approx(1 / 2, rel=1e-12)
+    assert score("AP@100", levels, 5) == pytest.approx((1 + 2 / 3) / 5, rel=1e-12)
+    assert score("Q@2", levels, 5, gains="1:1:1") == pytest.approx(1 / 2, rel=1e-12)

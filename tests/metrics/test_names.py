@@ -1,0 +1,240 @@
+"""Metric names and gain settings parse, print, and say what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorecube.errors import BadName
+from scorecube.metrics import DEFINITIONS, Metric, Parameter, gain_values, parse_metric
+
+
+def values(parameter: Parameter) -> st.SearchStrategy[Any]:
+    """Draw any value a user may type."""
+    if parameter.words:
+        return st.sampled_from(list(parameter.words))
+    highest = min(parameter.below, sys.float_info.max)
+    numbers = st.floats(parameter.above, highest, exclude_min=True, exclude_max=True)
+    if parameter.also:
+        numbers |= st.sampled_from(parameter.also)
+    if isinstance(parameter.default, tuple):  # rising as the level falls
+        return st.lists(numbers, min_size=1, max_size=4, unique=True).map(lambda drawn: tuple(sorted(drawn)))
+    return numbers
+
+
+def written(value: Any) -> str:
+    """Write a value with all its digits."""
+    return value if isinstance(value, str) else ":".join(map(repr, value if isinstance(value, tuple) else (value,)))
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(data=st.data())
+def test_round_trip(name: str, data: st.DataObject) -> None:
+    definition = DEFINITIONS[name]
+    cutoff = 0 if definition.cutoff == "none" else data.draw(st.integers(int(definition.cutoff == "required"), 10_000))
+    rel = data.draw(st.integers(1, 20))
+    given_ = {key: data.draw(values(p)) for key, p in definition.parameters.items() if data.draw(st.booleans())}
+    inside = ",".join([f"rel={rel}", *(f"{key}={written(value)}" for key, value in given_.items())])
+    kept = tuple((key, value) for key, value in given_.items() if value != definition.parameters[key].default)
+
+    metric = parse_metric(f"{name}({inside})" + (f"@{cutoff}" if cutoff else ""))
+
+    assert metric == Metric(name, rel, cutoff, kept)
+    assert parse_metric(str(metric)) == metric
+    assert str(parse_metric(str(metric))) == str(metric)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("AP", "AP"),
+        ("AP(rel=1)", "AP"),
+        ("AP()", "AP"),
+        ("AP(rel=2)", "AP(rel=2)"),
+        ("AP@10", "AP@10"),
+        ("AP(rel=2)@10", "AP(rel=2)@10"),
+        ("P+", "P+"),
+        ("P+@10", "P+@10"),
+        ("P@10", "P@10"),
+        ("P-measure(rel=2)@5", "P-measure(rel=2)@5"),
+        (" nDCG ( b = 2 ) @ 10 ", "nDCG(b=2)@10"),
+        ("nDCG(b=2.0)", "nDCG(b=2)"),
+        ("nDCG(b=2.5)", "nDCG(b=2.5)"),
+        ("nDCG(b=10,rel=2)@3", "nDCG(rel=2,b=10)@3"),
+        ("NWRR(beta=2:3:4)", "NWRR(beta=2:3:4)"),
+        ("NWRR(beta=1.5:2.50)", "NWRR(beta=1.5:2.5)"),
+        ("ERR(form=linear)@20", "ERR@20"),
+        ("nERR(form=exp2)@10", "nERR(form=exp2)@10"),
+    ],
+)
+def test_canonical_form(text: str, canonical: str) -> None:
+    assert str(parse_metric(text)) == canonical
+    assert str(parse_metric(canonical)) == canonical
+
+
+def test_equal_metrics_are_equal_however_written() -> None:
+    assert parse_metric("nERR(rel=1,form=linear)@10") == parse_metric("nERR@10")
+    assert hash(parse_metric("nDCG(b=2.0)")) == hash(parse_metric("nDCG(b=2)"))
+    assert len({parse_metric(text) for text in ("AP", "AP@10", "AP(rel=2)", "Q")}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("MAP", "AP"),
+        ("nDGC@10", "nDCG"),
+        ("ndcg@10", "nDCG"),
+        ("NDCG(b=2)@10", "nDCG"),
+        ("ap", "AP"),
+        ("MRR", "RR"),
+        ("nerr@10", "nERR"),
+        ("P-meassure", "P-measure"),
+        ("AP@10(rel=2)", "AP"),
+        ("R-prec", "Rprec"),
+    ],
+)
+def test_unknown_name_lists_the_nearest(text: str, nearest: str) -> None:
+    with pytest.raises(BadName) as caught:
+        parse_metric(text)
+    message = str(caught.value)
+    assert repr(text) in message
+    assert nearest in message.split(": ")[-1].split(", ")
+
+
+@pytest.mark.parametrize("text", ["", "@10", "(rel=2)", "AP@", "AP@x", "AP@-1", "AP@1.5", "AP(rel=2", "AP)", "AP,P@10"])
+def test_not_the_form_of_a_name(text: str) -> None:
+    with pytest.raises(BadName, match="unknown metric"):
+        parse_metric(text)
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "required"])
+def test_cut_off_missing(name: str) -> None:
+    for text in (name, f"{name}(rel=2)"):
+        with pytest.raises(BadName, match=f"{name} needs a cut-off, for example {name}@10"):
+            parse_metric(text)
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"])
+def test_cut_off_not_taken(name: str) -> None:
+    for text in (f"{name}@10", f"{name}(rel=2)@1"):
+        with pytest.raises(BadName, match=rf"{name} takes no cut-off @\d+"):
+            parse_metric(text)
+
+
+def test_families_of_the_papers_take_cut_offs_as_they_do() -> None:
+    needed = {name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "required"}
+    refused = {name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"}
+    assert needed >= {"P", "Hit", "nCG", "AnCG", "AnDCG", "nG"}
+    assert refused >= {"Rprec", "Rmeasure", "RWP", "bpref"}
+    assert not (needed | refused) & {"AP", "Q", "RR", "O", "P-measure", "P+", "WRR", "NWRR", "nDCG", "ERR", "nERR"}
+
+
+@pytest.mark.parametrize("text", ["AP@0", "P@0", "nDCG(b=2)@00"])
+def test_cut_off_zero(text: str) -> None:
+    with pytest.raises(BadName, match="cut-off @0"):
+        parse_metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("AP(b=2)", "'b=2' is not a setting of AP; known: rel"),
+        ("nDCG(base=2)", "'base=2' is not a setting of nDCG; known: rel, b"),
+        ("WRR(form=exp2)", "'form=exp2' is not a setting of WRR; known: rel, beta"),
+        ("nERR(exp2)", "'exp2' is not a setting of nERR; known: rel, form"),
+    ],
+)
+def test_unknown_parameter_names_the_known_ones(text: str, part: str) -> None:
+    with pytest.raises(BadName) as caught:
+        parse_metric(text)
+    assert part in str(caught.value)
+    assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "x", "", "2:3", "\N{SUPERSCRIPT TWO}"])
+def test_bad_rel(value: str) -> None:
+    with pytest.raises(BadName, match="rel="):
+        parse_metric(f"AP(rel={value})")
+
+
+def test_base_zero_stands_for_the_natural_logarithm() -> None:
+    assert str(parse_metric("nDCG(b=0)@10")) == "nDCG(b=0)@10"
+
+
+@pytest.mark.parametrize("value", ["1", "0.5", "-0.5", "-2", "nan", "x", "", "2:x"])
+@pytest.mark.parametrize(("name", "key"), [("nDCG", "b"), ("WRR", "beta"), ("NWRR", "beta")])
+def test_bad_number(name: str, key: str, value: str) -> None:
+    with pytest.raises(BadName, match=f"{key}={value!r} is not a number above 1"):
+        parse_metric(f"{name}({key}={value})")
+
+
+@pytest.mark.parametrize("value", ["0", "1", "1.5", "-0.5", "nan", "x"])
+def test_bad_probability(value: str) -> None:
+    with pytest.raises(BadName, match=f"p={value!r}"):
+        parse_metric(f"RBP(p={value})@10")
+
+
+def test_one_number_expected() -> None:
+    with pytest.raises(BadName, match="b takes one number, found '2:3'"):
+        parse_metric("nDCG(b=2:3)")
+
+
+@pytest.mark.parametrize("value", ["exp", "", "2", "LINEAR"])
+def test_bad_word(value: str) -> None:
+    with pytest.raises(BadName, match=f"form={value!r}; expected one of linear, exp2"):
+        parse_metric(f"nERR(form={value})")
+
+
+@pytest.mark.parametrize("beta", ["4:3:2", "2:2:2", "2:4:3"])
+def test_penalties_must_rise_as_the_level_falls(beta: str) -> None:
+    with pytest.raises(BadName, match="beta"):
+        parse_metric(f"NWRR(beta={beta})")
+
+
+@pytest.mark.parametrize(
+    ("text", "n_levels", "expected"),
+    [
+        ("auto", 3, [0, 1, 2, 3]),
+        ("auto", 1, [0, 1]),
+        ("3:2:1", 3, [0, 1, 2, 3]),
+        ("10:5:1", 3, [0, 1, 5, 10]),
+        ("0.3:0.2:0.1", 3, [0, 0.1, 0.2, 0.3]),
+        ("3:1", 2, [0, 1, 3]),
+        ("1:1:0", 3, [0, 0, 1, 1]),
+        ("7", 1, [0, 7]),
+    ],
+)
+def test_gain_setting(text: str, n_levels: int, expected: list[float]) -> None:
+    found = gain_values(text, n_levels)
+    assert found.dtype == np.float64
+    assert found.tolist() == expected
+
+
+@given(gains=st.lists(st.floats(0, 1e6), min_size=1, max_size=15))
+def test_gain_setting_lists_the_highest_level_first(gains: list[float]) -> None:
+    assert gain_values(":".join(map(repr, gains)), len(gains)).tolist() == [0.0, *gains[::-1]]
+
+
+@pytest.mark.parametrize(("text", "n_levels"), [("3:2", 3), ("3:2:1:0", 3), ("5", 2), ("3:2:1", 12)])
+def test_wrong_number_of_gains_names_both_numbers(text: str, n_levels: int) -> None:
+    n_given = text.count(":") + 1
+    with pytest.raises(BadName, match=f"has {n_given} values, but the collection has {n_levels} relevant levels"):
+        gain_values(text, n_levels)
+
+
+@pytest.mark.parametrize("text", ["", "3:x:1", "3;2;1", "3::1", "AUTO", "3:2:1:"])
+def test_gain_setting_of_something_else(text: str) -> None:
+    with pytest.raises(BadName, match="is not 'auto' or numbers joined by colons"):
+        gain_values(text, 3)
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.inf, math.nan])
+def test_gain_that_cannot_be(bad: float) -> None:
+    with pytest.raises(BadName, match="gains must be finite and not negative"):
+        gain_values(f"3:{bad}:1", 3)

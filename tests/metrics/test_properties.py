@@ -1,0 +1,297 @@
+"""What the papers prove of the metrics, on any list."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.metrics import DEFINITIONS, Metric, parse_metric
+from tests.metrics.test_against_oracles import Case, cases
+
+BINARY_GAINS = [0.0, 1.0, 1.0, 1.0]
+SLACK = 1e-12
+NOT_BOUNDED_BY_ONE = {"WRR", "nG"}  # nG@k above 1: a better document than the ideal list has at that rank
+NOT_MONOTONE = {"nG", "bpref_relative", "rpref_relative"}  # sees one rank only; gives nothing for rank 1
+NOT_ONE_FOR_THE_IDEAL_LIST = {"P", "Recall", "WRR", "nG", "ERR", "RBP", "bpref_relative", "rpref_relative"}
+JUDGED_ONLY = {name for name in DEFINITIONS if DEFINITIONS[name].function.__module__.endswith("incomplete")}
+SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
+EVERY_METRIC = pytest.mark.parametrize("name", DEFINITIONS)
+examples = settings(deadline=None, max_examples=40)
+relevant_topics = cases(min_relevant=1)
+
+
+def value(name: str, case: Case) -> float:
+    """Score a case with a metric by name."""
+    return case.score(parse_metric(name))
+
+
+def rising(case: Case) -> Case:
+    """Give higher levels more gain, at least a little."""
+    return replace(case, gains=[0.0, *sorted(gain + 0.01 for gain in case.gains[1:])])
+
+
+def ideal_levels(case: Case) -> list[int]:
+    """Levels of all relevant documents, highest first."""
+    return [level for level in (3, 2, 1) for _ in range(case.judged[level])]
+
+
+def usual(name: str, cutoff: int) -> Metric:
+    """Return a metric with a cut-off if it takes one."""
+    return Metric(name, cutoff={"none": 0, "optional": cutoff, "required": cutoff or 5}[DEFINITIONS[name].cutoff])
+
+
+@EVERY_METRIC
+@examples
+@given(case=relevant_topics, cutoff=st.integers(0, 12), rel=st.integers(1, 3))
+def test_lies_between_zero_and_one(name: str, case: Case, cutoff: int, rel: int) -> None:
+    metric = replace(usual(name, cutoff), rel=rel)
+    forms = [metric, replace(metric, settings=(("form", "exp2"),))] if name in {"ERR", "nERR"} else [metric]
+    for form in forms:
+        found = rising(case).score(form)
+        if sum(case.judged[rel:]) == 0:
+            assert math.isnan(found)
+            continue
+        assert found >= -SLACK
+        assert name in NOT_BOUNDED_BY_ONE or found <= 1 + SLACK
+
+
+@examples
+@given(case=relevant_topics)
+def test_wrr_is_bounded_by_the_penalty_of_the_best_level(case: Case) -> None:
+    best = ideal_levels(case)[0]
+    bound = 1 / (1 - 1 / (2 + 3 - best))
+    assert value("WRR", case) <= bound + SLACK
+    assert value("NWRR", case) == pytest.approx(value("WRR", case) / bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - NOT_ONE_FOR_THE_IDEAL_LIST))
+@examples
+@given(case=relevant_topics, cutoff=st.integers(0, 12))
+def test_is_one_for_the_ideal_list(name: str, case: Case, cutoff: int) -> None:
+    ideal = replace(rising(case), levels=ideal_levels(case))
+    assert ideal.score(usual(name, cutoff)) == pytest.approx(1.0, rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics)
+def test_o_is_rr_iff_the_first_relevant_document_lies_within_rank_r(case: Case) -> None:
+    binary = replace(case, gains=BINARY_GAINS)
+    first = next((rank for rank, level in enumerate(case.levels, start=1) if level > 0), 0)
+    o, rr = value("O", binary), value("RR", binary)
+    if first <= sum(case.judged[1:]):
+        assert o == pytest.approx(rr, rel=1e-12)
+    else:
+        assert o > rr * (1 + 1e-9)
+
+
+@examples
+@given(case=relevant_topics)
+def test_q_is_ap_if_nothing_relevant_lies_below_rank_r(case: Case) -> None:
+    n_relevant = sum(case.judged[1:])
+    early = replace(case, levels=case.levels[:n_relevant], gains=BINARY_GAINS)
+    assert value("Q", early) == pytest.approx(value("AP", early), rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics)
+def test_q_exceeds_ap_if_a_relevant_document_lies_below_rank_r(case: Case) -> None:
+    n_relevant = sum(case.judged[1:])
+    late = [0] * (n_relevant + 1)
+    late[-1] = ideal_levels(case)[0]
+    binary = replace(case, levels=late, gains=BINARY_GAINS)
+    assert value("Q", binary) > value("AP", binary) * (1 + 1e-9)
+
+
+@examples
+@given(case=relevant_topics)
+def test_p_p_plus_and_o_agree_if_the_preferred_rank_is_the_first(case: Case) -> None:
+    first = next((level for level in case.levels if level > 0), 0)
+    flat = replace(case, levels=[min(level, first) for level in case.levels])
+    flat = replace(flat, judged=[max(n, flat.levels.count(level)) for level, n in enumerate(case.judged)])
+    assert value("P-measure", flat) == value("O", flat)
+    assert value("P+", flat) == pytest.approx(value("O", flat), rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics, others=st.lists(st.integers(0, 5), min_size=3, max_size=3))
+def test_rr_wrr_and_nwrr_ignore_how_many_relevant_documents_there_are(case: Case, others: list[int]) -> None:
+    best = ideal_levels(case)[0]
+    more = [
+        n + (other if level <= best else 0)
+        for level, (n, other) in enumerate(zip(case.judged, [0, *others], strict=True))
+    ]
+    for name in ("RR", "WRR", "NWRR"):
+        assert value(name, replace(case, judged=more)) == value(name, case)
+
+
+@pytest.mark.parametrize("name", ["Q", "O", "P-measure", "P+"])
+@pytest.mark.parametrize("beta", [0.1, 10.0])
+@examples
+@given(case=relevant_topics)
+def test_gains_times_k_are_beta_of_k(name: str, beta: float, case: Case) -> None:
+    levels, ideal = case.levels, ideal_levels(case)
+    times_k = replace(case, gains=[beta * gain for gain in case.gains])
+
+    def ratio(rank: int) -> float:  # Sakai 2004 eq 17: (beta cg + count) / (beta cg_I + r)
+        found = [level for level in levels[:rank] if level > 0]
+        cg, cg_ideal = (sum(case.gains[level] for level in some) for some in (found, ideal[:rank]))
+        return (beta * cg + len(found)) / (beta * cg_ideal + rank)
+
+    ranks = [rank for rank, level in enumerate(levels, start=1) if level > 0]
+    preferred = levels.index(max(levels)) + 1
+    sums = {
+        "Q": sum(map(ratio, ranks)) / len(ideal),
+        "O": ratio(ranks[0]) if ranks else 0.0,
+        "P-measure": ratio(preferred) if ranks else 0.0,
+        "P+": math.fsum(ratio(r) for r in ranks if r <= preferred) / max(1, sum(r <= preferred for r in ranks)),
+    }
+    assert value(name, times_k) == pytest.approx(sums[name], rel=1e-11)
+
+
+@examples
+@given(case=relevant_topics, factor=st.sampled_from([0.25, 2.0, 64.0]), b=st.sampled_from(["", "(b=2)", "(b=10)"]))
+def test_ndcg_ignores_the_size_of_the_gains(case: Case, factor: float, b: str) -> None:
+    case = rising(case)
+    times_k = replace(case, gains=[factor * gain for gain in case.gains])
+    assert value(f"nDCG{b}", times_k) == pytest.approx(value(f"nDCG{b}", case), rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics)
+def test_q_and_r_measure_are_counts_with_tiny_gains_and_weighted_precision_with_huge_ones(case: Case) -> None:
+    case = rising(case)
+    tiny, huge = (replace(case, gains=[factor * gain for gain in case.gains]) for factor in (1e-9, 1e9))
+    for blended, counted, weighted in [("Q", "AP", "AWP"), ("Rmeasure", "Rprec", "RWP")]:
+        assert value(blended, tiny) == pytest.approx(value(counted, case), rel=1e-5)
+        assert value(blended, huge) == pytest.approx(value(weighted, case), rel=1e-5)
+
+
+@examples
+@given(case=relevant_topics)
+def test_binary_r_measure_is_r_precision_and_r_wp(case: Case) -> None:
+    binary = replace(case, gains=BINARY_GAINS)  # Sakai 2004 eq 22
+    assert value("Rmeasure", binary) == pytest.approx(value("Rprec", case), rel=1e-12)
+    assert value("RWP", binary) == pytest.approx(value("Rprec", case), rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics)
+def test_binary_q_lies_between_ap_and_awp(case: Case) -> None:
+    binary = replace(case, gains=BINARY_GAINS)  # Sakai 2004 eq 23
+    assert value("AP", binary) - SLACK <= value("Q", binary) <= value("AWP", binary) + SLACK
+    early = replace(binary, levels=case.levels[: sum(case.judged[1:])])
+    assert value("AWP", early) == pytest.approx(value("AP", early), rel=1e-12)
+
+
+def test_graded_q_and_r_measure_can_exceed_awp_and_r_wp() -> None:
+    case = Case([1, 0], [1, 1, 0, 1], [0.0, 1.0, 2.0, 3.0])  # BR(1) = 2/4, WP(1) = 1/3; R = 2
+    assert value("Q", case) == 1 / 4
+    assert value("AWP", case) == pytest.approx(1 / 6)
+    assert value("Rmeasure", case) == pytest.approx(1 / 3)
+    assert value("RWP", case) == 1 / 4
+
+
+@pytest.mark.parametrize("name", ["nDCG", "nDCG(b=2)", "nCG", "AnCG", "AnDCG", "AnDCG(b=2)"])
+@examples
+@given(case=relevant_topics)
+def test_normalised_gains_agree_at_rank_1(name: str, case: Case) -> None:
+    assert value(f"{name}@1", rising(case)) == pytest.approx(value("nG@1", rising(case)), rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics, cutoff=st.integers(1, 12), b=st.sampled_from(["", "(b=2)"]))
+def test_averages_over_ranks_are_means_of_the_metrics_at_each(case: Case, cutoff: int, b: str) -> None:
+    for average, single in [("AnCG", "nCG"), (f"AnDCG{b}", f"nDCG{b}")]:
+        at_ranks = [value(f"{single}@{rank}", rising(case)) for rank in range(1, cutoff + 1)]
+        assert value(f"{average}@{cutoff}", rising(case)) == pytest.approx(sum(at_ranks) / cutoff, rel=1e-12)
+
+
+@examples
+@given(case=relevant_topics, cutoff=st.integers(1, 12))
+def test_recall_hit_and_rr_follow_from_precision(case: Case, cutoff: int) -> None:
+    found = value(f"P@{cutoff}", case) * cutoff
+    assert value(f"Recall@{cutoff}", case) == pytest.approx(found / sum(case.judged[1:]), rel=1e-12)
+    assert value(f"Hit@{cutoff}", case) == float(found > 0) == float(value("RR", case) >= 1 / cutoff)
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - NOT_MONOTONE))
+@examples
+@given(case=relevant_topics, cutoff=st.integers(0, 12), low=st.integers(-1, 0), high=st.integers(1, 3), data=st.data())
+def test_moving_a_relevant_document_up_never_lowers_a_score(
+    name: str, case: Case, cutoff: int, low: int, high: int, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(case.levels)))
+    above, below = case.levels[:place], case.levels[place:]
+    judged = [n + (level in (low, high)) for level, n in enumerate(case.judged)]
+    worse = rising(replace(case, levels=[*above, low, high, *below], judged=judged))
+    better = replace(worse, levels=[*above, high, low, *below])
+    # A document that comes into view above the cut-off may move the preferred rank, and so lower the score.
+    metric = usual(name, 0 if name in {"P-measure", "P+"} else cutoff)
+    assert better.score(metric) >= worse.score(metric) - SLACK
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - JUDGED_ONLY))
+@examples
+@given(case=relevant_topics, cutoff=st.integers(0, 12), n_behind=st.integers(1, 5))
+def test_documents_that_nobody_judged_count_as_not_relevant(name: str, case: Case, cutoff: int, n_behind: int) -> None:
+    metric = usual(name, cutoff)
+    expected = rising(case).score(metric)
+    for other in ([max(level, 0) for level in case.levels], [*case.levels, *[-1] * n_behind]):
+        assert replace(rising(case), levels=other).score(metric) == expected
+
+
+@pytest.mark.parametrize("name", sorted(JUDGED_ONLY))
+@examples
+@given(case=relevant_topics)
+def test_metrics_of_judged_documents_pass_over_the_others(name: str, case: Case) -> None:
+    case = rising(case)
+    condensed = [level for level in case.levels if level >= 0] or [-1]
+    assert replace(case, levels=condensed).score(Metric(name)) == case.score(Metric(name))
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff != "none"])
+@examples
+@given(case=relevant_topics, cutoff=st.integers(1, 12))
+def test_a_cut_off_hides_what_lies_below_it(name: str, case: Case, cutoff: int) -> None:
+    cut = Metric(name, cutoff=cutoff)
+    case = rising(case)
+    assert replace(case, levels=case.levels[:cutoff]).score(cut) == case.score(cut)
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "optional"])
+@examples
+@given(case=relevant_topics)
+def test_a_cut_off_beyond_all_documents_changes_nothing(name: str, case: Case) -> None:
+    case = rising(case)
+    far = max(len(case.levels), sum(case.judged))
+    assert case.score(Metric(name, cutoff=far)) == case.score(Metric(name))
+
+
+@EVERY_METRIC
+@examples
+@given(case=relevant_topics, rel=st.integers(2, 3))
+def test_rel_changes_levels_before_anything_is_counted(name: str, case: Case, rel: int) -> None:
+    case = rising(case)
+    lowered = replace(
+        case,
+        levels=[0 if 0 < level < rel else level for level in case.levels],
+        judged=[sum(case.judged[:rel]), *[0] * (rel - 1), *case.judged[rel:]],
+    )
+    found, expected = case.score(replace(usual(name, 0), rel=rel)), lowered.score(usual(name, 0))
+    assert found == pytest.approx(expected, abs=0, nan_ok=True)
+
+
+def test_equal_p_p_plus_and_o_do_not_prove_that_the_preferred_rank_is_the_first() -> None:
+    # B at rank 1, S at rank 6 of a topic with one S, one A, one B: (1 + 1)/(3 + 1) = (4 + 2)/(6 + 6).
+    case = Case([1, 0, 0, 0, 0, 3], [4, 1, 1, 1], [0.0, 1.0, 2.0, 3.0])
+    assert [value(name, case) for name in ("O", "P-measure", "P+")] == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_documents_below_the_preferred_rank_do_not_count(name: str) -> None:
+    case = Case([0, 1, 3, 0], [3, 2, 2, 3], [0.0, 1.0, 2.0, 3.0])
+    assert value(name, replace(case, levels=[0, 1, 3, 2, 3, 1])) == value(name, case)

@@ -1,0 +1,1 @@
+"""Slow and plain definitions that the package is compared with."""

@@ -1,0 +1,365 @@
+"""What users may rely on: tables and their columns, commands and their options, registries, formats, Python names."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import ANALYSES
+from scorecube.metrics import DEFINITIONS, parse_metric
+from scorecube.report.figures import FIGURES
+from scorecube.report.reading import HEADLINES
+from scorecube.report.tables import TABLES
+from scorecube.testing import simulate_cube, simulate_rankings
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli, Files
+
+COLUMNS = {
+    "scores means": "collection metric gain run team mean n_topics",
+    "scores cells": "collection metric gain run topic score",
+    "scores variance": "collection metric gain n_runs n_topics variance",
+    "scores statistics": "collection n_runs n_teams n_topics judged n_level_0 n_level_1 n_level_2 n_level_3",
+    "swap sensitivity": "collection metric gain confidence required_difference max_performance relative_difference share trials size sampling",
+    "swap rates": "collection metric gain bin lower count swaps swap_rate swap_rate_low swap_rate_high",
+    "swap overlap": "collection size sampling unique common",
+    "bootstrap power": "collection metric gain alpha significant pairs share estimated_difference trials",
+    "bootstrap pairs": "collection metric gain run_a run_b mean_difference t asl",
+    "tukey power": "collection metric gain alpha significant pairs share trials",
+    "tukey pairs": "collection metric gain run_a run_b mean_difference p_value",
+    "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs",
+    "correlate gains": "collection metric gain tau spearman",
+}  # fmt: skip
+"""Analysis and table -> columns; the first table of an analysis is its default."""
+
+COMMON = (
+    "--collection --metrics --gains --runs --topics --top-runs --by --seed --workers --cluster --scheduler --replay"
+    " --save-samples --out --dry-run"
+)
+OPTIONS = {
+    "evaluate": "--name --runs --qrels --teams --metrics --gains --order --depth --run-name --replace",
+    "import": "--name --metric --gain --layout --teams --replace",
+    "info": "--format",
+    "swap": f"--sampling --size --trials --rule --confidence {COMMON}",
+    "bootstrap": f"--trials --alpha {COMMON}",
+    "tukey": f"--trials --alpha {COMMON}",
+    "correlate": f"--trials --along {COMMON}",
+    "teams": f"--leave --topics --trials --pool-depth {COMMON}",
+    "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
+    "wcw": "--variance --topics",
+    "sweep": "--resume",
+    "show": "--table --collection --format",
+    "report": "--out",
+    "verify": "",
+    "demo": "--out",
+}
+NAMES = (
+    "AP AP(rel=2) AP@10 P@10 Rprec RR Recall@1000 Hit@5 RBP(p=0.8) Q Q@10 Rmeasure AWP RWP O P-measure P+ WRR NWRR NWRR(beta=2:3:5)"
+    " nCG@10 AnCG@10 nDCG@10 nDCG(b=2)@10 AnDCG(b=2)@10 nG@1 ERR@10 nERR@10 nERR(form=exp2)@10 bpref geo:AP"
+)
+
+
+def records(scorecube: Cli, *words: object) -> list[dict[str, Any]]:
+    listed = json.loads(scorecube("show", *words, "--format", "json").succeeded().stdout)
+    assert isinstance(listed, list)
+    return listed
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_tables_have_the_columns_of_the_contract(scorecube: Cli, finished_study: Path, table: str) -> None:
+    analysis, name = table.split()
+    if name not in TABLES.get(analysis, {}):
+        pytest.skip(f"no table {table} yet")
+    rows = records(scorecube, finished_study, analysis, "--table", name)
+    assert [list(row) for row in rows] == [COLUMNS[table].split()] * len(rows)
+    assert len(rows) > 0
+
+
+@pytest.mark.parametrize("analysis", sorted({table.split()[0] for table in COLUMNS}))
+def test_first_table_is_the_default(analysis: str) -> None:
+    if analysis not in TABLES:
+        pytest.skip(f"no analysis {analysis} yet")
+    assert next(iter(TABLES[analysis])) == next(table.split()[1] for table in COLUMNS if table.startswith(analysis))
+
+
+def test_statistics_are_those_of_the_files(scorecube: Cli, finished_study: Path, files: Files) -> None:
+    levels = Counter(line.split()[3] for line in files.qrels.read_text().splitlines())
+    (row,) = records(scorecube, finished_study, "scores", "--table", "statistics")
+    per_level = {f"n_level_{level}": count / 8 for level, count in levels.items()}
+    sizes = {"collection": "small", "n_runs": 6, "n_teams": 3, "n_topics": 8, "judged": 240}
+    assert row == sizes | per_level
+
+
+def test_means_are_those_of_the_cells(scorecube: Cli, finished_study: Path) -> None:
+    keys = ["metric", "gain", "run"]
+    cells = pd.DataFrame(records(scorecube, finished_study, "scores", "--table", "cells"))
+    means = pd.DataFrame(records(scorecube, finished_study, "scores")).set_index(keys)
+    np.testing.assert_allclose(means["mean"], cells.groupby(keys)["score"].mean()[means.index], rtol=1e-12)
+    assert set(means["n_topics"]) == {8}
+    assert means["team"].xs("run4", level="run").unique().tolist() == ["team1"]
+
+
+def test_rates_count_every_pair_once_a_trial(scorecube: Cli, finished_study: Path) -> None:
+    rates = pd.DataFrame(records(scorecube, finished_study, "swap", "--table", "rates"))
+    for _, cell in rates.groupby(["metric", "gain"]):
+        assert cell["bin"].tolist() == list(range(21))
+        assert cell["lower"].tolist() == [k / 100 for k in range(21)]
+        assert cell["count"].sum() == 5 * 15
+    empty = rates["count"] == 0
+    assert empty.any()
+    assert (rates["swap_rate"].isna() == empty).all()
+    filled = rates[~empty]
+    np.testing.assert_allclose(filled["swap_rate"], filled["swaps"] / filled["count"])
+    assert filled["swap_rate"].between(filled["swap_rate_low"], filled["swap_rate_high"]).all()
+
+
+def options_of(scorecube: Cli, *command: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", scorecube(*command, "--help").succeeded().stdout))
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_commands_take_the_options_of_the_contract(scorecube: Cli, command: str) -> None:
+    if not re.search(rf"^  {command} ", scorecube("--help").succeeded().stdout, re.MULTILINE):
+        pytest.skip(f"no command {command} yet")
+    assert options_of(scorecube, command) >= set(OPTIONS[command].split())
+
+
+@pytest.mark.parametrize("order", ["score", "file", "rank"])
+@pytest.mark.parametrize("run_name", ["tag", "file"])
+def test_evaluate_takes_the_words_of_the_contract(
+    scorecube: Cli, files: Files, tmp_path: Path, order: str, run_name: str
+) -> None:
+    how = ["--metrics", "AP(rel=2),NWRR(beta=2:3:5)", "--order", order, "--run-name", run_name, "--depth", "5"]
+    scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *how).succeeded()
+    (facts,) = json.loads(scorecube("info", tmp_path / "s", "--format", "json").succeeded().stdout)["collections"]
+    assert facts["metrics"] == ["AP(rel=2)", "NWRR(beta=2:3:5)"]
+    (row,) = records(scorecube, tmp_path / "s", "scores", "--table", "statistics")
+    assert row["n_runs"] == 6
+    runs = {row["run"] for row in records(scorecube, tmp_path / "s", "scores")}
+    assert runs == {f"run{number}" + (".txt" if run_name == "file" else "") for number in range(6)}
+
+
+@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
+@pytest.mark.parametrize("rule", ["s0", "s1"])
+def test_swap_takes_the_words_of_the_contract(scorecube: Cli, study: Path, sampling: str, rule: str) -> None:
+    chosen = ["--metrics", "nDCG@10,AP", "--gains", "auto", "--runs", "run1,run2,run3", "--topics", "001,003,005,007"]
+    how = ["--sampling", sampling, "--rule", rule, "--size", "2", "--trials", "5", "--confidence", "0.7"]
+    scorecube("swap", study, "--collection", "small", *chosen, *how, "--seed", "3").succeeded()
+    rows = records(scorecube, study, "swap", "--collection", "small")
+    assert {row["metric"] for row in rows} == {"AP", "nDCG@10"}
+    facts = {"gain": "auto", "sampling": sampling, "size": 2, "trials": 5, "confidence": 0.7}
+    assert all({key: row[key] for key in facts} == facts for row in rows)
+
+
+def test_top_runs_are_the_best_by_a_metric(scorecube: Cli, finished_study: Path, tmp_path: Path) -> None:
+    means = records(scorecube, finished_study, "scores")
+    chosen = {}
+    for metric in ("AP", "Q"):
+        ranked = sorted((-row["mean"], row["run"]) for row in means if (row["metric"], row["gain"]) == (metric, "auto"))
+        chosen[metric] = ",".join(run for _, run in ranked[:3])
+        rates = []
+        for how in (["--top-runs", "3", "--by", metric], ["--runs", chosen[metric]]):
+            out = tmp_path / f"{metric}-{how[0]}"
+            scorecube("swap", finished_study, *how, "--trials", 7, "--size", 3, "--seed", 5, "--out", out).succeeded()
+            rates.append(records(scorecube, out, "swap", "--table", "rates"))
+        assert rates[0] == rates[1]
+    assert chosen["AP"] != chosen["Q"]
+
+
+def test_a_metric_may_be_written_in_another_way(scorecube: Cli, study: Path, files: Files) -> None:
+    again = ["--metrics", "AP(rel=1),Q,nDCG @10", "--gains", "auto"]
+    scorecube("evaluate", study, "--name", "small", *files.options(), *again).succeeded()
+    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)["collections"]
+    assert facts["metrics"] == ["AP", "Q", "nDCG@10"]
+
+
+def test_evaluate_adds_metrics_and_gains(scorecube: Cli, study: Path, files: Files) -> None:
+    before = {(row["metric"], row["gain"], row["run"]): row["mean"] for row in records(scorecube, study, "scores")}
+    more = ["--metrics", "P@10", "--gains", "10:5:1"]
+    scorecube("evaluate", study, "--name", "small", *files.options(), *more).succeeded()
+    after = {(row["metric"], row["gain"], row["run"]): row["mean"] for row in records(scorecube, study, "scores")}
+    assert {key: after[key] for key in before} == before
+    assert {key[:2] for key in after} == {
+        (metric, gain) for metric in ("AP", "Q", "nDCG@10", "P@10") for gain in ("auto", "1:1:1", "10:5:1")
+    }
+    assert all(value is not None for value in after.values())
+
+
+def test_imported_and_evaluated_scores_share_a_collection(scorecube: Cli, files: Files, tmp_path: Path) -> None:
+    study, matrix = tmp_path / "s", tmp_path / "last_rel.csv"
+    topics, runs = [f"{number:03d}" for number in range(1, 9)], [f"run{number}" for number in range(6)]
+    pd.DataFrame(7.5, index=pd.Index(topics, name="topic"), columns=runs).to_csv(matrix)
+    scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "AP").succeeded()
+    scorecube("import", study, "--name", "x", matrix, "--teams", files.teams).succeeded()
+    scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "P@5").succeeded()
+    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)["collections"]
+    assert facts["metrics"] == ["AP", "last_rel", "P@5"]
+    assert {row["mean"] for row in records(scorecube, study, "scores") if row["metric"] == "last_rel"} == {7.5}
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, name: str) -> None:
+    kind = ANALYSES[name]
+    record = kind()
+    assert record.name == name
+    assert (kind.__doc__ or "").strip()
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(record, field.name, None)
+    options = json.loads(json.dumps(record.options()))
+    assert kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}) == record
+    assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
+    assert name in TABLES
+    assert name in FIGURES
+    assert name in HEADLINES
+    assert name in sc.list_analyses()["name"].tolist()
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_metrics_are_listed_and_score(scorecube: Cli, name: str) -> None:
+    assert re.search(rf"^{re.escape(name)} ", scorecube("list", "metrics").succeeded().stdout, re.MULTILINE)
+    facts = sc.list_metrics().set_index("name").loc[name]
+    written = f"{name}@10" if facts["cutoff"] == "required" else name
+    cube = sc.evaluate(simulate_rankings(n_runs=5, seed=4), [written], ["3:2:1", "10:5:1"])
+    scores = cube["score"].values
+    assert np.isfinite(scores).all()
+    assert scores.min() >= 0
+    assert scores.std() > 0
+    assert bool((scores[0, 0] != scores[0, 1]).any()) == bool(facts["uses_gains"])
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_metric_names_of_the_contract_parse_and_print_back(name: str) -> None:
+    if re.split(r"[(@]", name)[0] not in DEFINITIONS:
+        pytest.skip(f"no metric {name} yet")
+    assert str(parse_metric(name)) == name
+    assert str(parse_metric(str(parse_metric(f" {name} ")))) == name
+
+
+def test_the_default_level_is_not_printed() -> None:
+    assert str(parse_metric("AP(rel=1)@10")) == "AP@10"
+
+
+@pytest.mark.parametrize("table", ["sensitivity", "rates", "overlap"])
+def test_csv_holds_what_json_holds(scorecube: Cli, finished_study: Path, table: str) -> None:
+    words = [finished_study, "swap", "--table", table]
+    rows = list(csv.DictReader(io.StringIO(scorecube("show", *words, "--format", "csv").succeeded().stdout)))
+    expected = records(scorecube, *words)
+    assert [list(row) for row in rows] == [list(row) for row in expected]
+    for row, wanted in zip(rows, expected, strict=True):
+        for column, value in wanted.items():
+            read = None if row[column] == "" else type(value)(row[column])
+            assert read == value, column
+    if table != "overlap":
+        assert any(value is None for row in expected for value in row.values())
+
+
+def cells_of(form: str, text: str) -> list[list[str]]:
+    """Return the cells of a table that was made for reading, header first."""
+    lines = text.splitlines()
+    if form == "latex":
+        assert lines[0].startswith(r"\begin{tabular}")
+        assert lines[-1] == r"\end{tabular}"
+        rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in lines if line.endswith(r"\\")]
+        return [[re.sub(r"\\([_%&#$])", r"\1", cell).strip() for cell in row] for row in rows]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] if form == "markdown" else re.split(r"  +", line) for line in lines]
+    assert all(set(cell.strip()) <= set("-:") for cell in rows[1])
+    return [[cell.strip().replace(r"\|", "|") for cell in row] for row in [rows[0], *rows[2:]]]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, form: str) -> None:
+    shown = scorecube("show", finished_study, "swap", "--format", form).succeeded().stdout
+    header, *rows = cells_of(form, shown)
+    expected = records(scorecube, finished_study, "swap")
+    assert header == list(expected[0])
+    found = [dict(zip(header, row, strict=True)) for row in rows]
+    for wanted in expected:
+        (row,) = (
+            row
+            for row in found
+            if row["metric"] == wanted["metric"]
+            and float(row["confidence"]) == wanted["confidence"]
+            and row["gain"] in (wanted["gain"], "any")  # one row for all gains where the metric uses none
+        )
+        assert (row["share"] == "-") == (wanted["share"] is None)
+        if wanted["share"] is not None:
+            assert float(row["share"].removesuffix("%")) == pytest.approx(100 * wanted["share"], abs=0.051)
+            assert float(row["required_difference"]) == wanted["required_difference"]
+
+
+def test_odd_run_names_survive_every_format(scorecube: Cli, tmp_path: Path) -> None:
+    names = ['a,"b"', "a|b", "A&B_C%D#E$F"]
+    pd.DataFrame([[0.5, 0.25, 1.0]] * 2, columns=names).to_csv(tmp_path / "ap.csv", index=False)
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
+    shown = {
+        form: scorecube("show", tmp_path / "s", "scores", "--format", form).succeeded().stdout
+        for form in ("csv", "json", "markdown", "latex")
+    }
+    assert [row["run"] for row in json.loads(shown["json"])] == sorted(names)
+    assert [row["run"] for row in csv.DictReader(io.StringIO(shown["csv"]))] == sorted(names)
+    for form in ("markdown", "latex"):
+        assert [row[3] for row in cells_of(form, shown[form])[1:]] == sorted(names)
+
+
+def test_latex_escapes_what_latex_reads(scorecube: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text("x^2~y,p\\q{r}\n0.5,1\n0.25,1\n")
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
+    shown = scorecube("show", tmp_path / "s", "scores", "--format", "latex").succeeded().stdout
+    assert not [raw for raw in ("x^2", "2~y", r"p\q", "q{r}") if raw in shown]
+
+
+def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
+    cube = sc.evaluate(simulate_rankings(n_runs=5, seed=1), metrics=["AP", "Q", "P+"], gains=["auto", "1:1:1"])
+    assert cube["score"].dims == ("metric", "gain", "run", "topic")
+    swap = sc.Swap(sampling="replacement", size=50)
+    result = sc.analyse(cube, swap, trials=30, seed=1, samples=None, client=None)
+    assert isinstance(result, xr.Dataset)
+    assert [name for name, each in result.data_vars.items() if not {"long_name", "units"} <= each.attrs.keys()] == []
+    assert list(sc.table(result, "sensitivity").columns) == COLUMNS["swap sensitivity"].split()
+    picture = tmp_path / "swap.png"
+    sc.figure(result).savefig(picture)
+    assert picture.stat().st_size > 1000
+
+
+def test_a_cube_may_be_backed_by_dask_and_is_not_changed() -> None:
+    cube = simulate_cube(n_runs=5)
+    lazy = cube.chunk({"run": 2})
+    expected = sc.analyse(cube, sc.Swap(), trials=20, seed=1)
+    assert sc.analyse(lazy, sc.Swap(), trials=20, seed=1)["count"].equals(expected["count"])
+    assert lazy["score"].chunks is not None
+
+
+def test_scores_become_a_cube_with_text_labels() -> None:
+    cube = sc.cube_from_scores({"AP": pd.DataFrame([[0.5, 0.25], [1, 0]], index=["r2", "r1"], columns=[402, 401])})
+    assert cube["topic"].values.tolist() == ["401", "402"]
+    assert cube["score"].sel(metric="AP", run="r2").values.tolist() == [[0.25, 0.5]]
+
+
+def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
+    study = sc.open_study(finished_study)
+    assert list(study) == ["small"]
+    rankings = sc.read_rankings(files.runs, files.qrels, teams=files.teams, order="score")
+    xr.testing.assert_equal(study["small"].rankings, rankings)
+    xr.testing.assert_equal(study["small"].cube, sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"]))
+    assert study["small"].result("swap").attrs["trials"] == 5
+
+
+def test_import_costs_nothing_until_something_is_used() -> None:
+    code = "import sys, scorecube, scorecube.cli; print(sorted({'numpy', 'xarray', 'numba', 'dask', 'zarr'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

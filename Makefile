@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
-PIP := -m pip install --quiet --disable-pip-version-check
+PIP := -m pip install -qq --disable-pip-version-check
 
 .PHONY: demo test check bench lock clean help
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import ndtr
 
 from scorecube import names, schema
 from scorecube.errors import BadInput, BadName, nearest
@@ -16,6 +17,9 @@ from scorecube.metrics import Metric, gain_values, parse_metric
 
 Item = TypeVar("Item")
 USES_GAINS = "uses_gains"
+SUMMARY = "summary"
+"""Coordinate along metric: how topics are summed up, see `summarise`."""
+GEOMETRIC_FLOOR = 1e-5
 EXCLUDED = "topics_without_relevant"
 """Attribute of a cube: judged topics left out because no document is relevant."""
 
@@ -116,6 +120,10 @@ def cube_dataset(
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
         USES_GAINS: (names.METRIC, np.array(gained)),
+        SUMMARY: (
+            names.METRIC,
+            schema.label_array("mean" if isinstance(each, str) else each.summary for each in metrics),
+        ),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))
@@ -227,7 +235,7 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
     metric = str(parse_known(by)) if by else schema.labels_of(cube, names.METRIC)[0]
     if metric not in schema.labels_of(cube, names.METRIC):
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
-    means = cube[names.SCORE].sel(metric=metric).isel(gain=0).mean(names.TOPIC).values
+    means = summarise(cube).sel(metric=metric).isel(gain=0).values
     best = sorted(zip(-means, schema.labels_of(cube, names.RUN), strict=True))[:count]
     return cube.sel(run=sorted(run for _, run in best))
 
@@ -261,6 +269,78 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
             cell_of[i, j] = len(kept) - 1
     values = cube[names.SCORE].values
     return np.stack([values[i, j] for i, j in kept]).astype(np.float64), cell_of
+
+
+def summarise(cube: xr.Dataset) -> xr.DataArray:
+    """Return one number for each metric, gain setting and run: the mean over topics, or what the metric's prefix says.
+
+    ``geo:`` is the geometric mean with scores below 1e-5 raised to it (trec_eval gm_map); ``area:`` is the mean over
+    X = 1 .. n/4 of the mean score of the X worst topics (Voorhees 2005, the area under MAP(X)). Missing scores are passed over.
+    """
+    scores = cube[names.SCORE]
+    result = scores.mean(names.TOPIC)
+    kinds = [str(kind) for kind in cube[SUMMARY].values] if SUMMARY in cube.coords else []
+    for k, kind in enumerate(kinds):
+        values = scores.values[k]
+        if kind == "geo":
+            result[k] = np.exp(np.nanmean(np.log(np.maximum(values, GEOMETRIC_FLOOR)), axis=-1))
+        elif kind == "area":
+            worst = np.sort(values, axis=-1)[..., : max(1, values.shape[-1] // 4)]
+            result[k] = (np.cumsum(worst, axis=-1) / np.arange(1, worst.shape[-1] + 1)).mean(axis=-1)
+    return result.rename("summary")
+
+
+def standardise(
+    cube: xr.Dataset,
+    method: Literal["std-AB", "std-CDF", "z"] = "std-AB",
+    *,
+    reference_runs: Sequence[str] | None = None,
+) -> xr.Dataset:
+    """Standardise scores per topic against known runs, so that hard and easy topics weigh alike.
+
+    Parameters
+    ----------
+    cube
+        Scores of any metrics.
+    method
+        ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal. ``std-CDF``: the normal
+        distribution function of z (Webber, Moffat and Zobel 2008). ``std-AB``: 0.15 z + 0.5 with z cut off at 3 (Sakai 2016).
+    reference_runs
+        The known runs, at least two; all runs of the cube by default.
+
+    Returns
+    -------
+    cube
+        Of the same shape; metrics are called ``std-AB:AP``; the reference runs are in the attributes.
+
+    Raises
+    ------
+    BadName, BadInput
+        A run that the cube has not, an unknown method, fewer than two reference runs.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> standard = standardise(simulate_cube(n_runs=5))
+    >>> standard.metric.values.tolist(), float(standard.score.mean().round(6))
+    (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
+    """
+    if method not in ("std-AB", "std-CDF", "z"):
+        raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
+    reference = select(cube, runs=reference_runs)
+    if reference.sizes[names.RUN] < 2:
+        raise BadInput("standardisation needs at least 2 reference runs")
+    known = reference[names.SCORE]
+    spread = known.std(names.RUN, ddof=1)
+    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(spread > 0)).where(spread > 0, 0.0)
+    if method == "std-AB":
+        z = 0.15 * z.clip(-3.0, 3.0) + 0.5
+    elif method == "std-CDF":
+        z = xr.apply_ufunc(ndtr, z)
+    labels = schema.label_array(f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC))
+    result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords({names.METRIC: labels})
+    runs = schema.labels_of(reference, names.RUN)
+    return schema.annotate(result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE)
 
 
 def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:

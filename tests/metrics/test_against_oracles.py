@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter
-from scorecube.metrics.incomplete import condense
+from scorecube.metrics.ideal import condense
 from tests.oracles.metrics import ORACLES, oracle
 
 N_LEVELS = 3

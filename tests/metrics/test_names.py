@@ -144,10 +144,10 @@ def test_cut_off_zero(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("AP(b=2)", "'b=2' is not a setting of AP; known: rel"),
-        ("nDCG(base=2)", "'base=2' is not a setting of nDCG; known: rel, b"),
-        ("WRR(form=exp2)", "'form=exp2' is not a setting of WRR; known: rel, beta"),
-        ("nERR(exp2)", "'exp2' is not a setting of nERR; known: rel, form"),
+        ("AP(b=2)", "'b=2' is not a setting of AP; known: rel, judged_only"),
+        ("nDCG(base=2)", "'base=2' is not a setting of nDCG; known: rel, judged_only, b"),
+        ("WRR(form=exp2)", "'form=exp2' is not a setting of WRR; known: rel, judged_only, beta"),
+        ("nERR(exp2)", "'exp2' is not a setting of nERR; known: rel, judged_only, form"),
     ],
 )
 def test_unknown_parameter_names_the_known_ones(text: str, part: str) -> None:
@@ -218,7 +218,38 @@ def test_gain_setting(text: str, n_levels: int, expected: list[float]) -> None:
 
 @given(gains=st.lists(st.floats(0, 1e6), min_size=1, max_size=15))
 def test_gain_setting_lists_the_highest_level_first(gains: list[float]) -> None:
+    gains.sort(reverse=True)
     assert gain_values(":".join(map(repr, gains)), len(gains)).tolist() == [0.0, *gains[::-1]]
+
+
+@pytest.mark.parametrize("text", ["0:1:1", "1:2:3", "3:1:2"])
+def test_gains_do_not_rise_as_the_level_falls(text: str) -> None:
+    with pytest.raises(BadName, match="gives a lower level a larger gain"):
+        gain_values(text, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AP(rel=2,rel=3)",
+        "AP(,)",
+        "AP(judged_only=yes)",
+        "AP\n",
+        "AP@\N{FULLWIDTH DIGIT FIVE}",
+        "geo:",
+        "mean:AP",
+        "geo:geo:AP",
+    ],
+)
+def test_odd_names_are_refused(text: str) -> None:
+    with pytest.raises(BadName):
+        parse_metric(text)
+
+
+@pytest.mark.parametrize("text", ["geo:AP", "area:nDCG@10", "AP(judged_only=True)", "geo:Q(rel=2,judged_only=True)@20"])
+def test_summaries_and_condensed_lists_print_back(text: str) -> None:
+    assert str(parse_metric(text)) == text
+    assert str(parse_metric("AP(judged_only=False)")) == "AP"
 
 
 @pytest.mark.parametrize(("text", "n_levels"), [("3:2", 3), ("3:2:1:0", 3), ("5", 2), ("3:2:1", 12)])

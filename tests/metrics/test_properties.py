@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.metrics import DEFINITIONS, Metric, parse_metric
+from scorecube.errors import BadName
+from scorecube.metrics import DEFINITIONS, Metric, gain_values, parse_metric
 from tests.metrics.test_against_oracles import Case, cases
 
 BINARY_GAINS = [0.0, 1.0, 1.0, 1.0]
@@ -295,3 +297,17 @@ def test_equal_p_p_plus_and_o_do_not_prove_that_the_preferred_rank_is_the_first(
 def test_documents_below_the_preferred_rank_do_not_count(name: str) -> None:
     case = Case([0, 1, 3, 0], [3, 2, 2, 3], [0.0, 1.0, 2.0, 3.0])
     assert value(name, replace(case, levels=[0, 1, 3, 2, 3, 1])) == value(name, case)
+
+
+@pytest.mark.parametrize("beta", ["5", "9:10"])
+def test_fewer_penalties_than_levels_are_refused_or_still_rise(beta: str) -> None:
+    case = Case([1], [1, 1, 1, 1], [0.0, 1.0, 2.0, 3.0])
+    with suppress(BadName):
+        assert value(f"NWRR(beta={beta})", case) <= 1
+
+
+def test_gain_setting_that_falls_with_the_level_is_refused_or_scores_a_number() -> None:
+    with suppress(BadName):
+        gains = gain_values("0:1:1", 3).tolist()
+        for name in DEFINITIONS:
+            assert math.isfinite(Case([2, 1], [1, 1, 1, 1], gains).score(usual(name, 0))), name

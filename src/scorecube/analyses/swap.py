@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names, schema
 from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
 from scorecube.analyses.intervals import wilson
-from scorecube.cube import cells, uses_gains
+from scorecube.cube import SUMMARY, cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.draws import Sampling, multiplicities, overlap, topic_samples
 from scorecube.kernels.grid import Grid, make_grid
@@ -107,6 +107,7 @@ class Swap(Analysis):
                 f"a sample of {size} topics without replacement needs {size} topics, but there are only {n_topics}"
             )
         _refuse_missing(cube)
+        _refuse_other_summaries(cube)
         if self.sampling == "disjoint" and 2 * size == n_topics:
             return [
                 f"disjoint samples of {size} out of {n_topics} topics only halve the topic set: trials are not independent"
@@ -274,6 +275,15 @@ def sample_positions(samples: xr.Dataset, cube: xr.Dataset, size: int) -> np.nda
         raise BadPlan(f"the samples hold topics that the cube has not: {', '.join(sorted(unknown)[:5])}")
     flat = np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size)
     return flat.reshape(labels.shape)
+
+
+def _refuse_other_summaries(cube: xr.Dataset) -> None:
+    kinds: list[str] = list(map(str, cube[SUMMARY].values)) if SUMMARY in cube.coords else []
+    odd = [metric for metric, kind in zip(schema.labels_of(cube, names.METRIC), kinds, strict=False) if kind != "mean"]
+    if odd:
+        raise BadPlan(
+            f"the swap method compares mean scores, and {', '.join(odd)} is no mean; leave it out with --metrics"
+        )
 
 
 def _refuse_missing(cube: xr.Dataset) -> None:

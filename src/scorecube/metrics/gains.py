@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64
     Raises
     ------
     BadName
-        If a value is no number >= 0, or there are more or fewer values than levels.
+        If a value is no number >= 0, gains rise towards the lowest level, or there are more or fewer values than levels.
 
     Examples
     --------
@@ -44,4 +45,6 @@ def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64
             f"gain setting {text!r} has {len(values)} values, but the collection has {n_levels} relevant levels; "
             "give one value for each level, highest level first"
         )
+    if any(higher < lower for higher, lower in pairwise(values)):
+        raise BadName(f"gain setting {text!r} gives a lower level a larger gain; gains stand highest level first")
     return np.array([0.0, *reversed(values)])

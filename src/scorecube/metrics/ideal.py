@@ -1,10 +1,10 @@
-"""The ideal ranked list: all relevant documents of the topic by descending level."""
+"""Lists and what metrics ask of them: the ideal list (all relevant documents by descending level), first ranks, condensing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import inlined, over_lists
 
 
 @inlined
@@ -40,3 +40,16 @@ def first_relevant(levels: Any, n_ranks: int) -> int:
         if levels[k] > 0:
             return k + 1
     return 0
+
+
+def _condense(levels: Any, out: Any) -> None:
+    """Move judged documents up into the places of unjudged ones."""
+    kept = 0
+    for k in range(levels.shape[0]):
+        if levels[k] >= 0:
+            out[kept] = levels[k]
+            kept += 1
+    out[kept:] = -1
+
+
+condense = over_lists(_condense)

@@ -1,6 +1,7 @@
-"""Metrics of judged documents only: the bpref family, and the condensing of lists (Sakai 2007, "Alternatives to bpref").
+"""Metrics of judged documents only: the bpref family (Sakai 2007, "Alternatives to bpref").
 
-Ranks are those of the condensed list, from which unjudged documents are taken out. R documents are judged relevant, N not relevant.
+Ranks are those of the condensed list, from which unjudged documents are taken out; every other metric has its condensed form
+as ``judged_only=True``. R documents are judged relevant, N not relevant.
 """
 
 from __future__ import annotations
@@ -9,19 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.jit import inlined, over_lists
+from scorecube.kernels.jit import inlined
 from scorecube.metrics.ideal import ideal_gain, n_relevant
 from scorecube.metrics.metric import metric
-
-
-def _condense(levels: Any, out: Any) -> None:
-    """Move judged documents up into the places of unjudged ones."""
-    kept = 0
-    for k in range(levels.shape[0]):
-        if levels[k] >= 0:
-            out[kept] = levels[k]
-            kept += 1
-    out[kept:] = -1
 
 
 @inlined
@@ -121,6 +112,3 @@ def rpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters
 def rpref_relative2(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Graded preference over the ranks down to the document."""
     out[0] = graded_preference(levels, judged, gains, 2)
-
-
-condense = over_lists(_condense)

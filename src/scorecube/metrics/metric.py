@@ -34,7 +34,10 @@ import numpy as np
 
 from scorecube.errors import BadName, nearest
 from scorecube.kernels.jit import over_rankings
+from scorecube.metrics.ideal import condense
 
+SUMMARIES = ("mean", "geo", "area")
+"""How topics are summed up: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
 Value = float | str | tuple[float, ...]
 Cutoff = Literal["none", "optional", "required"]
 
@@ -113,6 +116,8 @@ class Metric:
     rel: int = 1
     cutoff: int = 0
     settings: tuple[tuple[str, Value], ...] = ()
+    judged_only: bool = False
+    summary: str = "mean"
 
     @property
     def definition(self) -> Definition:
@@ -120,9 +125,11 @@ class Metric:
         return DEFINITIONS[self.name]
 
     def __str__(self) -> str:
-        shown = [("rel", float(self.rel))] if self.rel != 1 else []
+        shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []
+        shown += [("judged_only", "True")] if self.judged_only else []
         inside = ",".join(f"{key}={_print_value(value)}" for key, value in [*shown, *self.settings])
-        return self.name + (f"({inside})" if inside else "") + (f"@{self.cutoff}" if self.cutoff else "")
+        prefix = "" if self.summary == "mean" else f"{self.summary}:"
+        return prefix + self.name + (f"({inside})" if inside else "") + (f"@{self.cutoff}" if self.cutoff else "")
 
     def score(
         self,
@@ -141,6 +148,8 @@ class Metric:
         gains
             (..., level) gain of each level.
         """
+        if self.judged_only:
+            levels = condense(levels)
         if self.rel > 1:
             # Below `rel` is judged not relevant; done before any counting, unlike a gain of 0.
             levels = np.where((levels > 0) & (levels < self.rel), np.int8(0), levels)
@@ -148,6 +157,7 @@ class Metric:
             zeros = np.zeros_like(judged[..., 1 : self.rel])
             judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
         given = dict(self.settings)
+        self._check_levels(judged.shape[-1] - 1)
         numbers = [
             number
             for key, parameter in self.definition.parameters.items()
@@ -161,8 +171,18 @@ class Metric:
             )
         return scores
 
+    def _check_levels(self, n_levels: int) -> None:
+        """Refuse settings with one value a level, of which there are more or fewer than levels."""
+        for key, value in self.settings:
+            if isinstance(value, tuple) and len(value) != n_levels:
+                raise BadName(
+                    f"metric {self}: {key} has {len(value)} values, but the collection has {n_levels} relevant levels; "
+                    "give one value for each level, highest level first"
+                )
 
-_SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-]*?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>\d+))?$")
+
+_PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
+_SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-]*?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
 
 
 def parse_metric(text: str) -> Metric:
@@ -180,7 +200,10 @@ def parse_metric(text: str) -> Metric:
     >>> parse_metric("AP(rel=2)").rel
     2
     """
-    shape = _SHAPE.match(text.replace(" ", ""))
+    bare = text.replace(" ", "")
+    prefix = _PREFIX.match(bare)
+    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else ("mean", bare)
+    shape = _SHAPE.match(rest)
     if shape is None or shape["name"] not in DEFINITIONS:
         start = re.match(r"[A-Za-z][\w+\-]*", text.strip())
         name = shape["name"] if shape else start[0] if start else text
@@ -191,23 +214,30 @@ def parse_metric(text: str) -> Metric:
         raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
     if shape["cutoff"] is None and definition.cutoff == "required":
         raise BadName(f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10")
-    rel = 1
+    rel, judged_only = 1, False
     settings: dict[str, Value] = {}
-    for item in filter(None, (shape["inside"] or "").split(",")):
+    given = shape["inside"].split(",") if shape["inside"] else []
+    if repeated := [
+        item for item in given if [other.partition("=")[0] for other in given].count(item.partition("=")[0]) > 1
+    ]:
+        raise BadName(f"metric {text!r}: {', '.join(repeated)} set the same thing")
+    for item in given:
         key, _, value = item.partition("=")
         if key == "rel" and value.isascii() and value.isdigit() and int(value) >= 1:
             rel = int(value)
+        elif key == "judged_only" and value in ("True", "False"):
+            judged_only = value == "True"
         elif key in definition.parameters:
             settings[key] = _parse_value(text, key, value, definition.parameters[key])
         else:
-            known = ["rel", *definition.parameters]
+            known = ["rel", "judged_only", *definition.parameters]
             raise BadName(f"metric {text!r}: {item!r} is not a setting of {definition.name}; known: {', '.join(known)}")
     kept = tuple(
         (key, settings[key])
         for key, parameter in definition.parameters.items()
         if key in settings and settings[key] != parameter.default
     )
-    return Metric(definition.name, rel, cutoff, kept)
+    return Metric(definition.name, rel, cutoff, kept, judged_only, summary)
 
 
 def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value:

@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.cube import summarise
 from scorecube.errors import BadName, nearest
 from scorecube.schema import labels_of
 
@@ -57,8 +58,8 @@ def overlap(result: xr.Dataset) -> pd.DataFrame:
 
 
 def means(cube: xr.Dataset) -> pd.DataFrame:
-    """Mean score of every run."""
-    scores = cube[names.SCORE].mean(names.TOPIC)
+    """Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``)."""
+    scores = summarise(cube)
     counts = cube[names.SCORE].count(names.TOPIC)
     teams = dict(zip(labels_of(cube, names.RUN), map(str, cube[names.TEAM].values), strict=True))
     frame = scores.to_series().rename("mean").reset_index()

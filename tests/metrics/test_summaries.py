@@ -1,0 +1,100 @@
+"""What is made of scores: geometric means, the area measure, condensed lists, standardised scores."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import Swap
+from scorecube.cube import cube_from_scores, evaluate, standardise, summarise
+from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.metrics import parse_metric
+from scorecube.testing import simulate_rankings
+
+
+@pytest.fixture(scope="module")
+def rankings() -> xr.Dataset:
+    return simulate_rankings(n_runs=5, depth=100, seed=4)
+
+
+def test_geometric_mean_has_a_floor(rankings: xr.Dataset) -> None:
+    cube = evaluate(rankings, ["AP", "geo:AP"], ["auto"])
+    cube["score"][:, :, 0, 0] = 0.0
+    plain = cube["score"].values[0, 0]
+    expected = [math.exp(sum(math.log(max(x, 1e-5)) for x in row) / len(row)) for row in plain.tolist()]
+    np.testing.assert_allclose(summarise(cube).sel(metric="geo:AP").values[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(summarise(cube).sel(metric="AP").values[0], plain.mean(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(cube["score"].sel(metric="AP"), cube["score"].sel(metric="geo:AP"))
+    shown = sc.table(cube, "means").query("metric == 'geo:AP'")["mean"]
+    np.testing.assert_allclose(shown, expected, rtol=1e-12)
+
+
+def test_area_looks_at_the_worst_quarter(rankings: xr.Dataset) -> None:
+    cube = evaluate(rankings, ["area:AP"], ["auto"])
+    expected = []
+    for row in cube["score"].values[0, 0].tolist():
+        worst = sorted(row)[: len(row) // 4]
+        expected.append(sum(sum(worst[:x]) / x for x in range(1, len(worst) + 1)) / len(worst))
+    np.testing.assert_allclose(summarise(cube).values[0, 0], expected, rtol=1e-12)
+
+
+def test_swap_method_refuses_what_is_no_mean(rankings: xr.Dataset) -> None:
+    with pytest.raises(BadPlan, match="geo:AP is no mean"):
+        sc.analyse(evaluate(rankings, ["AP", "geo:AP"], ["auto"]), Swap(), trials=1, seed=1)
+
+
+def test_condensed_lists_have_no_unjudged_documents() -> None:
+    levels = np.array([-1, 2, -1, 0, -1, 1, -1], np.int8)
+    condensed = np.array([2, 0, 1, -1, -1, -1, -1], np.int8)
+    judged, gains = np.array([3, 1, 1]), np.array([0.0, 1.0, 2.0])
+    pairs = {
+        "AP(judged_only=True)": "AP",
+        "Q(judged_only=True)@2": "Q@2",
+        "nDCG(judged_only=True)@3": "nDCG@3",
+        "RR(judged_only=True)": "RR",
+        "nERR(judged_only=True,form=exp2)": "nERR(form=exp2)",
+    }
+    for condensing, plain in pairs.items():
+        found = parse_metric(condensing).score(levels, judged, gains)
+        assert (
+            found
+            == parse_metric(plain).score(condensed, judged, gains)
+            > parse_metric(plain).score(levels, judged, gains)
+        )
+
+
+SCORES = pd.DataFrame([[0.1, 0.5, 0.2], [0.3, 0.5, 0.9], [0.8, 0.5, 0.1]], index=list("abc"), columns=["1", "2", "3"])
+
+
+@pytest.mark.parametrize("reference", [None, ["a", "b"]])
+@pytest.mark.parametrize("method", ["z", "std-AB", "std-CDF"])
+def test_standardised_scores(method: str, reference: list[str] | None) -> None:
+    found = standardise(cube_from_scores({"AP": SCORES}), method, reference_runs=reference)  # type: ignore[arg-type]
+    known = SCORES.loc[reference or list("abc")]
+    z = ((SCORES - known.mean()) / known.std(ddof=1)).fillna(0.0).to_numpy()  # 0 / 0 where all are equal
+    expected = {"z": z, "std-AB": 0.15 * np.clip(z, -3, 3) + 0.5, "std-CDF": np.vectorize(NormalDist().cdf)(z)}[method]
+    np.testing.assert_allclose(found["score"].values[0, 0], expected, rtol=1e-12)
+    assert found["metric"].values.tolist() == [f"{method}:AP"]
+    assert found.attrs["reference_runs"] == (reference or list("abc"))
+
+
+def test_standardised_scores_lie_where_they_should(rankings: xr.Dataset) -> None:
+    cube = evaluate(rankings, ["AP", "RR"], ["auto"])
+    scores = standardise(cube, "std-AB", reference_runs=cube["run"].values[:3].tolist())["score"]
+    assert 0.05 <= float(scores.min()) <= float(scores.max()) <= 0.95
+
+
+def test_standardisation_that_cannot_be_done(rankings: xr.Dataset) -> None:
+    cube = evaluate(rankings, ["AP"], ["auto"])
+    with pytest.raises(BadInput, match="at least 2 reference runs"):
+        standardise(cube, reference_runs=cube["run"].values[:1].tolist())
+    with pytest.raises(BadName, match="no standardisation 'AB'; known: std-AB, std-CDF, z"):
+        standardise(cube, "AB")  # type: ignore[arg-type]
+    with pytest.raises(BadName, match="no run 'nobody'"):
+        standardise(cube, reference_runs=["nobody", "else"])

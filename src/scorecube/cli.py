@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from scorecube import __version__
+from scorecube import __version__, options
 from scorecube.console import say, split, tracking
 from scorecube.errors import BadPlan, ScorecubeError
 
@@ -22,12 +22,6 @@ app = typer.Typer(
     help="Resampling analyses for information-retrieval meta-evaluation.",
     no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
 )  # fmt: skip
-
-StudyPath = Annotated[str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store).")]
-Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
-Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
-Strings = Optional[list[str]]
 
 
 def main() -> None:
@@ -50,7 +44,7 @@ def show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def program(
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -72,102 +66,102 @@ def repeat_option(words: list[str], option: str) -> list[str]:
 
 @app.command()
 def evaluate(
-    study: StudyPath,
-    name: Name,
-    runs: Annotated[
-        list[str], typer.Option("--runs", help="Run files, directories or globs, plain or gzip; several may follow.")
-    ],
-    qrels: Annotated[Path, typer.Option("--qrels", help="Judgements.")],
-    teams: Teams = None,
-    metrics: Annotated[
-        str, typer.Option("--metrics", help="Metric names, separated by commas.")
-    ] = "AP,Q,nDCG@10,nERR@10,P+",
-    gains: Annotated[
-        str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")
-    ] = "auto",
-    order: Annotated[
-        str, typer.Option("--order", help="score (as trec_eval), score-docno-asc, score-stable, file or rank.")
-    ] = "score",
-    precision: Annotated[
-        str,
-        typer.Option(
-            "--score-precision", help="Compare scores as single (trec_eval up to 9) or double (trec_eval 10) floats."
-        ),
-    ] = "single",
-    depth: Annotated[Optional[int], typer.Option("--depth", min=1, help="Ranks kept per topic.")] = None,
-    run_name: Annotated[str, typer.Option("--run-name", help="Name runs by tag (last column) or by file.")] = "tag",
-    no_relevant: Annotated[
-        str, typer.Option("--no-relevant", help="Topics without a relevant document: exclude, or zero (as trec_eval).")
-    ] = "exclude",
-    missing_topic: Annotated[
-        str, typer.Option("--missing-topic", help="A judged topic that a run lacks scores zero or nan.")
-    ] = "zero",
-    replace: Replace = False,
+    study: options.StudyPath,
+    name: options.Name,
+    runs: options.RunFiles,
+    qrels: options.QrelsFile,
+    teams: options.Teams = None,
+    metrics: options.Metrics = "AP,Q,nDCG@10,nERR@10,P+",
+    gains: options.Gains = "auto",
+    order: options.Order = "score",
+    precision: options.Precision = "single",
+    depth: options.Depth = None,
+    run_name: options.RunName = "tag",
+    duplicates: options.Duplicates = "error",
+    qrels_format: options.QrelsFormat = "auto",
+    levels: options.Levels = None,
+    no_relevant: options.NoRelevant = "exclude",
+    missing_topic: options.MissingTopic = "zero",
+    replace: options.Replace = False,
 ) -> None:
     """Score run files against judgements and add them to a study.
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
     from scorecube import api
-    from scorecube.cube import EXCLUDED
-    from scorecube.names import TOPIC
+    from scorecube.ingest.qrels import parse_level_map
 
-    choice("--order", order, ["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"])
-    choice("--score-precision", precision, ["single", "double"])
-    choice("--run-name", run_name, ["tag", "file"])
-    choice("--no-relevant", no_relevant, ["exclude", "zero"])
-    choice("--missing-topic", missing_topic, ["zero", "nan"])
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
+    reading: dict[str, Any] = {
+        "order": order, "precision": precision, "depth": depth, "run_name": run_name, "duplicates": duplicates,
+        "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
+    }  # fmt: skip
     with tracking("reading runs", "files") as progress:
-        rankings = api.read_rankings(
-            runs, qrels, teams, order=order, precision=precision, depth=depth, run_name=run_name, progress=progress
-        )
-    how = {"no_relevant": no_relevant, "missing_topic": missing_topic}
+        rankings = api.read_rankings(runs, qrels, teams, progress=progress, **reading)
+    scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
     with tracking("evaluating", "metrics") as progress:
-        cube = api.evaluate_into(
-            opened, name, rankings, split(metrics) or [], split(gains) or [], replace=replace, progress=progress, **how
-        )
-    excluded = cube.attrs.get(EXCLUDED) or []
+        wanted = (split(metrics) or [], split(gains) or [])
+        cube = api.evaluate_into(opened, name, rankings, *wanted, progress=progress, **scoring)
     say(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
-    if excluded:
-        say(f"{len(excluded)} topics without a relevant document are left out: {', '.join(excluded[:10])}")
-    missing = int((rankings["n_retrieved"].sel({TOPIC: cube[TOPIC].values}) == 0).sum())
-    if missing:
-        say(f"{missing} times a run lacks a judged topic; its score there is {missing_topic}")
+    for line in remarks(rankings, cube):
+        say(line)
 
 
 @app.command("import")
 def import_(
-    study: StudyPath,
+    study: options.StudyPath,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="CSV score matrices: topics down, runs across; one file a metric."),
+        typer.Argument(metavar="FILE...", help="Files of per-topic scores, plain or gzip; all in one layout."),
     ],
-    name: Name,
+    name: options.Name,
     metric: Annotated[
-        Optional[str], typer.Option("--metric", help="Metric of the one file; guessed from the file name otherwise.")
+        Optional[str],
+        typer.Option(
+            "--metric", help="options.Name of the metric where the file does not tell it; else the only one to take."
+        ),
     ] = None,
-    gain: Annotated[str, typer.Option("--gain", help="Gain setting the scores were made with.")] = "auto",
-    layout: Annotated[str, typer.Option("--layout", help="auto or matrix.")] = "auto",
-    teams: Teams = None,
-    replace: Replace = False,
+    gain: Annotated[
+        str,
+        typer.Option(
+            "--gain", help="Gain setting the scores were made with; with a gain column, the only one to take."
+        ),
+    ] = "auto",
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--layout",
+            help="auto, matrix (topics down, runs across; one file a metric), long (columns run, topic, score and perhaps "
+            "metric, gain), trec_eval (output of trec_eval -q; one file a run) or nev (NTCIREVAL; one file a run).",
+        ),
+    ] = "auto",
+    transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
+    teams: options.Teams = None,
+    replace: options.Replace = False,
 ) -> None:
     """Add per-topic scores that other tools computed.
 
     Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
     """
     from scorecube import api
+    from scorecube.ingest.layouts import LAYOUTS
 
-    choice("--layout", layout, ["auto", "matrix"])
-    cube = api.import_scores(files, metric=metric, gain=gain, teams=teams)
+    choice("--layout", layout, LAYOUTS)
+    api.check_names(name, [])
+    cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
     opened = api.open_study(study, mode="a")
     opened.add(name, cube=cube, replace=replace)
     say(f"{study}: {name}: {describe(cube)}")
+    missing = int(cube["score"].isnull().sum())
+    if missing:
+        say(f"{missing} of {cube['score'].size} scores are missing")
 
 
 @app.command()
-def info(study: StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text") -> None:
+def info(
+    study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
+) -> None:
     """Show what a study holds."""
     import json
 
@@ -179,68 +173,6 @@ def info(study: StudyPath, form: Annotated[str, typer.Option("--format", help="t
     typer.echo(json.dumps(facts, indent=1) if form == "json" else overview_text(facts))
 
 
-COMMON: dict[str, tuple[Any, Any]] = {
-    "study": (StudyPath, inspect.Parameter.empty),
-    "collection": (
-        Annotated[
-            Optional[str], typer.Option("--collection", help="Collections, separated by commas; all by default.")
-        ],
-        None,
-    ),
-    "metrics": (
-        Annotated[Optional[str], typer.Option("--metrics", help="Metrics, separated by commas; all by default.")],
-        None,
-    ),
-    "gains": (Annotated[Optional[str], typer.Option("--gains", help="Gain settings; all by default.")], None),
-    "runs": (Annotated[Optional[str], typer.Option("--runs", help="Runs; all by default.")], None),
-    "topics": (Annotated[Optional[str], typer.Option("--topics", help="Topics; all by default.")], None),
-    "top_runs": (
-        Annotated[Optional[int], typer.Option("--top-runs", min=2, help="Only the N best runs by mean.")],
-        None,
-    ),
-    "by": (Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")], None),
-    "drop_missing": (
-        Annotated[bool, typer.Option("--drop-missing", help="Leave out topics with missing scores.")],
-        False,
-    ),
-    "trials": (
-        Annotated[int, typer.Option("--trials", min=1, help="Resampling trials; more trials later extend a result.")],
-        1000,
-    ),
-    "seed": (
-        Annotated[
-            Optional[int],
-            typer.Option("--seed", min=0, help="Seed of the random streams; drawn and shown if not given."),
-        ],
-        None,
-    ),
-    "workers": (Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")], None),
-    "cluster": (
-        Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")],
-        None,
-    ),
-    "scheduler": (
-        Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")],
-        None,
-    ),
-    "block_trials": (
-        Annotated[Optional[int], typer.Option("--block-trials", min=1, help="Trials per task; changes no result.")],
-        None,
-    ),
-    "replay": (
-        Annotated[Optional[Path], typer.Option("--replay", help="Use the samples in this file instead of drawing.")],
-        None,
-    ),
-    "save_samples": (
-        Annotated[Optional[Path], typer.Option("--save-samples", help="Write the samples that are drawn.")],
-        None,
-    ),
-    "out": (Annotated[Optional[str], typer.Option("--out", help="Write results into this study instead.")], None),
-    "dry_run": (Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")], False),
-}
-"""Options that all analyses take: name -> (type, default)."""
-
-
 def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
     """Make a command of a function that turns an analysis' own options into its record."""
     make.__annotations__.pop("return", None)  # names a type that is only imported for checking
@@ -250,10 +182,13 @@ def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         from scorecube.jobs import run_analysis
 
-        run_analysis(make(**{key: given[key] for key in own}), {key: given[key] for key in COMMON})
+        run_analysis(make(**{key: given[key] for key in own}), {key: given[key] for key in options.COMMON})
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    shared = [inspect.Parameter(key, kind, default=default, annotation=hint) for key, (hint, default) in COMMON.items()]
+    shared = [
+        inspect.Parameter(key, kind, default=default, annotation=hint)
+        for key, (hint, default) in options.COMMON.items()
+    ]
     parameters = [shared[0], *own.values(), *shared[1:]]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -288,7 +223,7 @@ def swap(
 
 @app.command()
 def show(
-    study: StudyPath,
+    study: options.StudyPath,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...")],
     table: Annotated[
         Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
@@ -314,7 +249,8 @@ def show(
 
 @app.command()
 def report(
-    study: StudyPath, out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html")
+    study: options.StudyPath,
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained page with all results of a study."""
     from scorecube.report.page import write_page
@@ -326,7 +262,7 @@ def report(
 
 
 @app.command()
-def verify(study: StudyPath) -> None:
+def verify(study: options.StudyPath) -> None:
     """Check every recorded block against its digest and read every chunk."""
     from scorecube.errors import CorruptStudy
     from scorecube.storage import open_study
@@ -362,6 +298,19 @@ def choice(option: str, value: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among the known ones."""
     if value not in known:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}", param_hint=option)
+
+
+def remarks(rankings: Any, cube: Any) -> list[str]:
+    """Return what a person should know of an evaluation."""
+    from scorecube.cube import EXCLUDED
+    from scorecube.names import N_RETRIEVED, TOPIC
+
+    lines = []
+    if excluded := cube.attrs.get(EXCLUDED):
+        lines.append(f"{len(excluded)} topics without a relevant document are left out: {', '.join(excluded[:10])}")
+    if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
+        lines.append(f"{missing} times a run lacks a judged topic; its score there is {cube.attrs['missing_topic']}")
+    return lines
 
 
 def describe(cube: Any) -> str:

@@ -49,6 +49,20 @@ _CODES = {
 }
 
 
+class Duplicates(StrEnum):
+    """What to do with a document that stands twice in a topic of a run."""
+
+    ERROR = "error"
+    """Refuse the file: trec_eval."""
+    FIRST = "first"
+    """The first line of the file counts."""
+    NTCIREVAL = "ntcireval"
+    """Both count, so that AP can exceed 1: NTCIREVAL."""
+
+
+_REPEATS = {Duplicates.ERROR: judging.REFUSE, Duplicates.FIRST: judging.FIRST, Duplicates.NTCIREVAL: judging.KEEP}
+
+
 class Precision(StrEnum):
     """Width of the scores that are compared: nearly equal scores become ties in single precision."""
 
@@ -187,6 +201,7 @@ def judge(
     order: str = Order.SCORE,
     precision: str = Precision.SINGLE,
     depth: int | None = None,
+    duplicates: str = Duplicates.ERROR,
 ) -> JudgedRun:
     """Put a run's documents in order and look up their levels.
 
@@ -202,7 +217,7 @@ def judge(
             keys = keys.astype(np.float32).astype(np.float64)
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
     levels, lengths, repeated, first = judging.judge_run(
-        run.text, run.documents, run.topic_of, keys, _CODES[chosen], judged_topic, depth or NO_LIMIT,
+        run.text, run.documents, run.topic_of, keys, _CODES[chosen], _REPEATS[Duplicates(duplicates)], judged_topic, depth or NO_LIMIT,
         qrels.text, qrels.documents, qrels.levels, *qrels.tables,
     )  # fmt: skip
     if repeated >= 0:

@@ -265,7 +265,7 @@ def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> No
 QRELS_ERRORS = {
     "three columns": (b"401 0 d9\n", ":5: 3 columns; a line of a qrels file has 4: topic iteration document level"),
     "fraction": (b"401 0 d9 1.5\n", ":5: level '1.5' is not an integer"),
-    "NTCIR level": (b"401 0 d9 L2\n", ":5: level 'L2' is not an integer"),
+    "NTCIR level": (b"401 0 d9 L1.5\n", ":5: level 'L1.5' is not an integer"),
     "no number": (b"401 0 d9 nan\n", ":5: level 'nan' is not an integer"),
     "too high": (b"401 0 d9 128\n", ":5: level '?128"),
     "twice": (b"401 0 d2 0\n", ":5: document 'd2' is judged twice in topic 401; remove one of the lines"),

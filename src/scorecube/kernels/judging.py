@@ -17,6 +17,10 @@ BY_SCORE_DESCENDING, BY_SCORE_ASCENDING, BY_SCORE_STABLE, BY_RANK, BY_FILE = 0, 
 """Order of documents: by score with ties by document id descending, ascending or as in the file; by rank; as in the file."""
 
 
+REFUSE, FIRST, KEEP = 0, 1, 2
+"""A document twice in a topic of a run: an error, the first line counts, or both count (as in NTCIREVAL)."""
+
+
 @inlined
 def table_length(count: int) -> int:
     """Return a power of two that holds `count` entries with room to spare."""
@@ -139,6 +143,18 @@ def group_lines(topic_of: Any, n_topics: int) -> Any:
 
 
 @inlined
+def list_lengths(starts: Any, judged_topic: Any, depth: int) -> Any:
+    """Return the longest list that is kept, of judged topics, and the longest of all."""
+    longest, largest = 0, 0
+    for topic in range(judged_topic.shape[0]):
+        count = starts[topic + 1] - starts[topic]
+        largest = max(largest, count)
+        if judged_topic[topic] >= 0:
+            longest = max(longest, min(depth, count))
+    return longest, largest
+
+
+@inlined
 def find_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any) -> Any:
     """Return a line whose document stands in an earlier one, and that line; -1 for none."""
     mask = table_length(lines.shape[0]) - 1
@@ -155,6 +171,27 @@ def find_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any)
 
 
 @inlined
+def drop_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any) -> int:
+    """Move the first line of every document to the front; return their number."""
+    mask = table_length(lines.shape[0]) - 1
+    seen[: mask + 1] = -1
+    kept = 0
+    for line in lines:
+        place = np.int64(hashes[line] >> np.uint64(20)) & mask
+        known = False
+        while seen[place] >= 0 and not known:
+            known = hashes[seen[place]] == hashes[line] and same_text(
+                base, documents, seen[place], base, documents, line
+            )
+            place = (place + 1) & mask
+        if not known:
+            seen[place] = line
+            lines[kept] = line
+            kept += 1
+    return kept
+
+
+@inlined
 def same_text(base_a: Any, places_a: Any, a: int, base_b: Any, places_b: Any, b: int) -> Any:
     """Whether two documents have the same id."""
     return compare_texts(base_a, places_a[a, 0], places_a[a, 1], base_b, places_b[b, 0], places_b[b, 1]) == 0
@@ -162,7 +199,7 @@ def same_text(base_a: Any, places_a: Any, a: int, base_b: Any, places_b: Any, b:
 
 @compiled
 def judge_run(
-    text: Any, documents: Any, topic_of: Any, keys: Any, order: int, judged_topic: Any, depth: int,
+    text: Any, documents: Any, topic_of: Any, keys: Any, order: int, repeats: int, judged_topic: Any, depth: int,
     judged_text: Any, judged_documents: Any, judged_levels: Any, slots: Any, hashes: Any, bounds: Any,
 ) -> Any:  # fmt: skip
     """Put the documents of every topic in order and look up their levels.
@@ -175,6 +212,8 @@ def judge_run(
         float64 (line,): larger is ranked before; unused with `BY_FILE`.
     order
         One of this module's orders.
+    repeats
+        `REFUSE`, `FIRST` or `KEEP`.
     judged_topic
         int64 (run's topic,): its number among the judged topics, -1 for a topic that is not judged.
     depth
@@ -195,12 +234,7 @@ def judge_run(
     """
     base, judged_base = np.uint64(text.ctypes.data), np.uint64(judged_text.ctypes.data)
     grouped, starts = group_lines(topic_of, judged_topic.shape[0])
-    longest, largest = 0, 0
-    for topic in range(judged_topic.shape[0]):
-        count = starts[topic + 1] - starts[topic]
-        largest = max(largest, count)
-        if judged_topic[topic] >= 0:
-            longest = max(longest, min(depth, count))
+    longest, largest = list_lengths(starts, judged_topic, depth)
     levels = np.full((bounds.shape[0], longest), -1, np.int8)
     lengths = np.zeros(bounds.shape[0], np.int32)
     spare, seen = np.empty(largest, np.int64), np.empty(table_length(largest), np.int64)
@@ -209,9 +243,12 @@ def judge_run(
         run_hashes[line] = hash_text(base, documents[line, 0], documents[line, 1])
     for topic in range(judged_topic.shape[0]):
         lines = grouped[starts[topic] : starts[topic + 1]]
-        repeated, first = find_repeated(base, documents, run_hashes, lines, seen)
-        if repeated >= 0:
-            return levels, lengths, repeated, first
+        if repeats == REFUSE:
+            repeated, first = find_repeated(base, documents, run_hashes, lines, seen)
+            if repeated >= 0:
+                return levels, lengths, repeated, first
+        elif repeats == FIRST:
+            lines = lines[: drop_repeated(base, documents, run_hashes, lines, seen)]
         row = judged_topic[topic]
         if row < 0:
             continue
@@ -222,12 +259,13 @@ def judge_run(
         for k in range(lengths[row]):
             line = lines[k]
             place = np.int64(run_hashes[line] >> np.uint64(20)) & mask
-            while slots[start + place] >= 0:
-                judged = slots[start + place]
+            judged = slots[start + place]
+            while judged >= 0:
                 if hashes[start + place] == run_hashes[line] and (
                     same_text(base, documents, line, judged_base, judged_documents, judged)
                 ):
                     levels[row, k] = max(judged_levels[judged], -1)
                     break
                 place = (place + 1) & mask
+                judged = slots[start + place]
     return levels, lengths, -1, -1

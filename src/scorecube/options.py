@@ -1,0 +1,112 @@
+"""Options of the command line: types, names and help, in one place."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import typer
+
+StudyPath = Annotated[str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store).")]
+Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
+Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
+
+RunFiles = Annotated[
+    list[str], typer.Option("--runs", help="Run files, directories or globs, plain or gzip; several may follow.")
+]
+QrelsFile = Annotated[Path, typer.Option("--qrels", help="Judgements.")]
+Metrics = Annotated[str, typer.Option("--metrics", help="Metric names, separated by commas.")]
+Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
+Order = Annotated[
+    Literal["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"],
+    typer.Option("--order", help="Order of documents; score is trec_eval's, file NTCIREVAL's."),
+]
+Precision = Annotated[
+    Literal["single", "double"],
+    typer.Option(
+        "--score-precision", help="Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10)."
+    ),
+]
+Depth = Annotated[Optional[int], typer.Option("--depth", min=1, help="Ranks kept per topic.")]
+RunName = Annotated[Literal["tag", "file"], typer.Option("--run-name", help="Name runs by last column or by file.")]
+Duplicates = Annotated[
+    Literal["error", "first", "ntcireval"],
+    typer.Option("--duplicates", help="A document twice in a topic: an error, the first counts, or both."),
+]
+QrelsFormat = Annotated[
+    Literal["auto", "trec", "ntcir", "ntcir-grades"],
+    typer.Option(
+        "--qrels-format", help="Lines of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C."
+    ),
+]
+Levels = Annotated[Optional[str], typer.Option("--levels", help="Change levels of the judgements, e.g. 2:3,1:1.")]
+NoRelevant = Annotated[
+    Literal["exclude", "zero"],
+    typer.Option("--no-relevant", help="Topics without a relevant document are left out, or score 0 (as trec_eval)."),
+]
+MissingTopic = Annotated[
+    Literal["zero", "nan"], typer.Option("--missing-topic", help="Score of a judged topic that a run lacks.")
+]
+
+COMMON: dict[str, tuple[Any, Any]] = {
+    "study": (StudyPath, inspect.Parameter.empty),
+    "collection": (
+        Annotated[
+            Optional[str], typer.Option("--collection", help="Collections, separated by commas; all by default.")
+        ],
+        None,
+    ),
+    "metrics": (
+        Annotated[Optional[str], typer.Option("--metrics", help="Metrics, separated by commas; all by default.")],
+        None,
+    ),
+    "gains": (Annotated[Optional[str], typer.Option("--gains", help="Gain settings; all by default.")], None),
+    "runs": (Annotated[Optional[str], typer.Option("--runs", help="Runs; all by default.")], None),
+    "topics": (Annotated[Optional[str], typer.Option("--topics", help="Topics; all by default.")], None),
+    "top_runs": (
+        Annotated[Optional[int], typer.Option("--top-runs", min=2, help="Only the N best runs by mean.")],
+        None,
+    ),
+    "by": (Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")], None),
+    "drop_missing": (
+        Annotated[bool, typer.Option("--drop-missing", help="Leave out topics with missing scores.")],
+        False,
+    ),
+    "trials": (
+        Annotated[int, typer.Option("--trials", min=1, help="Resampling trials; more trials later extend a result.")],
+        1000,
+    ),
+    "seed": (
+        Annotated[
+            Optional[int],
+            typer.Option("--seed", min=0, help="Seed of the random streams; drawn and shown if not given."),
+        ],
+        None,
+    ),
+    "workers": (Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")], None),
+    "cluster": (
+        Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")],
+        None,
+    ),
+    "scheduler": (
+        Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")],
+        None,
+    ),
+    "block_trials": (
+        Annotated[Optional[int], typer.Option("--block-trials", min=1, help="Trials per task; changes no result.")],
+        None,
+    ),
+    "replay": (
+        Annotated[Optional[Path], typer.Option("--replay", help="Use the samples in this file instead of drawing.")],
+        None,
+    ),
+    "save_samples": (
+        Annotated[Optional[Path], typer.Option("--save-samples", help="Write the samples that are drawn.")],
+        None,
+    ),
+    "out": (Annotated[Optional[str], typer.Option("--out", help="Write results into this study instead.")], None),
+    "dry_run": (Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")], False),
+}
+"""Options that all analyses take: name -> (type, default)."""

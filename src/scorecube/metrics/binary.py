@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scorecube.metrics.ideal import first_relevant, listed, n_relevant
 from scorecube.metrics.metric import metric
 
@@ -14,9 +12,6 @@ from scorecube.metrics.metric import metric
 def average_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     count, total = 0, 0.0
     for k in range(listed(levels, cutoff)):
         if levels[k] > 0:
@@ -28,9 +23,6 @@ def average_precision(levels: Any, judged: Any, gains: Any, cutoff: int, paramet
 @metric("P", source="trec_eval P_k: divides by k also where the list is shorter", cutoff="required")
 def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Precision: share of relevant documents among the first k ranks."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     count = 0
     for k in range(listed(levels, cutoff)):
         count += levels[k] > 0
@@ -41,9 +33,6 @@ def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Precision at rank R, the number of relevant documents."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     count = 0
     for k in range(listed(levels, relevant)):
         count += levels[k] > 0
@@ -53,9 +42,6 @@ def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: A
 @metric("RR", source="S1 section 1; trec_eval recip_rank")
 def reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Reciprocal of the rank of the first relevant document."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     rank = first_relevant(levels, listed(levels, cutoff))
     out[0] = 1.0 / rank if rank > 0 else 0.0
 
@@ -64,9 +50,6 @@ def reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameter
 def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Share of the relevant documents that are among the first k ranks."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     count = 0
     for k in range(listed(levels, cutoff)):
         count += levels[k] > 0
@@ -76,7 +59,4 @@ def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, o
 @metric("Hit", source="trec_eval success_k; its mean is NQcorrect_k (S0 section 4.3)", cutoff="required")
 def hit(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """1 if there is a relevant document among the first k ranks, else 0."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     out[0] = 1.0 if first_relevant(levels, listed(levels, cutoff)) > 0 else 0.0

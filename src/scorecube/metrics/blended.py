@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.ideal import first_relevant, ideal_gain, listed, n_relevant
 from scorecube.metrics.metric import metric
@@ -43,9 +41,6 @@ def preferred_rank(levels: Any, n_ranks: int) -> int:
 def q_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     total, _, _ = blended_sum(levels, judged, gains, listed(levels, cutoff))
     out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
 
@@ -65,9 +60,6 @@ def at_rank(levels: Any, gains: Any, rank: int) -> Any:
 def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """R-measure: blended ratio at rank R."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     gain, count = at_rank(levels, gains, relevant)
     out[0] = (gain + count) / (ideal_gain(judged, gains, relevant) + relevant)
 
@@ -76,9 +68,6 @@ def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     gain, total = 0.0, 0.0
     for k in range(listed(levels, cutoff)):
         if levels[k] > 0:
@@ -91,9 +80,6 @@ def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int
 def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Weighted precision at rank R."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        out[0] = np.nan
-        return
     gain, _ = at_rank(levels, gains, relevant)
     ideal = ideal_gain(judged, gains, relevant)
     out[0] = gain / ideal if ideal > 0.0 else 0.0
@@ -102,9 +88,6 @@ def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, para
 @metric("O", source="S1 eq 3", uses_gains=True)
 def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """O-measure: blended ratio at the first relevant document."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     _, ratio, _ = blended_sum(levels, judged, gains, first_relevant(levels, listed(levels, cutoff)))
     out[0] = ratio
 
@@ -112,9 +95,6 @@ def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 @metric("P-measure", source="S1 eq 6", uses_gains=True)
 def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P-measure: blended ratio at the preferred rank."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     _, ratio, _ = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
     out[0] = ratio
 
@@ -122,8 +102,5 @@ def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 @metric("P+", source="S1 eq 7", uses_gains=True)
 def p_plus(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     total, _, count = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
     out[0] = total / count if count > 0 else 0.0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import listed, n_relevant
+from scorecube.metrics.ideal import listed
 from scorecube.metrics.metric import Parameter, metric
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
@@ -55,9 +53,6 @@ def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: f
 )
 def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Expected reciprocal rank."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     out[0] = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
 
 
@@ -69,9 +64,6 @@ def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
 )
 def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised expected reciprocal rank."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     total = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
     ideal = ideal_expected_reciprocal_rank(judged, gains, cutoff, parameters[0])
     out[0] = total / ideal if ideal > 0.0 else 0.0
@@ -85,9 +77,6 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 )
 def rank_biased_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Rank-biased precision: the user goes on to the next document with probability p."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     weight, total = 1.0 - parameters[0], 0.0
     for k in range(listed(levels, cutoff)):
         if levels[k] > 0:

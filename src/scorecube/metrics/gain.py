@@ -34,8 +34,6 @@ def normalised_gain(levels: Any, judged: Any, gains: Any, cutoff: int, base: flo
 
     0 where the gain setting gives no document of the topic a gain, as in trec_eval.
     """
-    if n_relevant(judged) == 0:
-        return np.nan
     n_ranks = cutoff if cutoff > 0 else max(levels.shape[0], n_relevant(judged))
     level, left = judged.shape[0] - 1, judged[judged.shape[0] - 1]
     total, ideal, ratios = 0.0, 0.0, 0.0
@@ -77,9 +75,6 @@ def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 @metric("nG", source="NTCIREVAL nG@1 (= nDCG@1)", cutoff="required", uses_gains=True)
 def normalised_gain_at(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Gain at one rank over the ideal list's gain there; nG@1 is the usual one."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     ideal = ideal_gain(judged, gains, cutoff) - ideal_gain(judged, gains, cutoff - 1)
     level = levels[cutoff - 1] if cutoff <= levels.shape[0] else -1
     out[0] = gains[level] / ideal if level > 0 and ideal > 0.0 else 0.0

@@ -19,8 +19,6 @@ from scorecube.metrics.metric import metric
 def preference(levels: Any, judged: Any, kind: int) -> float:
     """Mean over the R relevant documents of a preference that falls with the non-relevant ones above."""
     relevant, others = n_relevant(judged), judged[0]
-    if relevant == 0:
-        return np.nan
     above, rank, total = 0, 0, 0.0
     for k in range(levels.shape[0]):
         if levels[k] < 0:
@@ -43,8 +41,6 @@ def preference(levels: Any, judged: Any, kind: int) -> float:
 def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
     """Gain-weighted preference that falls with every document of a smaller gain above."""
     relevant = n_relevant(judged)
-    if relevant == 0:
-        return np.nan
     ideal = ideal_gain(judged, gains, relevant)
     largest = gains[gains.shape[0] - 1]
     spread = relevant + judged[0] - (ideal / largest if largest > 0.0 else 0.0)

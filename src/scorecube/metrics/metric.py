@@ -17,7 +17,7 @@ Parameters
 ----------
     float64 (parameter,): the values of the declared parameters, in order of declaration.
 out
-    float64 (1,): the score; NaN where the topic has no relevant document.
+    float64 (1,): the score. Topics without a relevant document need no care, they become NaN in `Metric.score`.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Metric:
             scores: np.ndarray[Any, np.dtype[np.float64]] = self.definition.kernel(
                 levels, judged, gains, np.int64(self.cutoff), parameters
             )
-        return scores
+        return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
 
     def _check_levels(self, n_levels: int) -> None:
         """Refuse settings with one value a level, of which there are more or fewer than levels."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import first_relevant, listed, n_relevant
+from scorecube.metrics.ideal import first_relevant, listed
 from scorecube.metrics.metric import Parameter, metric
 
 BETA = Parameter((), above=1.0, rising=True)
@@ -23,9 +21,6 @@ def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> 
 @metric("WRR", source="S1 eq 4 (Eguchi et al. 2003)", beta=BETA)
 def weighted_reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Weighted reciprocal rank; can exceed 1."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     rank = first_relevant(levels, listed(levels, cutoff))
     out[0] = 0.0
@@ -38,13 +33,10 @@ def normalised_weighted_reciprocal_rank(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Weighted reciprocal rank over its largest value for the topic."""
-    if n_relevant(judged) == 0:
-        out[0] = np.nan
-        return
     n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     highest = judged.shape[0] - 1
     best = highest
-    while judged[best] == 0:
+    while best > 0 and judged[best] == 0:
         best -= 1
     rank = first_relevant(levels, listed(levels, cutoff))
     out[0] = 0.0

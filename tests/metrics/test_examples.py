@@ -157,3 +157,21 @@ def test_cut_off_ap_and_q_divide_by_the_smaller_of_cutoff_and_relevant() -> None
     assert score("AP@2", levels, 5) == pytest.approx(1 / 2, rel=1e-12)
     assert score("AP@100", levels, 5) == pytest.approx((1 + 2 / 3) / 5, rel=1e-12)
     assert score("Q@2", levels, 5, gains="1:1:1") == pytest.approx(1 / 2, rel=1e-12)
+
+
+# NTCIREVAL's own example: four documents of levels 0, 3, unjudged, 2; gains 3:2:1; SPEC A.4 and the same with -j.
+SAMPLE = {
+    "O": 0.5000, "P-measure": 0.5000, "P+": 0.5000, "RR": 0.5000, "AP": 0.1000, "Q": 0.0967, "RBP": 0.0761, "ERR": 0.4062,
+    "nDCG(b=2)@1000": 0.3380, "nDCG@1000": 0.2760, "nERR@1000": 0.4710, "P@1000": 0.0020, "Hit@1000": 1.0000,
+    "NCUgu": 0.1281, "NCUgu(nu=P)": 0.1316, "NCUrb": 0.1175, "NCUrb(nu=P)": 0.1215,
+    "AP(judged_only=True)": 0.1167, "Q(judged_only=True)": 0.1083, "RBP(judged_only=True)": 0.0776,
+    "ERR(judged_only=True)": 0.4167, "nDCG(judged_only=True,b=2)@1000": 0.3601, "nDCG(judged_only=True)@1000": 0.2899,
+    "nERR(judged_only=True)@1000": 0.4830, "NCUgu(judged_only=True)": 0.1404, "NCUrb(judged_only=True,nu=P)": 0.1412,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_sample_of_ntcireval(name: str) -> None:
+    levels = np.array([0, 3, -1, 2] + [-1] * 996, np.int8)
+    found = parse_metric(name).score(levels, np.array([1, 4, 3, 3]), gain_values("3:2:1", 3))
+    assert found == pytest.approx(SAMPLE[name], abs=5.1e-5)

@@ -315,6 +315,23 @@ def rpref_relative2(topic: Topic) -> Number:
     return ratio(sum(kept, Fraction(0)), topic.cg_ideal(topic.n_relevant))
 
 
+def ncu(topic: Topic, weights: Sequence[Number], whole: Number, nu: str) -> Number:
+    """Normalised cumulative utility (Sakai and Robertson 2008): utility at relevant ranks times the probability to stop."""
+    pairs = zip(topic.relevant_ranks, weights, strict=False)
+    terms = [w * (topic.blended_ratio(r) if nu == "BR" else Fraction(topic.count(r), r)) for r, w in pairs]
+    return ratio(sum(terms, Fraction(0)), whole)
+
+
+def ncu_graded_uniform(topic: Topic, nu: str = "BR") -> Number:
+    """Stop values are the gains."""
+    return ncu(topic, [topic.g(rank) for rank in topic.relevant_ranks], topic.cg_ideal(len(topic.ideal)), nu)
+
+
+def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number:
+    """Stop values fall by gamma with every relevant document."""
+    return ncu(topic, [gamma**k for k in range(10_000)], math.fsum(gamma**k for k in range(len(topic.ideal))), nu)
+
+
 ORACLES: Mapping[str, Callable[..., Number]] = {
     "AP": average_precision,
     "P": precision,
@@ -339,6 +356,8 @@ ORACLES: Mapping[str, Callable[..., Number]] = {
     "ERR": err,
     "nERR": nerr,
     "RBP": rank_biased_precision,
+    "NCUgu": ncu_graded_uniform,
+    "NCUrb": ncu_rank_biased,
     "bpref": bpref,
     "bpref_R": bpref_r,
     "bpref_N": bpref_n,

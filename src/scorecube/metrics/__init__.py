@@ -1,6 +1,6 @@
 """Evaluation measures: functions of one ranking's relevance levels and gains. Importing this registers them all."""
 
-from scorecube.metrics import binary, blended, cascade, gain, incomplete, reciprocal
+from scorecube.metrics import binary, blended, cascade, gain, incomplete, reciprocal, utility
 from scorecube.metrics.gains import gain_values
 from scorecube.metrics.metric import DEFINITIONS, Definition, Metric, Parameter, metric, parse_metric
 
@@ -18,4 +18,5 @@ __all__ = [
     "metric",
     "parse_metric",
     "reciprocal",
+    "utility",
 ]

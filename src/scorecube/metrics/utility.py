@@ -1,0 +1,58 @@
+"""Normalised cumulative utility: users stop at relevant documents with known probabilities (Sakai and Robertson 2008)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scorecube.kernels.jit import inlined
+from scorecube.metrics.ideal import ideal_gain, n_relevant
+from scorecube.metrics.metric import Parameter, metric
+
+NU = Parameter("BR", {"BR": 0.0, "P": 1.0})
+
+
+@inlined
+def utility(gain: float, count: int, ideal: float, rank: int, kind: float) -> float:
+    """Blended ratio or precision at a rank."""
+    return (gain + count) / (ideal + rank) if kind == 0.0 else count / rank
+
+
+@metric(
+    "NCUgu",
+    cutoff="none",
+    source="NCUgu of NTCIREVAL: graded-uniform stops, stop values = gains; nu=BR or P",
+    uses_gains=True,
+    nu=NU,
+)
+def graded_uniform(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Mean utility over relevant documents, weighed by their gains."""
+    whole = ideal_gain(judged, gains, n_relevant(judged))
+    count, gain, total = 0, 0.0, 0.0
+    for k in range(levels.shape[0]):
+        if levels[k] > 0:
+            count += 1
+            gain += gains[levels[k]]
+            ideal = ideal_gain(judged, gains, k + 1)
+            total += gains[levels[k]] * utility(gain, count, ideal, k + 1, parameters[0])
+    out[0] = total / whole if whole > 0.0 else 0.0
+
+
+@metric(
+    "NCUrb",
+    cutoff="none",
+    source="NCUrb of NTCIREVAL: stops get rarer with every relevant document by gamma; nu=BR or P",
+    uses_gains=True,
+    nu=NU,
+    gamma=Parameter(0.95, above=0.0, below=1.0),
+)
+def rank_biased(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Mean utility over relevant documents, weighed by gamma to the power of the relevant ones before."""
+    gamma = parameters[1]
+    count, gain, total, weight = 0, 0.0, 0.0, 1.0
+    for k in range(levels.shape[0]):
+        if levels[k] > 0:
+            count += 1
+            gain += gains[levels[k]]
+            total += weight * utility(gain, count, ideal_gain(judged, gains, k + 1), k + 1, parameters[0])
+            weight *= gamma
+    out[0] = total * (1.0 - gamma) / (1.0 - gamma ** n_relevant(judged))

@@ -21,8 +21,9 @@ from scorecube.errors import BadPlan, BadStudy
 from scorecube.execute.estimate import Estimate, default_workers, estimate
 from scorecube.execute.run import for_each, run
 from scorecube.ingest.files import PathLike, expand
-from scorecube.ingest.tables import metric_of_file, read_matrix
-from scorecube.ingest.trec import read_qrels, read_run, read_teams
+from scorecube.ingest.layouts import read_scores
+from scorecube.ingest.qrels import read_qrels
+from scorecube.ingest.trec import read_run, read_teams
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 from scorecube.plan import Plan, make_plan
 from scorecube.rankings import JudgedRun, build_rankings, judge
@@ -49,6 +50,9 @@ def read_rankings(
     precision: str = "single",
     depth: int | None = None,
     run_name: str = "tag",
+    duplicates: str = "error",
+    dialect: str = "auto",
+    level_map: Mapping[int, int] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -72,6 +76,12 @@ def read_rankings(
         Ranks kept per topic, after ordering.
     run_name
         ``tag``: runs are called by their last column; ``file``: by file name.
+    duplicates
+        A document twice in a topic of a run: ``error``, ``first`` (its first line counts) or ``ntcireval`` (both count).
+    dialect
+        Of the judgements: ``auto``, ``trec``, ``ntcir`` or ``ntcir-grades``; see `scorecube.ingest.qrels.Dialect`.
+    level_map
+        Level in the judgements -> level to use; others stay.
     workers
         Files read at the same time, by default one per core.
     progress
@@ -87,16 +97,17 @@ def read_rankings(
     BadInput
         With file and line.
     """
-    judged = read_qrels(qrels)
+    judged = read_qrels(qrels, dialect=dialect, level_map=level_map)
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
-    how = {"order": order, "precision": precision, "depth": depth}
+    how = {"order": order, "precision": precision, "depth": depth, "duplicates": duplicates}
 
     def judge_file(path: Path) -> JudgedRun:
         return judge(read_run(path, run_name=run_name, with_ranks=order == "rank"), judged, **how)  # type: ignore[arg-type]
 
     files = expand(runs, "run files")
     judged_runs = for_each(judge_file, files, workers or default_workers(), progress)
-    attrs = {"order": order, "score_precision": precision, "depth": depth or 0}
+    attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
+    attrs["level_map"] = ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
 
 
@@ -282,19 +293,46 @@ def evaluate_into(
 
 
 def import_scores(
-    files: Iterable[PathLike], *, metric: str | None = None, gain: str = names.AUTO, teams: PathLike | None = None
+    files: Iterable[PathLike],
+    *,
+    metric: str | None = None,
+    gain: str = names.AUTO,
+    teams: PathLike | None = None,
+    layout: str = "auto",
+    transpose: bool = False,
 ) -> xr.Dataset:
-    """Read score matrices, one file a metric, into a cube; metric names are taken from file names unless given."""
-    listed = list(files)
-    if metric is not None and len(listed) != 1:
-        raise BadPlan(f"--metric names the metric of one file, and {len(listed)} files are given")
-    matrices: dict[str, pd.DataFrame] = {}
-    for path in listed:
-        label = metric or metric_of_file(path)
-        if label in matrices:
-            raise BadPlan(f"two files hold metric {label}: {path} is the second")
-        matrices[label] = read_matrix(path)
-    return cube_from_scores(matrices, gain=gain, teams=None if teams is None else read_teams(teams))
+    """Read per-topic scores that other tools computed into a cube.
+
+    Parameters
+    ----------
+    files
+        Files, directories or globs, plain or gzip.
+    metric
+        Name of the metric where the files do not name it, else the only one to take.
+    gain
+        Gain setting the scores were made with; of files with a gain column, the only one to take.
+    teams
+        CSV file with the columns run and team.
+    layout, transpose
+        See `scorecube.ingest.layouts.read_scores`.
+
+    Raises
+    ------
+    BadInput, BadPlan
+        With file and line; options that do not fit the files.
+    """
+    found = read_scores(expand(files, "score files"), layout=layout, metric=metric, transpose=transpose)
+    if gain != names.AUTO and "" not in found:
+        if gain not in found:
+            raise BadPlan(f"--gain {gain}: the files hold the gain settings {', '.join(found)}")
+        found = {gain: found[gain]}
+    team_of = None if teams is None else read_teams(teams)
+    cubes = [cube_from_scores(matrices, gain=label or gain, teams=team_of) for label, matrices in found.items()]
+    scores = [cube[names.SCORE] for cube in cubes]
+    if len(cubes) == 1:
+        return cubes[0]
+    joined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
+    return joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
 
 
 def figure(result: xr.Dataset) -> Any:

@@ -118,9 +118,7 @@ def import_(
     name: options.Name,
     metric: Annotated[
         Optional[str],
-        typer.Option(
-            "--metric", help="options.Name of the metric where the file does not tell it; else the only one to take."
-        ),
+        typer.Option("--metric", help="Metric, where the file does not tell it; else the only one to take."),
     ] = None,
     gain: Annotated[
         str,

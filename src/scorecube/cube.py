@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
 from scorecube import names, schema
 from scorecube.errors import BadInput, BadName, nearest
 from scorecube.metrics import Metric, gain_values, parse_metric
+from scorecube.scores import to_matrices
 
 Item = TypeVar("Item")
 USES_GAINS = "uses_gains"
@@ -132,14 +132,15 @@ def cube_dataset(
 
 
 def cube_from_scores(
-    scores: Mapping[str, pd.DataFrame], *, gain: str = names.AUTO, teams: Mapping[str, str] | None = None
+    scores: Mapping[str, Any], *, gain: str = names.AUTO, teams: Mapping[str, str] | None = None
 ) -> xr.Dataset:
-    """Make a cube of score matrices.
+    """Make a cube of per-topic scores.
 
     Parameters
     ----------
     scores
-        Metric name -> data frame with runs as index and topics as columns; missing cells are NaN.
+        Metric name -> data frame with runs as index and topics as columns, missing cells NaN; or what other tools
+        return (pytrec_eval, ir_measures, ranx, nested dictionaries), see `scorecube.scores.to_matrices`.
     gain
         Label of the gain axis, which is 1 long.
     teams
@@ -148,31 +149,34 @@ def cube_from_scores(
     Raises
     ------
     BadInput
-        Matrices that differ in runs or topics, repeated labels, values that are not numbers.
+        Scores in another form, matrices that differ in runs or topics, repeated labels, values that are not numbers.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame([[0.1, 0.4], [0.3, 0.2]], index=["b", "a"], columns=["1", "2"])
     >>> cube_from_scores({"AP": frame}).score.sel(metric="AP", run="a").values
     array([[0.3, 0.2]])
     """
-    if not scores:
-        raise BadInput("no score matrix given")
+    matrices = to_matrices(scores)
     arrays: list[np.ndarray[Any, np.dtype[np.float64]]] = []
     runs: list[str] = []
     topics: list[str] = []
-    for metric, frame in scores.items():
+    for metric, frame in matrices.items():
         ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
         found_runs, found_topics = list(ordered.index), list(ordered.columns)
         schema.check_labels(found_runs, names.RUN, f"matrix of {metric}")
         schema.check_labels(found_topics, names.TOPIC, f"matrix of {metric}")
         if arrays and (found_runs != runs or found_topics != topics):
-            raise BadInput(f"matrix of {metric} has other runs or topics than that of {next(iter(scores))}")
+            raise BadInput(f"matrix of {metric} has other runs or topics than that of {next(iter(matrices))}")
         runs, topics = found_runs, found_topics
-        arrays.append(ordered.to_numpy(dtype=np.float64))
+        try:
+            arrays.append(ordered.to_numpy(dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"matrix of {metric} holds what is not a number: {error}") from None
     stacked = np.stack(arrays)[:, np.newaxis]
     known = teams or {}
-    return cube_dataset(stacked, list(scores), [gain], runs, topics, [known.get(run, run) for run in runs])
+    return cube_dataset(stacked, list(matrices), [gain], runs, topics, [known.get(run, run) for run in runs])
 
 
 def select(

@@ -74,7 +74,7 @@ ERRORS = {
     "word": (b"404,0.5,good\n", ":5: score 'good' is not a"),
     "underscore": (b"404,0.5,1_0\n", ":5: score '1_0' is not a"),
     "infinite": (b"404,0.5,inf\n", ":5: score 'inf' is not a"),
-    "repeated topic": (b"402,0.5,1\n", ": topic 402 stands twice"),
+    "repeated topic": (b"402,0.5,1\n", ":5: topic 402 stands twice"),
 }
 
 

@@ -1,0 +1,136 @@
+"""Which layout a score file has, and reading all files of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scorecube.errors import BadInput, BadPlan
+from scorecube.ingest import nev
+from scorecube.ingest.cells import TOPIC_HEADERS, Row, is_score, read_text, split_rows
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.long import NEEDED, columns_of, read_long
+from scorecube.ingest.nev import read_nev
+from scorecube.ingest.tables import metric_of_file, read_matrix
+from scorecube.ingest.trec_eval import ALL, RUNID, read_trec_eval
+from scorecube.scores import Matrices
+
+AUTO, MATRIX, LONG, TREC_EVAL, NEV = LAYOUTS = ("auto", "matrix", "long", "trec_eval", "nev")
+BEGINNING = 50
+"""Lines that are looked at to tell layouts apart."""
+
+
+def read_scores(
+    paths: Sequence[PathLike], *, layout: str = AUTO, metric: str | None = None, transpose: bool = False
+) -> dict[str, Matrices]:
+    """Read files of per-topic scores that other tools computed.
+
+    Parameters
+    ----------
+    paths
+        Files of one layout, plain or gzip.
+    layout
+        ``matrix``: see `read_matrix`, one file a metric; ``long``: see `read_long`; ``trec_eval``: see `read_trec_eval`,
+        one file a run; ``nev``: see `read_nev`, one file a run; ``auto``: whichever the content shows.
+    metric
+        Name of the metric where the file does not tell it, else the only one to take.
+    transpose
+        Matrices have runs down and topics across.
+
+    Returns
+    -------
+    matrices
+        Gain setting ('' where the files name none) -> metric -> data frame of runs x topics, NaN for missing.
+
+    Raises
+    ------
+    BadInput
+        With file and line; files whose layout cannot be told, or of several layouts.
+    BadPlan
+        An unknown layout; options that do not fit it; two matrices of one metric.
+    """
+    if layout not in LAYOUTS:
+        raise BadPlan(f"no layout {layout!r}; known: {', '.join(LAYOUTS)}")
+    if layout == AUTO:
+        layout = MATRIX if transpose else _common_layout(paths)
+    if transpose and layout != MATRIX:
+        raise BadPlan(f"--transpose is for matrices, and the layout is {layout}")
+    if layout == MATRIX:
+        return {"": _read_matrices(paths, metric, transpose)}
+    if layout == LONG:
+        return read_long(paths, metric)
+    return {"": (read_nev if layout == NEV else read_trec_eval)(paths, metric)}
+
+
+def detect(path: PathLike) -> str:
+    """Return the layout of a file by its first lines.
+
+    Raises
+    ------
+    BadInput
+        A file that cannot be read, or whose layout cannot be told.
+    """
+    text = "\n".join([line for line in read_text(path).split("\n") if line.strip()][:BEGINNING]) + "\n"
+    fields = [line.split() for line in text.splitlines()]
+    told = [line for line in fields if not nev.is_comment(line)]
+    if told and nev.is_line(told[0]):
+        return NEV
+    word = fields[0][0].lower()
+    named = any(line[:2] == [RUNID, ALL] for line in fields)
+    if named or (word not in TOPIC_HEADERS and all(_is_trec_eval(line) for line in fields[:2])):
+        return TREC_EVAL
+    try:
+        rows = split_rows(text, path)
+    except BadInput:
+        # A quoted cell that goes on beyond the lines looked at; reading the whole file will tell.
+        rows = []
+    return _detect_table(rows, path)
+
+
+def _is_trec_eval(fields: list[str]) -> bool:
+    return len(fields) == 3 and not is_score(fields[0]) and is_score(fields[2])
+
+
+def _detect_table(rows: list[Row], path: PathLike) -> str:
+    header = rows[0][1] if rows else []
+    columns = columns_of(header)
+    if all(columns[role] for role in NEEDED):
+        return LONG
+    if columns["run"] and columns["topic"]:
+        raise BadInput(
+            "columns for run and topic and none for the score: call it score (--layout long), or, if these are names of "
+            "runs, give --layout matrix", path, rows[0][0],
+        )  # fmt: skip
+    if columns["run"] == [0]:
+        return MATRIX  # runs down; its reader says what to do
+    topics = bool(header) and header[0].lower() in ("", *TOPIC_HEADERS)
+    if (topics and len(header) > 1) or (len(rows) > 1 and any(is_score(cell) and cell for cell in rows[1][1])):
+        return MATRIX
+    raise BadInput(
+        "cannot tell the layout; give --layout matrix (topics down, runs across), long (columns run, topic, score), "
+        "trec_eval (output of trec_eval -q) or nev (output of NTCIREVAL)", path,
+    )  # fmt: skip
+
+
+def _common_layout(paths: Sequence[PathLike]) -> str:
+    found: dict[str, PathLike] = {}
+    for path in paths:
+        found.setdefault(detect(path), path)
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
+        raise BadInput(
+            f"looks like layout {other}, and {first} like {one}; import them one after the other, or give --layout",
+            second,
+        )
+    return next(iter(found))
+
+
+def _read_matrices(paths: Sequence[PathLike], metric: str | None, transpose: bool) -> Matrices:
+    if metric is not None and len(paths) != 1:
+        raise BadPlan(f"--metric names the metric of one file, and {len(paths)} files are given")
+    matrices: Matrices = {}
+    for path in paths:
+        label = metric or metric_of_file(path)
+        if label in matrices:
+            raise BadPlan(f"two files hold metric {label}: {path} is the second")
+        matrices[label] = read_matrix(path, transpose=transpose)
+    return matrices

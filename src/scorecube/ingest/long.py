@@ -1,0 +1,133 @@
+"""Scores one to a line: a header with the columns run, topic and score, and perhaps metric and gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scorecube.errors import BadInput
+from scorecube.ingest.cells import (
+    GAIN_HEADERS,
+    METRIC_HEADERS,
+    RUN_HEADERS,
+    SCORE_HEADERS,
+    TOPIC_HEADERS,
+    read_rows,
+    score,
+)
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.tables import metric_of_file
+from scorecube.scores import Matrices, from_trec_eval, matrices_of
+
+ROLES = {
+    "run": RUN_HEADERS, "topic": TOPIC_HEADERS, "score": SCORE_HEADERS, "metric": METRIC_HEADERS, "gain": GAIN_HEADERS,
+}  # fmt: skip
+NEEDED = ("run", "topic", "score")
+Cell = tuple[str, str, str, str]
+"""Gain setting ('' for none), metric, run, topic."""
+
+
+def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
+    """Read files with one score a line; several files are read as one.
+
+    Columns of other names are passed over. A metric without a gain setting beside others that have one holds for all of them.
+
+    Parameters
+    ----------
+    paths
+        Files with a header.
+    metric
+        The only metric to take; where a file has no metric column, the name of its metric (by default, its file name).
+
+    Returns
+    -------
+    matrices
+        Gain setting -> metric -> runs x topics, NaN for combinations that no line has. The gain setting is '' where
+        no file has a gain column.
+
+    Raises
+    ------
+    BadInput
+        Naming file and line: a header without run, topic or score, or with two columns for one; a line of another
+        length; an empty run, topic or metric; a score that is no number; a second score of one run, topic and metric.
+    """
+    found: dict[Cell, float] = {}
+    others: set[str] = set()
+    first = ""
+    for path in paths:
+        first = first or str(path)
+        _read_one(path, metric, found, others)
+    if not found:
+        known = f"; there are {', '.join(sorted(others))}" if others else ""
+        raise BadInput(f"no score of {metric}{known}" if others else "a header and no scores", first)
+    return _by_gain(found, first)
+
+
+def columns_of(header: list[str]) -> dict[str, list[int]]:
+    """Return which columns of a header can be run, topic, score, metric and gain."""
+    words = [cell.lower().replace(" ", "_").replace("-", "_") for cell in header]
+    return {role: [k for k, word in enumerate(words) if word in known] for role, known in ROLES.items()}
+
+
+def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], others: set[str]) -> None:
+    (first, header), *body = read_rows(path)
+    at = _columns(header, path, first)
+    label: dict[str, str] = {}
+    name = metric or metric_of_file(path)
+    for line, cells in body:
+        if len(cells) != len(header):
+            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+        for role in ("run", "topic", "metric"):
+            if role in at and not cells[at[role]]:
+                raise BadInput(f"the {role} is missing", path, line)
+        value = score(cells[at["score"]], path, line)
+        run, topic = cells[at["run"]], cells[at["topic"]]
+        gain = cells[at["gain"]] if "gain" in at else ""
+        measure = name
+        if "metric" in at:
+            given = cells[at["metric"]]
+            measure = label.setdefault(given, from_trec_eval(given))
+            if metric is not None and metric not in (given, measure):
+                others.add(measure)
+                continue
+        cell = (gain, measure, run, topic)
+        if cell in found:
+            where = f" at gain setting {gain}" if gain else ""
+            raise BadInput(f"a second score of {measure} for run {run!r} on topic {topic!r}{where}", path, line)
+        found[cell] = value
+
+
+def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
+    at = {}
+    for role, places in columns_of(header).items():
+        if len(places) > 1:
+            both = ", ".join(header[k] for k in places)
+            raise BadInput(f"{len(places)} columns may be the {role}: {both}; leave one", path, line)
+        if places:
+            at[role] = places[0]
+        elif role in NEEDED:
+            raise BadInput(
+                f"the header has no column for the {role} ({', '.join(ROLES[role])}); found {', '.join(header)}",
+                path,
+                line,
+            )
+    return at
+
+
+def _by_gain(found: dict[Cell, float], path: PathLike) -> dict[str, Matrices]:
+    nested: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    for (gain, metric, run, topic), value in found.items():
+        nested.setdefault(gain, {}).setdefault(metric, {}).setdefault(run, {})[topic] = value
+    without = nested.pop("", {}) if len(nested) > 1 else {}
+    # One call for all gain settings, so that all get the same runs and topics.
+    labelled = {(gain, metric): runs for gain, metrics in nested.items() for metric, runs in metrics.items()}
+    names = list(dict.fromkeys(metric for _, metric in labelled))
+    for gain in nested:
+        for metric in names:
+            if (gain, metric) not in labelled:
+                raise BadInput(f"no score of {metric} at gain setting {gain}, but at others", path)
+        for metric, runs in without.items():
+            if (gain, metric) in labelled:
+                raise BadInput(f"scores of {metric} both with gain setting {gain} and without one", path)
+            labelled[gain, metric] = runs
+    frames = matrices_of({f"{gain}\0{metric}": runs for (gain, metric), runs in labelled.items()})
+    return {gain: {metric: frames[f"{gain}\0{metric}"] for metric in [*names, *without]} for gain in nested}

@@ -1,0 +1,67 @@
+"""Output of trec_eval -q: one file a run, lines of measure, topic and value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from scorecube.errors import BadInput
+from scorecube.ingest.cells import read_fields, score
+from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.runs import Scores, gather
+from scorecube.scores import NO_MEASURES, Matrices, from_trec_eval
+
+LINE = "measure topic value"
+RUNID, ALL = "runid", "all"
+
+
+def read_trec_eval(paths: Iterable[PathLike], metric: str | None = None) -> Matrices:
+    """Read what ``trec_eval -q`` printed, one file a run.
+
+    Parameters
+    ----------
+    paths
+        A file for each run; the ``runid`` line names it, else the file name does (without .txt, .eval, .out, .trec_eval).
+    metric
+        The only measure to take, by our name or trec_eval's. Counts, gm_ measures and infAP are taken only so.
+
+    Returns
+    -------
+    matrices
+        Metric -> runs x topics, NaN for missing; measures have our names where they mean the same.
+
+    Raises
+    ------
+    BadInput
+        Naming file and line: a line that is not measure, topic and value, a value that is no number, a measure twice
+        on a topic, two run names in a file; two files of one run, means without topics, no such measure.
+    """
+    return gather((path, *_read_one(path, metric)) for path in paths)
+
+
+def _read_one(path: PathLike, metric: str | None) -> tuple[str, Scores]:
+    run, scores = "", Scores(path)
+    means = False
+    for line, fields in read_fields(path):
+        if fields[0] == RUNID and len(fields) >= 3:
+            name = " ".join(fields[2:])
+            if run not in ("", name):
+                raise BadInput(f"a second run, {name!r} after {run!r}; one file holds one run", path, line)
+            run = name
+            continue
+        if len(fields) != 3:
+            raise BadInput(f"{len(fields)} fields; a line of trec_eval -q has 3: {LINE}", path, line)
+        measure, topic, text = fields
+        if topic == ALL:
+            means = True
+            if not measure.startswith("relstring"):
+                score(text, path, line)
+            continue
+        label = from_trec_eval(measure)
+        if metric not in (measure, label) if metric is not None else NO_MEASURES.fullmatch(measure):
+            scores.pass_over(label)
+            continue
+        scores.add(label, topic, score(text, path, line), line)
+    if means and not scores.found and not scores.others:
+        raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
+    return run or re.sub(r"\.(txt|eval|out|trec_eval)$", "", bare_name(path)), scores.complete(metric)

@@ -1,0 +1,230 @@
+"""Scores as other tools hold them in memory -> matrices: metric -> data frame of runs x topics, NaN for missing."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scorecube.errors import BadInput, BadName
+from scorecube.metrics import parse_metric
+
+Matrices = dict[str, pd.DataFrame]
+Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
+TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
+TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
+"""Measures with a cut-off; ``map_cut`` is not among them: it divides by R, AP@k by min(k, R)."""
+NO_MEASURES = re.compile(r"num_\w+|gm_\w+|infAP|runid|relstring(_\d+)?")
+"""What trec_eval prints beside scores: counts, logarithms to be averaged, texts; read only if asked for."""
+IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
+FORMS = (
+    "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
+    "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), or {run: records with query_id, measure and value} (ir_measures)"
+)
+
+
+def from_trec_eval(measure: str) -> str:
+    """Return our name of a trec_eval measure, or its own where ours would mean something else.
+
+    Examples
+    --------
+    >>> [from_trec_eval(measure) for measure in ("map", "P_10", "ndcg_cut_10", "success_5", "map_cut_10", "11pt_avg")]
+    ['AP', 'P@10', 'nDCG@10', 'Hit@5', 'map_cut_10', '11pt_avg']
+    """
+    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", measure)
+    if cut and cut[1] in TREC_EVAL_CUT:
+        return f"{TREC_EVAL_CUT[cut[1]]}@{cut[2]}"
+    return TREC_EVAL.get(measure, measure)
+
+
+def from_ir_measures(measure: str) -> str:
+    """Return our name of an ir_measures measure, or one that cannot be taken for another measure of ours.
+
+    Its AP@k divides by R, its ERR (gdeval's) by 2**4 whatever the highest level is, its RBP has another default p and
+    other gains; these keep their names behind ``ir_measures:``.
+
+    Examples
+    --------
+    >>> [from_ir_measures(measure) for measure in ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")]
+    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20', 'ir_measures:RBP']
+    """
+    shape = re.fullmatch(r"(\w+)(\(.*\))?(?:@(\d+))?", measure)
+    if shape is None:
+        return measure
+    name, inside, cutoff = shape[1], shape[2] or "", shape[3]
+    if name == "AP" and cutoff and not inside:
+        return f"map_cut_{cutoff}"
+    if name in ("ERR", "RBP") or (name == "AP" and cutoff):
+        return f"ir_measures:{measure}"
+    label = IR_MEASURES.get(name, name) + inside + (f"@{cutoff}" if cutoff else "")
+    try:
+        return str(parse_metric(label))
+    except BadName:
+        return measure
+
+
+def matrices_of(scores: Nested) -> Matrices:
+    """Make matrices of numbers by metric, run and topic; all get all runs and topics, NaN where there is no number.
+
+    Raises
+    ------
+    BadInput
+        A value that is not a number, naming metric, run and topic.
+
+    Examples
+    --------
+    >>> matrices_of({"AP": {"a": {"1": 0.5}, "b": {"1": 0.25, "2": 1.0}}})["AP"].to_numpy().tolist()
+    [[0.5, nan], [0.25, 1.0]]
+    """
+    by_run = list(scores.values())
+    run_at = {run: k for k, run in enumerate(sorted({run for runs in by_run for run in runs}))}
+    topics = sorted({topic for runs in by_run for values in runs.values() for topic in values})
+    topic_at = {topic: k for k, topic in enumerate(topics)}
+    result = {}
+    for metric, runs in scores.items():
+        values = np.full((len(run_at), len(topics)), np.nan)
+        for run, row in runs.items():
+            places = [topic_at[topic] for topic in row]
+            values[run_at[run], places] = [_number(row[topic], metric, run, topic) for topic in row]
+        result[metric] = pd.DataFrame(values, index=list(run_at), columns=topics)
+    return result
+
+
+def to_matrices(given: Mapping[Any, Any]) -> Matrices:
+    """Turn per-topic scores of any known form into matrices; which form it is shows in its shape.
+
+    Parameters
+    ----------
+    given
+        Metric -> data frame (kept as it is); metric -> run -> topic -> value, as ranx and plain programs hold them;
+        run -> topic -> measure -> value, as pytrec_eval returns; run -> metric -> topic -> value, as ``Run.scores`` of
+        ranx; run -> records with query_id, measure and value (or such triples), as ir_measures' ``iter_calc`` yields.
+        Measures of other tools get our names where they mean the same; counts beside pytrec_eval's are left out.
+
+    Returns
+    -------
+    matrices
+        Metric -> data frame with runs as index and topics as columns.
+
+    Raises
+    ------
+    BadInput
+        No scores, another form, a mixture of forms, or dictionaries whose keys do not show which are the metrics.
+
+    Examples
+    --------
+    >>> to_matrices({"a": {"401": {"map": 0.5, "num_ret": 100.0}}, "b": {"401": {"map": 0.25, "num_ret": 90.0}}})["AP"]
+        401
+    a  0.50
+    b  0.25
+    """
+    if not isinstance(given, Mapping):
+        raise BadInput(f"scores are a {type(given).__name__}; expected {FORMS}")
+    if not given:
+        raise BadInput("no score matrix given")
+    values = list(given.values())
+    if all(isinstance(value, pd.DataFrame) for value in values):
+        return {str(metric): frame for metric, frame in given.items()}
+    if all(isinstance(value, Mapping) for value in values):
+        return matrices_of(_metric_first(given))
+    if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
+        isinstance(value, Iterable) for value in values
+    ):
+        records = ((str(run), *_record(record, run)) for run, found in given.items() for record in found)
+        return matrices_of(_collect(records, from_ir_measures))
+    kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+    raise BadInput(f"scores hold {kinds}; expected {FORMS}")
+
+
+def _metric_first(given: Mapping[Any, Any]) -> Nested:
+    """Return metric -> run -> topic -> value, wherever the metrics stood; runs always stand outside topics."""
+    paths = [(str(first), str(second), str(third), value) for first, second, third, value in _leaves(given)]
+    if not paths:
+        raise BadInput("no score matrix given")
+    levels = [sorted({path[k] for path in paths}) for k in range(3)]
+    holding = [k for k in range(3) if any(map(is_measure, levels[k]))]
+    if len(holding) != 1:
+        found = " > ".join(", ".join(level[:3]) for level in levels)
+        raise BadInput(
+            f"cannot tell where the metrics stand in {found}: known measures are on {len(holding)} of 3 levels; "
+            "give a data frame of runs x topics for each metric"
+        )
+    metric = holding[0]
+    run, topic = [k for k in range(3) if k != metric]
+    records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
+    if metric == 0:
+        return _collect(records, from_trec_eval)
+    return _collect((each for each in records if not NO_MEASURES.fullmatch(each[2])), from_trec_eval)
+
+
+def _leaves(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    for first, middle in given.items():
+        for second, values in middle.items():
+            if not isinstance(values, Mapping):
+                raise BadInput(f"scores[{first!r}][{second!r}] is a {type(values).__name__}; expected {FORMS}")
+            yield from ((first, second, third, value) for third, value in values.items())
+
+
+def is_measure(name: str) -> bool:
+    """Whether a name is that of a measure: ours, trec_eval's, or one in the way of ranx (``ndcg@10``, ``mrr``).
+
+    Examples
+    --------
+    >>> [is_measure(name) for name in ("AP", "nDCG@10", "P_10", "gm_map", "map@100", "hit_rate@5", "BM25", "401")]
+    [True, True, True, True, True, True, False, False]
+    """
+    if from_trec_eval(name) != name or NO_MEASURES.fullmatch(name):
+        return True
+    if re.fullmatch(
+        r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp|map_cut_|ndcg_rel|Rndcg"
+        r"|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*", name, re.IGNORECASE,
+    ):  # fmt: skip
+        return True
+    try:
+        parse_metric(name)
+    except BadName:
+        return False
+    return True
+
+
+def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Nested:
+    """Return metric -> run -> topic -> value of records (run, topic, measure, value), refusing repeated ones."""
+    result: dict[str, dict[str, dict[str, Any]]] = {}
+    label: dict[str, str] = {}
+    for run, topic, measure, value in records:
+        if measure not in label:
+            label[measure] = rename(measure)
+        row = result.setdefault(label[measure], {}).setdefault(run, {})
+        if topic in row:
+            raise BadInput(f"run {run!r} has two scores of {label[measure]} on topic {topic!r}")
+        row[topic] = value
+    if not result:
+        raise BadInput("no score matrix given")
+    return result
+
+
+def _record(record: Any, run: object) -> Iterator[Any]:
+    """Yield topic, measure and value of a record."""
+    if all(hasattr(record, name) for name in ("query_id", "measure", "value")):
+        topic, measure, value = record.query_id, record.measure, record.value
+    elif isinstance(record, tuple | list) and len(record) == 3:
+        topic, measure, value = record
+    else:
+        raise BadInput(f"run {run!r} holds {record!r}, which is no record of query_id, measure and value")
+    yield from (str(topic), str(measure), value)
+
+
+def _number(value: Any, metric: str, run: str, topic: str) -> float:
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        number = math.nan if value is None else float(value)
+    except (TypeError, ValueError):
+        number = math.inf
+    if math.isinf(number):
+        raise BadInput(f"{metric} of run {run!r} on topic {topic!r} is {value!r}, not a finite number")
+    return number

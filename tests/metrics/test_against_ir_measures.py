@@ -1,0 +1,221 @@
+"""Measures that ir_measures has too, through pytrec_eval, gdeval (Perl) or cwl_eval: equal, or different as said here."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scorecube as sc
+from scorecube.metrics import parse_metric
+from tests.metrics.test_against_oracles import Case, cases
+
+PYTREC_NAMES = {
+    "AP": "AP",
+    "AP(rel=2)": "AP(rel=2)",
+    "AP(judged_only=True)": "AP(judged_only=True)",
+    "P@1": "P@1",
+    "P@5": "P@5",
+    "P@10": "P@10",
+    "P(rel=3)@5": "P(rel=3)@5",
+    "P(judged_only=True)@5": "P(judged_only=True)@5",
+    "Rprec": "Rprec",
+    "Rprec(rel=2)": "Rprec(rel=2)",
+    "RR": "RR",
+    "RR(rel=2)": "RR(rel=2)",
+    "RR(judged_only=True)": "RR(judged_only=True)",
+    "nDCG": "nDCG",
+    "nDCG@3": "nDCG@3",
+    "nDCG@10": "nDCG@10",
+    "nDCG(judged_only=True)@10": "nDCG(judged_only=True)@10",
+    "bpref": "Bpref",
+    "bpref(rel=2)": "Bpref(rel=2)",
+    "Hit@1": "Success@1",
+    "Hit@5": "Success@5",
+    "Hit(rel=2)@5": "Success(rel=2)@5",
+    "Recall": "SetR",
+    "Recall@5": "R@5",
+    "Recall(rel=2)@5": "R(rel=2)@5",
+}
+"""Ours -> theirs; all computed by pytrec_eval."""
+MSMARCO_NAMES = {"RR@5": "RR@5", "RR(rel=2)@5": "RR(rel=2)@5"}
+GDEVAL_NAMES = {"ERR(form=exp2)@5": "ERR@5", "ERR(form=exp2)@20": "ERR@20"}
+GDEVAL_NDCG = {"nDCG@5": "nDCG(dcg='exp-log2')@5", "nDCG@20": "nDCG(dcg='exp-log2')@20"}
+"""With the gains 2^level - 1."""
+FIVE_DECIMALS = 5.1e-6
+"""Largest distance from a number that gdeval prints with five decimals."""
+needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script, and there is no perl")
+needs_cwl = pytest.mark.skipif(not ir_measures.cwl_eval.is_available(), reason="the package cwl-eval is not installed")
+
+read_trec_qrels: Any = ir_measures.read_trec_qrels
+read_trec_run: Any = ir_measures.read_trec_run
+Judgements = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+some_topics = st.lists(cases(min_relevant=1), min_size=1, max_size=6)
+
+
+def collection(topics: Sequence[Case]) -> tuple[Judgements, Run]:
+    """Return judgements and a run without ties, topics numbered from 1."""
+    qrels: Judgements = {}
+    run: Run = {}
+    for number, case in enumerate(topics, 1):
+        found = {f"found{k}": level for k, level in enumerate(case.levels) if level >= 0}
+        missed = {
+            f"missed{level}-{k}": level
+            for level, count in enumerate(case.judged)
+            for k in range(count - case.levels.count(level))
+        }
+        qrels[str(number)] = found | missed
+        run[str(number)] = {f"found{k}": -float(k) for k in range(len(case.levels))}
+    return qrels, run
+
+
+def theirs(topics: Sequence[Case], measures: Iterable[str]) -> dict[tuple[str, int], float]:
+    """Return the score of each (measure, topic)."""
+    qrels, run = collection(topics)
+    asked = {ir_measures.parse_measure(name): name for name in measures}
+    return {
+        (asked[each.measure], int(each.query_id) - 1): each.value for each in ir_measures.iter_calc(asked, qrels, run)
+    }
+
+
+def ours(case: Case, metric: str, gains: Sequence[float] | None = None) -> float:
+    """Score a list; by default gain = level."""
+    chosen = list(range(len(case.judged))) if gains is None else list(gains)
+    padded = [*case.judged, *[0] * (len(chosen) - len(case.judged))]
+    return Case(case.levels, padded, [float(gain) for gain in chosen]).score(parse_metric(metric))
+
+
+def one(case: Case, measure: str) -> float:
+    (score,) = theirs([case], [measure]).values()
+    return score
+
+
+def assert_equal(topics: Sequence[Case], known: dict[str, str], tolerance: float = 1e-9, gains: Any = None) -> None:
+    found = theirs(topics, known.values())
+    assert len(found) == len(known) * len(topics)
+    for metric, name in known.items():
+        for k, case in enumerate(topics):
+            score = np.nan_to_num(ours(case, metric, gains))  # no document of level `rel`: 0 there
+            assert score == pytest.approx(found[name, k], rel=0, abs=tolerance), (metric, k)
+
+
+@settings(deadline=None, max_examples=100)
+@given(topics=some_topics)
+def test_measures_of_trec_eval(topics: list[Case]) -> None:
+    assert_equal(topics, PYTREC_NAMES)
+
+
+@settings(deadline=None, max_examples=50)
+@given(topics=some_topics)
+def test_reciprocal_rank_at_a_cut_off(topics: list[Case]) -> None:
+    assert_equal(topics, MSMARCO_NAMES)
+
+
+@needs_perl
+@settings(deadline=None, max_examples=25)
+@given(topics=some_topics)
+def test_measures_of_gdeval(topics: list[Case]) -> None:
+    """gdeval's largest level is 4, whether it occurs or not: here, a gain for a level 4 that no document has."""
+    assert_equal(topics, GDEVAL_NAMES, FIVE_DECIMALS, gains=[0, 1, 2, 3, 4])
+    assert_equal(topics, GDEVAL_NDCG, FIVE_DECIMALS, gains=[0, 1, 3, 7])
+
+
+@needs_cwl
+@settings(deadline=None, max_examples=40)
+@given(topics=some_topics)
+def test_rank_biased_precision_of_binary_relevance(topics: list[Case]) -> None:
+    binary = {"RBP(p=0.8)": "RBP(p=0.8,rel=1)", "RBP(p=0.5)": "RBP(p=0.5,rel=1)"}
+    assert_equal(topics, binary, gains=[0, 1, 1, 1])
+    assert_equal(topics, {"RBP(rel=2,p=0.8)": "RBP(p=0.8,rel=2)"}, gains=[0, 1, 1, 1])
+
+
+# ---- Where definitions differ
+
+
+def test_ap_at_a_cut_off_divides_by_the_smaller_of_cut_off_and_r() -> None:
+    case = Case([1, 0, 1, 1], [1, 4, 0, 0], [])
+    total = 1 + 2 / 3
+    assert one(case, "AP@3") == pytest.approx(total / 4)
+    assert ours(case, "AP@3") == pytest.approx(total / 3)
+    assert ours(case, "AP@4") == pytest.approx(one(case, "AP@4"))
+
+
+@needs_cwl
+def test_rbp_is_graded_by_gain_and_theirs_binary() -> None:
+    case = Case([1, 3], [0, 1, 0, 1], [])
+    assert one(case, "RBP(p=0.5,rel=1)") == pytest.approx(0.5 + 0.25)
+    assert ours(case, "RBP(p=0.5)") == pytest.approx(0.5 / 3 + 0.25)
+
+
+@needs_cwl
+def test_rbp_has_other_defaults() -> None:
+    case = Case([0, 1], [1, 1, 0, 0], [])
+    assert one(case, "RBP(rel=1)") == pytest.approx(0.2 * 0.8)
+    assert ours(case, "RBP", [0, 1, 1, 1]) == pytest.approx(0.05 * 0.95)
+
+
+@needs_perl
+def test_err_divides_by_the_largest_gain_plus_1_unless_told_otherwise() -> None:
+    case = Case([2], [0, 0, 1, 0], [])
+    assert one(case, "ERR@5") == pytest.approx((2**2 - 1) / 2**4)
+    assert ours(case, "ERR@5", [0, 1, 2, 3, 4]) == pytest.approx(2 / (4 + 1))
+
+
+@needs_perl
+def test_the_largest_level_of_err_is_declared_and_not_always_4() -> None:
+    case = Case([2], [0, 0, 1, 0], [])
+    assert one(case, "ERR@5") == pytest.approx(3 / 2**4)
+    assert ours(case, "ERR(form=exp2)@5") == pytest.approx(3 / 2**3)
+
+
+def test_ndcg_obeys_rel_and_trec_eval_does_not() -> None:
+    """ir_measures asks trec_eval for measures of two levels in two calls, and knows no nDCG(rel=2)."""
+    case = Case([1, 2], [0, 1, 1, 0], [])
+    evaluator = pytrec_eval.RelevanceEvaluator(collection([case])[0], {"ndcg"}, relevance_level=2)
+    assert evaluator.evaluate(collection([case])[1])["1"]["ndcg"] == pytest.approx(one(case, "nDCG"))
+    assert ours(case, "nDCG") == pytest.approx(one(case, "nDCG"))
+    assert ours(case, "nDCG(rel=2)") == pytest.approx(1 / math.log2(3))
+
+
+def test_topic_without_a_relevant_document_is_a_gap_and_not_0() -> None:
+    case = Case([0], [1, 0, 0, 0], [])
+    assert one(case, "AP") == 0.0
+    assert math.isnan(ours(case, "AP"))
+
+
+# ---- A real collection, through files
+
+
+@pytest.mark.data
+def test_ten_runs_of_trec_covid(data: Path) -> None:
+    folder = data / "trec-covid-r5"
+    files = sorted((folder / "runs").iterdir())[::12][:10]
+    assert len(files) == 10
+    metrics = PYTREC_NAMES | {"P@20": "P@20", "nDCG@20": "nDCG@20", "Recall@1000": "R@1000"}
+    rankings = sc.read_rankings(files, folder / "qrels.txt", run_name="file", workers=1)
+    scores = sc.evaluate(rankings, list(metrics))["score"].isel(gain=0)
+    measures = {ir_measures.parse_measure(name): metric for metric, name in metrics.items()}
+    evaluator = ir_measures.evaluator(measures, list(read_trec_qrels(str(folder / "qrels.txt"))))
+    for file in files:
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            found = list(evaluator.iter_calc(read_trec_run(lines)))
+        assert len(found) == len(measures) * scores.sizes["topic"]
+        expected = np.empty((len(metrics), scores.sizes["topic"]))
+        places = {label: k for k, label in enumerate(scores.metric.values)}
+        topics = {label: k for k, label in enumerate(scores.topic.values)}
+        for each in found:
+            metric = str(parse_metric(measures[each.measure]))
+            expected[places[metric], topics[each.query_id]] = each.value
+        run = scores.sel(run=file.name.removesuffix(".gz")).values
+        np.testing.assert_allclose(np.nan_to_num(run), expected, rtol=0, atol=1e-9, err_msg=file.name)

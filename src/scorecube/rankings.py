@@ -87,7 +87,7 @@ class RunLines:
     topic_of
         int32 (line,): number of the line's topic in `topics`.
     documents
-        int64 (line, 2): where the document ids stand.
+        int32 (line, 2): where the document ids stand.
     scores
         float64 (line,).
     ranks

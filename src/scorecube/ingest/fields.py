@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from scorecube.errors import BadInput
-from scorecube.ingest.files import PathLike, read_bytes
+from scorecube.ingest.files import PathLike, read_padded
 from scorecube.kernels.lines import GOOD, OTHER_TAG, count_lines, parse_lines
 from scorecube.kernels.words import PADDING
 
+LARGEST_FILE = 2**31 - 2 * PADDING
+"""Places in a file are held in 32 bits."""
 Buffer = np.ndarray[Any, np.dtype[np.uint8]]
 
 
@@ -50,8 +52,6 @@ class Columns:
     documents: Any
     values: Any
     ranks: Any
-    value_places: Any
-    rank_places: Any
     numbers: np.ndarray[Any, np.dtype[np.int32]]
     tag: Any
 
@@ -65,13 +65,6 @@ class Columns:
         return [self.word(place) for place in self.topic_places]
 
 
-def padded(content: bytes) -> Buffer:
-    """Return a file's bytes as the kernels take them; old Macintosh line ends become newlines."""
-    if b"\r" in content and b"\n" not in content:
-        content = content.replace(b"\r", b"\n")
-    return np.frombuffer(content + bytes(PADDING), np.uint8)
-
-
 def read_columns(path: PathLike, layout: Layout, *, with_ranks: bool = False, one_tag: bool = False) -> Columns:
     """Read a file of one layout.
 
@@ -80,8 +73,10 @@ def read_columns(path: PathLike, layout: Layout, *, with_ranks: bool = False, on
     BadInput
         Too few fields in a line, a second run tag, no line at all.
     """
-    text = padded(read_bytes(path))
+    text = read_padded(path, PADDING)
     length = len(text) - PADDING
+    if length > LARGEST_FILE:
+        raise BadInput(f"the file has {length:,} bytes, more than {LARGEST_FILE:,}; divide it", path)
     status, bad_line, *columns = parse_lines(
         text, length, count_lines(text, length), layout.columns(with_ranks), one_tag
     )
@@ -102,21 +97,20 @@ def read_columns(path: PathLike, layout: Layout, *, with_ranks: bool = False, on
 
 
 def finish_numbers(
-    columns: Columns,
-    values: Any,
-    places: Any,
-    path: PathLike,
-    what: str,
-    kind: str,
-    read: Callable[[str], float | None],
+    columns: Columns, values: Any, at: int, path: PathLike, what: str, kind: str, read: Callable[[str], float | None]
 ) -> None:
-    """Read, in place, the numbers that the kernel left open; `read` returns None for a field that is no `kind`."""
-    for line in np.flatnonzero(np.isnan(values)):
-        field = columns.word(places[line])
+    """Read, in place, the numbers that the kernel left open: field `at` of their lines; `read` returns None for no `kind`."""
+    open_ones = np.flatnonzero(np.isnan(values))
+    if not len(open_ones):
+        return
+    lines = columns.text[:-PADDING].tobytes().split(b"\n")
+    for row in open_ones:
+        number_of_line = int(columns.numbers[row])
+        field = lines[number_of_line - 1].split()[at].decode("utf-8", "replace")
         value = read(field)
         if value is None:
-            raise BadInput(f"{what} {field!r} is not {kind}", path, int(columns.numbers[line]))
-        values[line] = value
+            raise BadInput(f"{what} {field!r} is not {kind}", path, number_of_line)
+        values[row] = value
 
 
 def number(field: str) -> float | None:

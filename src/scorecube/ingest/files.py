@@ -8,11 +8,17 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from scorecube.errors import BadInput
 
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MANY = 4096
+"""Bytes from which on a file is worth reading without a copy."""
+NEWLINE = 10
 MAGIC = b"\x1f\x8b"
 
 
@@ -64,6 +70,29 @@ def read_bytes(path: PathLike) -> bytes:
     if not content.strip():
         raise BadInput("the file is empty", path)
     return content.removeprefix(BYTE_ORDER_MARK)
+
+
+def read_padded(path: PathLike, padding: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return a file's content as bytes with `padding` zeros behind, as the kernels take it.
+
+    A plain file is read straight into place; old Macintosh line ends become newlines. Raises what `read_bytes` raises.
+    """
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            text = np.empty(size + padding, np.uint8)
+            whole = size > MANY and file.readinto(memoryview(text)[:size]) == size
+    except OSError:
+        whole = False
+    if whole:
+        text[size:] = 0
+        head = text[:3].tobytes()
+        if not head.startswith(MAGIC) and head != BYTE_ORDER_MARK and (text[:MANY] == NEWLINE).any():
+            return text
+    content = read_bytes(path)
+    if b"\r" in content and b"\n" not in content:
+        content = content.replace(b"\r", b"\n")
+    return np.frombuffer(content + bytes(padding), np.uint8)
 
 
 def bare_name(path: PathLike) -> str:

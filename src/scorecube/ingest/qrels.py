@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.errors import BadName
-from scorecube.ingest.fields import Columns, Layout, finish_numbers, number, padded, read_columns
+from scorecube.ingest.fields import Columns, Layout, finish_numbers, number, read_columns
 from scorecube.ingest.files import PathLike, read_bytes
 from scorecube.rankings import Qrels
 
@@ -63,7 +63,7 @@ def read_qrels(path: PathLike, *, dialect: str = Dialect.AUTO, level_map: Mappin
     if graded:
         levels[:] = np.nan
     kind = "one of the grades S, A, B, C" if graded else f"an integer up to {HIGHEST_LEVEL}"
-    finish_numbers(columns, levels, columns.value_places, path, "level", kind, GRADES.get if graded else _level)
+    finish_numbers(columns, levels, LAYOUTS[chosen].value, path, "level", kind, GRADES.get if graded else _level)
     order, topic_of = _sorted_topics(columns)
     mapped = levels.copy()
     for old, new in (level_map or {}).items():
@@ -75,8 +75,8 @@ def read_qrels(path: PathLike, *, dialect: str = Dialect.AUTO, level_map: Mappin
 
 def detect(content: bytes) -> Dialect:
     """Tell the dialect from the first line that holds data."""
-    for line in padded(content).tobytes().split(b"\n"):
-        fields = line.decode("utf-8", "replace").strip("\0").split()
+    for line in content.splitlines():
+        fields = line.decode("utf-8", "replace").split()
         if fields and not fields[0].startswith("#"):
             if len(fields) == 3:
                 return Dialect.NTCIR

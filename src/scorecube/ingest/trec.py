@@ -29,8 +29,8 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
         Naming file and line: too few columns, a score or rank that is not a number, two tags in one file.
     """
     columns = read_columns(path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag")
-    finish_numbers(columns, columns.values, columns.value_places, path, "score", "a number", number)
-    finish_numbers(columns, columns.ranks, columns.rank_places, path, "rank", "a number", finite_number)
+    finish_numbers(columns, columns.values, RUN.value, path, "score", "a number", number)
+    finish_numbers(columns, columns.ranks, RUN.rank, path, "rank", "a number", finite_number)
     return RunLines(
         name=columns.word(columns.tag) if run_name == "tag" else bare_name(path),
         path=str(path), text=columns.text, topics=columns.topics, topic_of=columns.topic_of,

@@ -39,7 +39,7 @@ def judgement_tables(text: Any, documents: Any, topic_of: Any, n_topics: int) ->
     text
         uint8, padded: the judgement file.
     documents
-        int64 (line, 2): where the document ids stand in it.
+        int32 (line, 2): where the document ids stand in it.
     topic_of
         int32 (line,): topic number.
     n_topics

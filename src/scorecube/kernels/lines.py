@@ -99,11 +99,9 @@ def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: boo
     topic_places
         int64 (topic, 2): where each topic's name stands.
     documents
-        int64 (line, 2): where the document ids stand.
+        int32 (line, 2): where the document ids stand.
     values, ranks
-        float64 (line,); NaN where `read_number` wants a slower look, which `value_places` makes possible.
-    value_places, rank_places
-        int64 (line, 2).
+        float64 (line,); NaN where `read_number` wants a slower look.
     numbers
         int32 (line,): line numbers, from 1.
     tag
@@ -113,8 +111,7 @@ def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: boo
     width, topic_at, document_at, value_at, rank_at, tag_at = columns
     ranked = n_lines if rank_at >= 0 else 0
     topic_of, numbers = np.empty(n_lines, np.int32), np.empty(n_lines, np.int32)
-    documents, value_places = np.empty((n_lines, 2), np.int64), np.empty((n_lines, 2), np.int64)
-    rank_places, ranks, values = np.empty((ranked, 2), np.int64), np.empty(ranked), np.empty(n_lines)
+    documents, ranks, values = np.empty((n_lines, 2), np.int32), np.empty(ranked), np.empty(n_lines)
     topics, hashes = np.empty((64, 2), np.int64), np.empty(64, np.uint64)
     tag = np.zeros(2, np.int64)
     starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
@@ -144,16 +141,13 @@ def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: boo
                 n_topics += 1
         topic_of[n_rows], numbers[n_rows] = current, line
         documents[n_rows, 0], documents[n_rows, 1] = starts[document_at], stops[document_at]
-        value_places[n_rows, 0], value_places[n_rows, 1] = starts[value_at], stops[value_at]
         value, exact = read_number(text, starts[value_at], stops[value_at])
         values[n_rows] = value if exact else math.nan
         if rank_at >= 0:
-            rank_places[n_rows, 0], rank_places[n_rows, 1] = starts[rank_at], stops[rank_at]
             value, exact = read_number(text, starts[rank_at], stops[rank_at])
             ranks[n_rows] = value if exact else math.nan
         n_rows += 1
-    n_ranks = min(ranked, n_rows)
     return (
         status, line, topic_of[:n_rows], topics[:n_topics], documents[:n_rows], values[:n_rows],
-        ranks[:n_ranks], value_places[:n_rows], rank_places[:n_ranks], numbers[:n_rows], tag,
+        ranks[: min(ranked, n_rows)], numbers[:n_rows], tag,
     )  # fmt: skip

@@ -81,7 +81,7 @@ def read_padded(path: PathLike, padding: int) -> np.ndarray[Any, np.dtype[np.uin
         with Path(path).open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             text = np.empty(size + padding, np.uint8)
-            whole = size > MANY and file.readinto(memoryview(text)[:size]) == size
+            whole = size > MANY and file.readinto(text.data[:size]) == size
     except OSError:
         whole = False
     if whole:

@@ -17,12 +17,13 @@ from scorecube.report.tables import COLLECTION, combine, sensitivity
 from scorecube.schema import labels_of
 
 STYLE: Any = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.alpha": 0.25,
     "svg.fonttype": "none", "svg.hashsalt": "scorecube", "legend.frameon": False,
 }  # fmt: skip
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd", "#8c564b", "#17becf")
 """Told apart also by people who do not see all colours (Okabe and Ito), then further ones."""
 MARKERS = "osD^vPX<>*"
+TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
 
 
@@ -62,6 +63,7 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
                 linewidth=0,
             )
         _accepted_rates(axes, result)
+        axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
         axes.set_xlabel("difference in mean score, lower edge of the bin")
         axes.set_ylabel("swap rate")
         axes.set_ylim(bottom=0.0)

@@ -151,7 +151,8 @@ def picture(figure: Figure, description: str) -> Markup:
     prefix = f"p{hashlib.sha256(svg.encode()).hexdigest()[:8]}-"
     svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is more than anyone sees
+    # A hundredth of a point is more than anyone sees; only inside tags, numbers to be read stay as they are.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
     svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)

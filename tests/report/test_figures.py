@@ -1,0 +1,66 @@
+"""Pictures show the numbers of their results, and the page shows the pictures unchanged."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+import scorecube as sc
+from scorecube.report import figures
+from scorecube.report.page import picture
+from scorecube.testing import simulate_cube
+
+
+@pytest.fixture(scope="module")
+def result() -> xr.Dataset:
+    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"), gains=("3:2:1", "1:1:1"))
+    return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=50, seed=1).assign_attrs(collection="c")
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>\s*([^<]*?)\s*</text>", svg)
+
+
+@pytest.mark.parametrize("draw", ["rates", "bars"])
+def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, draw: str) -> None:
+    figure = figures.swap_rates(result) if draw == "rates" else figures.sensitivity_bars([result])
+    raw = io.StringIO()
+    with figures.rc_context(figures.STYLE):  # type: ignore[attr-defined]
+        figure.savefig(raw, format="svg")
+    assert texts(picture(figure, "d")) == texts(raw.getvalue()) != []
+
+
+def test_numbers_to_be_read_keep_their_decimals() -> None:
+    figure = Figure()
+    figure.add_subplot().set_xticks([0.0, 1.0], ["0.025", "1.00375"])
+    assert {"0.025", "1.00375"} <= set(texts(picture(figure, "d")))
+
+
+def test_ticks_are_edges_of_bins(result: xr.Dataset) -> None:
+    figure = figures.swap_rates(result)
+    figure.canvas.draw()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == [f"{k / 50:.2f}" for k in range(11)]
+
+
+def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
+    for gain in ("3:2:1", "1:1:1"):
+        lines = {line.get_label(): line for line in figures.swap_rates(result, gain).axes[0].get_lines()}
+        for metric in ("AP", "RR"):
+            expected = result["swap_rate"].sel(metric=metric, gain=gain).values
+            np.testing.assert_array_equal(lines[metric].get_ydata(), expected)
+
+
+def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
+    heights = [bar.get_height() for bar in figures.sensitivity_bars([result]).axes[0].patches]  # type: ignore[attr-defined]
+    expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).fillna(0.0).values
+    np.testing.assert_allclose(heights, expected)
+
+
+def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
+    assert picture(figures.swap_rates(result), "d") == picture(figures.swap_rates(result), "d")

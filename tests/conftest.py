@@ -15,6 +15,11 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A first example may compile a kernel, and machines differ: time decides nothing here.
+settings.register_profile("scorecube", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("scorecube")
 
 REPO = Path(__file__).parents[1]
 Tree = dict[str, tuple[str, int]]

@@ -349,7 +349,7 @@ def list_metrics() -> pd.DataFrame:
             "name": definition.name,
             "cutoff": definition.cutoff,
             "uses_gains": definition.uses_gains,
-            "parameters": ", ".join(["rel", *definition.parameters]),
+            "parameters": ", ".join(["rel", "judged_only", *definition.parameters]),
             "source": definition.source,
         }
         for definition in DEFINITIONS.values()

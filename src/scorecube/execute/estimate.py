@@ -34,7 +34,7 @@ class Estimate:
     def text(self, workers: int) -> str:
         """Return one line for the screen."""
         return (
-            f"{self.trials:,} trials x {self.comparisons:,} comparisons in {self.blocks} blocks; "
+            f"{self.trials:,} trials x {self.comparisons:,} comparisons in {self.blocks} block{'s' if self.blocks > 1 else ''}; "
             f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, {self.bytes_per_worker / 2**20:.0f} MiB each"
         )
 

@@ -324,3 +324,14 @@ def test_damage_is_named(path: Path, filled: Study, pattern: str, kind: str) -> 
     _, problems = verify_study(open_study(path))
     assert len(problems) == 1
     assert chunk.relative_to(path).as_posix().partition("/c/")[0] in problems[0]
+
+
+def test_what_is_there_already_is_not_written_again(filled: Study, rankings: xr.Dataset) -> None:
+    def times() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in Path(filled.path).rglob("*")}
+
+    before = times()
+    evaluate_into(filled, "demo", rankings, ["AP", "nDCG@10"], GAINS)
+    assert times() == before
+    evaluate_into(filled, "demo", rankings, ["RR"], GAINS)
+    assert times() != before

@@ -211,8 +211,10 @@ class Study:
         if not self.writable:
             raise BadStudy(f"{self.path} was opened for reading; open it with mode='a' to add to it")
         if name in self and not replace:
-            merged = merge_cubes(self[name].cube, cube, f"{self.path}: collection {name!r}")
-            self._put(f"{name}/cube", {"": merged})
+            before = self[name].cube
+            merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
+            if not merged.identical(before):
+                self._put(f"{name}/cube", {"": merged})
         else:
             parts = {"cube": cube} | ({} if rankings is None else {"rankings": rankings})
             self._put(name, parts)

@@ -13,6 +13,7 @@ from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike, read_padded
 from scorecube.kernels.lines import GOOD, OTHER_TAG, count_lines, parse_lines
 from scorecube.kernels.words import PADDING
+from scorecube.kernels.workspace import Workspace
 
 LARGEST_FILE = 2**31 - 2 * PADDING
 """Places in a file are held in 32 bits."""
@@ -65,22 +66,40 @@ class Columns:
         return [self.word(place) for place in self.topic_places]
 
 
-def read_columns(path: PathLike, layout: Layout, *, with_ranks: bool = False, one_tag: bool = False) -> Columns:
+def read_columns(
+    path: PathLike,
+    layout: Layout,
+    *,
+    with_ranks: bool = False,
+    one_tag: bool = False,
+    workspace: Workspace | None = None,
+) -> Columns:
     """Read a file of one layout.
+
+    Parameters
+    ----------
+    workspace
+        Where the columns are put, to be overwritten by the next file; by default they are on their own.
 
     Raises
     ------
     BadInput
         Too few fields in a line, a second run tag, no line at all.
     """
-    text = read_padded(path, PADDING)
+    space = workspace or Workspace()
+    text = read_padded(path, PADDING, space)
     length = len(text) - PADDING
     if length > LARGEST_FILE:
         raise BadInput(f"the file has {length:,} bytes, more than {LARGEST_FILE:,}; divide it", path)
-    status, bad_line, *columns = parse_lines(
-        text, length, count_lines(text, length), layout.columns(with_ranks), one_tag
+    n_lines = count_lines(text, length)
+    topic_of, numbers = space.array("topic_of", n_lines, "int32"), space.array("numbers", n_lines, "int32")
+    documents, values = space.array("documents", (n_lines, 2), "int32"), space.array("values", n_lines, "float64")
+    topics, hashes = space.array("topics", (n_lines, 2), "int64"), space.array("hashes", n_lines, "uint64")
+    ranks = space.array("ranks", n_lines if with_ranks else 0, "float64")
+    status, bad_line, n, n_topics, tag = parse_lines(
+        text, length, layout.columns(with_ranks), one_tag, topic_of, topics, hashes, documents, values, ranks, numbers
     )
-    found = Columns(text, *columns)
+    found = Columns(text, topic_of[:n], topics[:n_topics], documents[:n], values[:n], ranks[:n], numbers[:n], tag)
     if status != GOOD:
         line = text[:length].tobytes().split(b"\n")[bad_line - 1].split()
         if status == OTHER_TAG:

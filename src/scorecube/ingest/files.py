@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.errors import BadInput
+from scorecube.kernels.workspace import Workspace
 
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -49,13 +50,13 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     return found
 
 
-def read_bytes(path: PathLike) -> bytes:
+def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     """Return the content of a file, unpacked if it is gzip, whatever it is called.
 
     Raises
     ------
     BadInput
-        A file that cannot be read, is empty, or is cut-off or damaged gzip.
+        A file that cannot be read, is empty (unless it may be), or is cut-off or damaged gzip.
     """
     try:
         content = Path(path).read_bytes()
@@ -67,20 +68,20 @@ def read_bytes(path: PathLike) -> bytes:
         raise BadInput(f"the gzip file is damaged: {error}", path) from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
-    if not content.strip():
+    if not content.strip() and not may_be_empty:
         raise BadInput("the file is empty", path)
     return content.removeprefix(BYTE_ORDER_MARK)
 
 
-def read_padded(path: PathLike, padding: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def read_padded(path: PathLike, padding: int, workspace: Workspace) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return a file's content as bytes with `padding` zeros behind, as the kernels take it.
 
-    A plain file is read straight into place; old Macintosh line ends become newlines. Raises what `read_bytes` raises.
+    A plain file is read straight into the workspace; old Macintosh line ends become newlines. Raises what `read_bytes` raises.
     """
     try:
         with Path(path).open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            text = np.empty(size + padding, np.uint8)
+            text = workspace.array("text", size + padding, "uint8")
             whole = size > MANY and file.readinto(text.data[:size]) == size
     except OSError:
         whole = False

@@ -8,12 +8,15 @@ import io
 from scorecube.errors import BadInput
 from scorecube.ingest.fields import Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, bare_name, read_bytes
+from scorecube.kernels.workspace import Workspace
 from scorecube.rankings import RunLines
 
 RUN = Layout("run", "topic Q0 document rank score tag", 0, 2, 4, 3, 5)
 
 
-def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False) -> RunLines:
+def read_run(
+    path: PathLike, *, run_name: str = "tag", with_ranks: bool = False, workspace: Workspace | None = None
+) -> RunLines:
     """Read one run file, plain or gzip.
 
     Parameters
@@ -22,13 +25,15 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
         ``tag``: a run is called by its last column; ``file``: by its file name without .gz.
     with_ranks
         Whether the rank column must be numbers (it is ignored otherwise).
+    workspace
+        Memory to be used again: the lines are valid until the next file is read into it.
 
     Raises
     ------
     BadInput
         Naming file and line: too few columns, a score or rank that is not a number, two tags in one file.
     """
-    columns = read_columns(path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag")
+    columns = read_columns(path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace)
     finish_numbers(columns, columns.values, RUN.value, path, "score", "a number", number)
     finish_numbers(columns, columns.ranks, RUN.rank, path, "rank", "a number", finite_number)
     return RunLines(

@@ -7,31 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.intrinsics import bytes_below, load_byte, load_word, trailing_zeros
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.words import compare_texts, hash_text, read_number
 
 GOOD, SHORT_LINE, OTHER_TAG = 0, 1, 2
 """What `parse_lines` says of a file: fine, a line with too few fields, a second run tag."""
+SYSDESC = np.uint64(0x5359533C)
+"""The letters <SYS, as a word."""
+
+
+@inlined
+def letter_at(base: Any, place: int) -> Any:
+    """Return the byte at a place."""
+    return load_byte(base + np.uint64(place))
 
 
 @inlined
 def is_blank(letter: Any) -> Any:
     """Whether a byte separates fields."""
-    return letter == 32 or letter == 9 or letter == 13 or letter == 11 or letter == 12
+    return letter == 32 or (9 <= letter <= 13 and letter != 10)
 
 
 @inlined
-def is_skipped(text: Any, start: int, stop: int) -> Any:
+def is_skipped(base: Any, start: int, stop: int) -> Any:
     """Whether a field begins a line that is no data: a comment, or NTCIR's <SYSDESC>."""
-    if text[start] == 35:
-        return True
-    return (
-        stop - start >= 8
-        and text[start] == 60
-        and text[start + 1] == 83
-        and text[start + 2] == 89
-        and text[start + 3] == 83
-    )
+    sysdesc = stop - start >= 8 and load_word(base + np.uint64(start)) & np.uint64(0xFFFFFFFF) == SYSDESC
+    return sysdesc or letter_at(base, start) == 35
 
 
 @compiled
@@ -44,21 +46,41 @@ def count_lines(text: Any, length: int) -> int:
 
 
 @inlined
-def split_line(text: Any, start: int, length: int, starts: Any, stops: Any) -> Any:
+def next_break(base: Any, place: int, origin: int, breaks: Any) -> Any:
+    """Return the first byte below 33 from `place` on, and the 64 bytes it was seen in: where they begin, their mask."""
+    ahead = place - origin
+    left = breaks >> np.uint64(ahead) if ahead < 64 else np.uint64(0)
+    while left == 0:
+        origin = place if ahead >= 64 else origin + 64
+        breaks = bytes_below(base + np.uint64(origin), np.uint8(33))
+        place, ahead, left = origin, 0, breaks
+    return place + trailing_zeros(left), origin, breaks
+
+
+@inlined
+def split_line(base: Any, start: int, length: int, starts: Any, stops: Any) -> Any:
     """Write where the first fields of a line begin and end; return their number and where the next line begins."""
-    place, found = start, 0
-    while found < starts.shape[0]:
-        while is_blank(text[place]):
+    place, found, width = start, 0, starts.shape[0]
+    origin, breaks = start, bytes_below(base + np.uint64(start), np.uint8(33))
+    letter = letter_at(base, place)
+    while found < width:
+        while is_blank(letter):
             place += 1
-        if place >= length or text[place] == 10:
+            letter = letter_at(base, place)
+        if place >= length or letter == 10:
             break
         starts[found] = place
-        while text[place] > 32 or not (is_blank(text[place]) or text[place] == 10 or place >= length):
-            place += 1
-        stops[found] = place
+        inside = True
+        while inside:
+            place, origin, breaks = next_break(base, place, origin, breaks)
+            letter = letter_at(base, place)
+            inside = not (is_blank(letter) or letter == 10 or place >= length)
+            place += inside
+        stops[found] = place = min(place, length)
         found += 1
-    while place < length and text[place] != 10:
-        place += 1
+    while place < length and letter != 10:
+        place, origin, breaks = next_break(base, place + 1, origin, breaks)
+        letter = letter_at(base, place)
     return found, place + 1
 
 
@@ -73,7 +95,10 @@ def find_topic(base: Any, places: Any, hashes: Any, n_topics: int, start: int, s
 
 
 @compiled
-def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: bool) -> Any:
+def parse_lines(
+    text: Any, length: int, columns: Any, one_tag: bool,
+    topic_of: Any, topics: Any, hashes: Any, documents: Any, values: Any, ranks: Any, numbers: Any,
+) -> Any:  # fmt: skip
     """Read the lines of a run or of judgements.
 
     Parameters
@@ -82,44 +107,41 @@ def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: boo
         uint8, padded.
     length
         Bytes of it that count.
-    n_lines
-        At least the number of lines.
     columns
         int64 (6,): fields that a line must have; then the fields (from 0) with the topic, the document, the number (score or level), the
         rank and the run tag, -1 for none. Further fields are passed over.
     one_tag
         Whether a second run tag ends the reading.
 
+    topic_of
+        int32 (line,), filled in: number of the line's topic, in order of first appearance. This and the others are as
+        long as there are lines, or longer.
+    topics, hashes
+        int64 (line, 2), uint64 (line,), filled in: where each topic's name stands, and its hash.
+    documents
+        int32 (line, 2), filled in: where the document ids stand.
+    values, ranks
+        float64 (line,), filled in; NaN where `read_number` wants a slower look. Ranks are left alone without a rank field.
+    numbers
+        int32 (line,), filled in: line numbers, from 1.
+
     Returns
     -------
     status, bad_line
         `GOOD`, or what is wrong and the number of the line, from 1.
-    topic_of
-        int32 (line,): number of the line's topic, in order of first appearance.
-    topic_places
-        int64 (topic, 2): where each topic's name stands.
-    documents
-        int32 (line, 2): where the document ids stand.
-    values, ranks
-        float64 (line,); NaN where `read_number` wants a slower look.
-    numbers
-        int32 (line,): line numbers, from 1.
+    n_rows, n_topics
+        How much of the arrays is filled.
     tag
         int64 (2,): where the first line's tag stands.
     """
     base = np.uint64(text.ctypes.data)
     width, topic_at, document_at, value_at, rank_at, tag_at = columns
-    ranked = n_lines if rank_at >= 0 else 0
-    topic_of, numbers = np.empty(n_lines, np.int32), np.empty(n_lines, np.int32)
-    documents, ranks, values = np.empty((n_lines, 2), np.int32), np.empty(ranked), np.empty(n_lines)
-    topics, hashes = np.empty((64, 2), np.int64), np.empty(64, np.uint64)
-    tag = np.zeros(2, np.int64)
-    starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
+    tag, starts, stops = np.zeros(2, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
     n_rows, n_topics, current, place, line, status = 0, 0, 0, 0, 0, GOOD
     while place < length:
         line += 1
-        found, place = split_line(text, place, length, starts, stops)
-        if found == 0 or is_skipped(text, starts[0], stops[0]):
+        found, place = split_line(base, place, length, starts, stops)
+        if found == 0 or is_skipped(base, starts[0], stops[0]):
             continue
         if found < width:
             status = SHORT_LINE
@@ -133,21 +155,15 @@ def parse_lines(text: Any, length: int, n_lines: int, columns: Any, one_tag: boo
         if n_topics == 0 or compare_texts(base, topics[current, 0], topics[current, 1], base, start, stop) != 0:
             current = find_topic(base, topics, hashes, n_topics, start, stop)
             if current == n_topics:
-                if n_topics == hashes.shape[0]:
-                    topics = np.concatenate((topics, np.empty_like(topics)))
-                    hashes = np.concatenate((hashes, np.empty_like(hashes)))
                 topics[n_topics, 0], topics[n_topics, 1] = start, stop
                 hashes[n_topics] = hash_text(base, start, stop)
                 n_topics += 1
         topic_of[n_rows], numbers[n_rows] = current, line
         documents[n_rows, 0], documents[n_rows, 1] = starts[document_at], stops[document_at]
-        value, exact = read_number(text, starts[value_at], stops[value_at])
+        value, exact = read_number(base, starts[value_at], stops[value_at])
         values[n_rows] = value if exact else math.nan
         if rank_at >= 0:
-            value, exact = read_number(text, starts[rank_at], stops[rank_at])
+            value, exact = read_number(base, starts[rank_at], stops[rank_at])
             ranks[n_rows] = value if exact else math.nan
         n_rows += 1
-    return (
-        status, line, topic_of[:n_rows], topics[:n_topics], documents[:n_rows], values[:n_rows],
-        ranks[: min(ranked, n_rows)], numbers[:n_rows], tag,
-    )  # fmt: skip
+    return status, line, n_rows, n_topics, tag

@@ -8,10 +8,12 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import scorecube as sc
-from scorecube.report import figures
+from scorecube.report.figures.style import STYLE
+from scorecube.report.figures.swap import sensitivity_bars, swap_rates
 from scorecube.report.page import picture
 from scorecube.testing import simulate_cube
 
@@ -28,9 +30,9 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("draw", ["rates", "bars"])
 def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, draw: str) -> None:
-    figure = figures.swap_rates(result) if draw == "rates" else figures.sensitivity_bars([result])
+    figure = swap_rates(result) if draw == "rates" else sensitivity_bars([result])
     raw = io.StringIO()
-    with figures.rc_context(figures.STYLE):  # type: ignore[attr-defined]
+    with rc_context(STYLE):
         figure.savefig(raw, format="svg")
     assert texts(picture(figure, "d")) == texts(raw.getvalue()) != []
 
@@ -42,7 +44,7 @@ def test_numbers_to_be_read_keep_their_decimals() -> None:
 
 
 def test_ticks_are_edges_of_bins(result: xr.Dataset) -> None:
-    figure = figures.swap_rates(result)
+    figure = swap_rates(result)
     figure.canvas.draw()
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert labels == [f"{k / 50:.2f}" for k in range(11)]
@@ -50,17 +52,17 @@ def test_ticks_are_edges_of_bins(result: xr.Dataset) -> None:
 
 def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
     for gain in ("3:2:1", "1:1:1"):
-        lines = {line.get_label(): line for line in figures.swap_rates(result, gain).axes[0].get_lines()}
+        lines = {line.get_label(): line for line in swap_rates(result, gain).axes[0].get_lines()}
         for metric in ("AP", "RR"):
             expected = result["swap_rate"].sel(metric=metric, gain=gain).values
             np.testing.assert_array_equal(lines[metric].get_ydata(), expected)
 
 
 def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
-    heights = [bar.get_height() for bar in figures.sensitivity_bars([result]).axes[0].patches]  # type: ignore[attr-defined]
+    heights = [bar.get_height() for bar in sensitivity_bars([result]).axes[0].patches]  # type: ignore[attr-defined]
     expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).fillna(0.0).values
     np.testing.assert_allclose(heights, expected)
 
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
-    assert picture(figures.swap_rates(result), "d") == picture(figures.swap_rates(result), "d")
+    assert picture(swap_rates(result), "d") == picture(swap_rates(result), "d")

@@ -25,14 +25,18 @@ from scorecube import __version__, names
 from scorecube.analyses import ANALYSES
 from scorecube.errors import BadStudy
 from scorecube.report import figures
+from scorecube.report.chapters import CHAPTERS
+from scorecube.report.figures.style import STYLE
 from scorecube.report.formats import cell_text, merge_gains, render
 from scorecube.report.overview import overview
 from scorecube.report.reading import headline
-from scorecube.report.tables import COLLECTION, combine, overlap, sensitivity, table
+from scorecube.report.tables import COLLECTION, TABLES, combine
 from scorecube.schema import labels_of
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]
+MOST_ROWS = 20_000
+"""Of a table that the page carries along; `scorecube show` prints longer ones."""
 
 
 def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
@@ -50,7 +54,7 @@ def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress
         )
     results = [result for name in study for kind in ANALYSES for result in study[name].results(kind)]
     text = template().render(
-        study=study.path, version=__version__, collections=facts["collections"], groups=swap_groups(results, progress),
+        study=study.path, version=__version__, collections=facts["collections"], groups=sections(results, progress),
         provenance=[_provenance(result) for result in results], missing="none yet",
     )  # fmt: skip
     target = Path(path)
@@ -62,60 +66,53 @@ def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress
         raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def swap_groups(results: Sequence[xr.Dataset], progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Return one section for each set of swap results made under the same conditions, latest plan of each collection."""
-    latest: dict[tuple[Any, ...], dict[str, xr.Dataset]] = {}
+def sections(results: Sequence[xr.Dataset], progress: Progress | None = None) -> list[dict[str, Any]]:
+    """Return one section for each set of results made alike: one analysis, equal options, the latest of each collection."""
+    alike: dict[tuple[str, str], dict[str, xr.Dataset]] = {}
     for result in results:
-        if result.attrs["analysis"] != "swap":
-            continue
-        options = json.loads(result.attrs["plan"])["options"]
-        key = (
-            options["sampling"],
-            options["size"] or "",
-            options["rule"],
-            json.dumps([options["bin_width"], options["bins"]]),
-        )
-        latest.setdefault(key, {})[str(result.attrs[COLLECTION])] = result
-    groups = []
-    total, done = sum(map(len, latest.values())), 0
-    for (sampling, size, rule, _), members in sorted(latest.items(), key=lambda item: tuple(map(str, item[0]))):
-        chosen = list(members.values())
-        curves: list[dict[str, Any]] = []
-        for result in chosen:
-            caption = f"{figures.title_of(result)}. Rule {rule}; bands are 95 % intervals; gaps are empty bins."
-            others = labels_of(result, names.GAIN)[1:]
-            curves.append(
-                {
-                    "picture": picture(figures.swap_rates(result), caption),
-                    "caption": caption,
-                    "reading": headline(result),
-                    "others": [(gain, picture(figures.swap_rates(result, gain), caption)) for gain in others],
-                    "collection": result.attrs[COLLECTION],
-                }
-            )
+        options = json.dumps(json.loads(result.attrs["plan"])["options"], sort_keys=True)
+        alike.setdefault((str(result.attrs["analysis"]), options), {})[str(result.attrs[COLLECTION])] = result
+    order = list(ANALYSES)
+    total, done = sum(map(len, alike.values())), 0
+    made = []
+    for (kind, options), members in sorted(alike.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
+        curves = []
+        for result in members.values():
+            curves.append(curve(result))
             done += 1
             if progress is not None:
                 progress(done, total)
-        groups.append({
-            "title": f"{sampling} samples" + (f" of {size} topics" if size else "") + f", rule {rule}",
-            "anchor": re.sub(r"\W+", "-", f"swap-{sampling}-{size}-{rule}"),
-            "curves": curves,
-            "bars": picture(figures.sensitivity_bars(chosen), "Share of comparisons with the required difference"),
-            "sensitivity": [(confidence, html_table(part)) for confidence, part in by_confidence(chosen)],
-            "overlap": html_table(combine([overlap(result) for result in chosen])),
-            "downloads": [(name, download(combine([table(result, name) for result in chosen]))) for name in ("sensitivity", "rates", "overlap")],
-        })  # fmt: skip
-    return groups
+        made.append(section(kind, json.loads(options), list(members.values()), curves))
+    return made
 
 
-def by_confidence(results: Sequence[xr.Dataset]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the sensitivity table of each confidence, without the columns that are alike in all rows."""
-    frame = combine([sensitivity(result) for result in results])
-    frame = frame.drop(columns=["trials", "sampling"])
-    return [
-        (f"{confidence:.0%}", part.drop(columns="confidence"))
-        for confidence, part in frame.groupby("confidence", sort=False)
-    ]
+def curve(result: xr.Dataset) -> dict[str, Any]:
+    """Return the pictures and the reading of one result."""
+    kind = str(result.attrs["analysis"])
+    caption = CHAPTERS[kind].caption(result)
+    draw = figures.FIGURES[kind]
+    first, *others = labels_of(result, names.GAIN)
+    return {
+        "picture": picture(draw(result, first), caption), "caption": caption, "reading": headline(result),
+        "others": [(gain, picture(draw(result, gain), caption)) for gain in others], "collection": result.attrs[COLLECTION],
+    }  # fmt: skip
+
+
+def section(
+    kind: str, options: dict[str, Any], results: Sequence[xr.Dataset], curves: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return one section of the page."""
+    chapter = CHAPTERS[kind]
+    title = chapter.title(options)
+    overview = figures.OVERVIEWS.get(kind)
+    downloads = ((name, combine([function(result) for result in results])) for name, function in TABLES[kind].items())
+    return {
+        "name": chapter.name, "title": title, "about": chapter.about, "curves": curves,
+        "anchor": re.sub(r"\W+", "-", f"{kind}-{title}-{hashlib.sha256(json.dumps(options).encode()).hexdigest()[:6]}"),
+        "overview": picture(overview(results), f"{chapter.name}, all collections") if overview else None,
+        "tables": [(heading, html_table(frame)) for heading, frame in chapter.tables(results)],
+        "downloads": [(name, download(frame)) for name, frame in downloads if len(frame) <= MOST_ROWS],
+    }  # fmt: skip
 
 
 HEADINGS = {
@@ -143,7 +140,7 @@ def html_table(frame: pd.DataFrame) -> Markup:
 def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG with a text for those who cannot see it."""
     buffer = io.StringIO()
-    with rc_context(figures.STYLE):
+    with rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

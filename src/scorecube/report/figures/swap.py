@@ -1,9 +1,8 @@
-"""Pictures of results, as in the papers; one function an analysis, each returns a matplotlib Figure."""
+"""Pictures of the swap method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,18 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
-from scorecube.report.tables import COLLECTION, combine, sensitivity
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
+from scorecube.report.tables.rows import COLLECTION, combine
+from scorecube.report.tables.swap import conditions, sensitivity
 from scorecube.schema import labels_of
-
-STYLE: Any = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.alpha": 0.25,
-    "svg.fonttype": "none", "svg.hashsalt": "scorecube", "legend.frameon": False,
-}  # fmt: skip
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd", "#8c564b", "#17becf")
-"""Told apart also by people who do not see all colours (Okabe and Ito), then further ones."""
-MARKERS = "osD^vPX<>*"
-TICKS = 11
-FIGURE_SIZE = (7.2, 4.2)
 
 
 def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
@@ -67,7 +58,7 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.set_xlabel("difference in mean score, lower edge of the bin")
         axes.set_ylabel("swap rate")
         axes.set_ylim(bottom=0.0)
-        axes.set_title(f"{title_of(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
+        axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
         axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
     return figure
 
@@ -84,12 +75,6 @@ def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
             ha="right",
             va="bottom",
         )
-
-
-def title_of(result: xr.Dataset) -> str:
-    """Return collection and conditions of a swap result in one line."""
-    facts = result.attrs
-    return f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {facts['size']} of {facts['n_topics']} topics, {facts['trials']:,} trials".strip()
 
 
 def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None) -> Figure:
@@ -128,11 +113,3 @@ def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataF
     frame = sensitivity(result)
     setting = gain or labels_of(result, names.GAIN)[0]
     return frame[np.isclose(frame["confidence"], confidence) & (frame["gain"] == setting)]
-
-
-FIGURES = {"swap": swap_rates}
-
-
-def figure(result: xr.Dataset) -> Figure:
-    """Return the figure of an analysis' result."""
-    return FIGURES[str(result.attrs["analysis"])](result)

@@ -1,0 +1,20 @@
+"""Pictures of results, as in the papers; one file an analysis, each function returns a matplotlib Figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from scorecube.report.figures import swap
+
+FIGURES: Mapping[str, Callable[[xr.Dataset, str | None], Figure]] = {"swap": swap.swap_rates}
+"""Picture of one result at one gain setting, the first by default."""
+OVERVIEWS: Mapping[str, Callable[[Sequence[xr.Dataset]], Figure]] = {"swap": swap.sensitivity_bars}
+"""Picture of the results of several collections."""
+
+
+def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Return the figure of an analysis' result."""
+    return FIGURES[str(result.attrs["analysis"])](result, gain)

@@ -1,0 +1,62 @@
+"""Labelled results -> tables with fixed columns; one file an analysis.
+
+A table function takes a Dataset and returns a data frame; `TABLES` names them all, the first of an analysis is its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import xarray as xr
+
+from scorecube.errors import BadName, nearest
+from scorecube.report.tables import scores, swap
+from scorecube.report.tables.rows import COLLECTION, as_records, combine
+
+Table = Callable[[xr.Dataset], pd.DataFrame]
+TABLES: dict[str, dict[str, Table]] = {
+    "scores": {"means": scores.means, "cells": scores.cells, "statistics": scores.statistics},
+    "swap": {"sensitivity": swap.sensitivity, "rates": swap.rates, "overlap": swap.overlap},
+}
+FROM_RANKINGS = {"statistics"}
+"""Tables of `scores` that are made from rankings instead of the cube."""
+
+
+def find_table(analysis: str, name: str | None) -> tuple[str, Table]:
+    """Return a table's name and function; the default table for no name.
+
+    Raises
+    ------
+    BadName
+        An analysis or a table that does not exist.
+    """
+    if analysis not in TABLES:
+        raise BadName(f"no analysis {analysis!r}; known: {', '.join(TABLES)}")
+    tables = TABLES[analysis]
+    chosen = name or next(iter(tables))
+    if chosen not in tables:
+        raise BadName(f"no table {chosen!r} of {analysis}; nearest: {nearest(chosen, list(tables))}")
+    return chosen, tables[chosen]
+
+
+def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
+    """Return a table of a result.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis, a cube or rankings.
+    name
+        E.g. ``sensitivity``; None is the first table of the analysis.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
+    ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
+    """
+    return find_table(str(result.attrs.get("analysis", "scores")), name)[1](result)
+
+
+__all__ = ["COLLECTION", "FROM_RANKINGS", "TABLES", "as_records", "combine", "find_table", "table"]

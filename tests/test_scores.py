@@ -68,6 +68,55 @@ def test_scores_of_ranx() -> None:
     check({run: {"map": scores["map"][run]} for run in RUNS})
 
 
+def test_aggregates_of_ir_measures_are_refused() -> None:
+    tool = pytest.importorskip("ir_measures")
+    means = {run: tool.calc_aggregate([tool.AP, tool.nDCG @ 10], QRELS, ranking) for run, ranking in RUNS.items()}
+    text = r"^scores\['good'\]\[.+\] is a float; expected .*; these look like means over all topics \(as of ir_measures' calc_aggr"
+    with pytest.raises(BadInput, match=text):
+        sc.cube_from_scores(means)
+    with pytest.raises(BadInput, match=r"^scores hold float; expected .*; these look like means over all topics"):
+        sc.cube_from_scores(means["good"])
+
+
+def test_counts_of_ir_measures_are_left_out() -> None:
+    tool = pytest.importorskip("ir_measures")
+    scores = {run: tool.iter_calc([tool.AP, tool.NumRel, tool.NumRet], QRELS, ranking) for run, ranking in RUNS.items()}
+    cube = sc.cube_from_scores(scores)
+    assert cube["metric"].values.tolist() == ["AP"]
+    only = {run: list(tool.iter_calc([tool.NumRel], QRELS, ranking)) for run, ranking in RUNS.items()}
+    assert sc.cube_from_scores(only)["metric"].values.tolist() == ["NumRel"]
+
+
+def test_arrays_of_ranx_are_refused() -> None:
+    tool = pytest.importorskip("ranx")
+    names = ["map", "ndcg@10"]
+    arrays = {
+        run: tool.evaluate(tool.Qrels(QRELS), tool.Run(ranking), names, return_mean=False)
+        for run, ranking in RUNS.items()
+    }
+    text = r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: take Run.scores of ranx instead$"
+    with pytest.raises(BadInput, match=text):
+        sc.cube_from_scores(arrays)
+
+
+def test_scores_of_several_runs_and_measures_of_ranx() -> None:
+    tool = pytest.importorskip("ranx")
+    scores = {}
+    for run, ranking in RUNS.items():
+        judged = tool.Run(ranking, name=run)
+        tool.evaluate(tool.Qrels(QRELS), judged, ["map", "mrr", "precision@2", "ndcg@10"])
+        scores[run] = judged.scores
+    check(scores)
+    assert sc.cube_from_scores(scores)["metric"].values.tolist() == ["AP", "mrr", "precision@2", "ndcg@10"]
+
+
+def test_results_of_pyndeval_get_our_names() -> None:
+    scores = {
+        run: {t: {"alpha-nDCG@10": v, "strec@5": v, "NRBP": v} for t, v in row.items()} for run, row in VALUES.items()
+    }
+    assert sc.cube_from_scores(scores)["metric"].values.tolist() == ["alpha-nDCG@10", "I-rec@5", "NRBP"]
+
+
 VALUES = {"good": {"1": 1.0, "2": 1.0}, "bad": {"1": 7 / 12, "2": 0.5}}
 
 

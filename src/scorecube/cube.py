@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from scorecube import names, schema
 from scorecube.errors import BadInput, BadName, nearest
-from scorecube.metrics import Metric, gain_values, parse_metric
+from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 from scorecube.scores import to_matrices
 
 Item = TypeVar("Item")
@@ -61,6 +61,8 @@ def evaluate(
     ------
     BadName
         An unknown metric, or a gain setting that does not fit the number of levels.
+    BadInput
+        A diversity metric where documents are not judged by intent.
 
     Examples
     --------
@@ -77,12 +79,17 @@ def evaluate(
     kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
     if not kept.any():
         raise BadInput("no topic has a relevant document: nothing can be evaluated")
+    intents = _intents(rankings, next((metric for metric in parsed if metric.definition.by_intent), None), kept)
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     for i, metric in enumerate(parsed):
         table = gain_table if metric.definition.uses_gains else gain_table[:1]
-        scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
+        if metric.definition.by_intent:
+            documents, by_intent, probability = intents
+            scores[i] = score_by_intent(metric, documents, by_intent, probability, table)
+        else:
+            scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
         if progress is not None:
             progress(i + 1, len(parsed))
     if no_relevant == "zero":
@@ -99,6 +106,20 @@ def evaluate(
         scores, parsed, gain_labels, schema.labels_of(rankings, names.RUN), topics[kept].tolist(),
         [str(team) for team in rankings[names.TEAM].values], attrs,
     )  # fmt: skip
+
+
+def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Any]:
+    """Return documents at ranks, levels by intent and probabilities of the topics that are kept, if a metric needs them."""
+    if metric is None:
+        return []
+    if names.INTENT_LEVEL not in rankings:
+        raise BadInput(
+            f"metric {metric} needs documents judged by intent, and these rankings have none; "
+            "read such judgements with --qrels-format trec-intents (from Python, dialect='trec-intents')"
+        )
+    schema.check(rankings, schema.INTENTS, "rankings")
+    chosen = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
+    return [rankings[name].isel({names.TOPIC: kept}).values for name in chosen]
 
 
 def cube_dataset(

@@ -14,9 +14,16 @@ Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with th
 Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
 
 RunFiles = Annotated[
-    list[str], typer.Option("--runs", help="Run files, directories or globs, plain or gzip; several may follow.")
+    list[str],
+    typer.Option(
+        "--runs",
+        help="Run files, directories or globs, plain or gzip; several may follow. Also NTCIREVAL's ranked lists "
+        "<topic>/<topic>.<run>.res (or .lab), by the directory above them.",
+    ),
 ]
-QrelsFile = Annotated[Path, typer.Option("--qrels", help="Judgements.")]
+QrelsFile = Annotated[
+    Path, typer.Option("--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
+]
 Metrics = Annotated[str, typer.Option("--metrics", help="Metric names, separated by commas.")]
 Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
 Order = Annotated[
@@ -36,18 +43,46 @@ Duplicates = Annotated[
     typer.Option("--duplicates", help="A document twice in a topic: an error, the first counts, or both."),
 ]
 QrelsFormat = Annotated[
-    Literal["auto", "trec", "ntcir", "ntcir-grades"],
+    Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"],
     typer.Option(
-        "--qrels-format", help="Lines of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C."
+        "--qrels-format",
+        help="Lines of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
+        "trec-intents is an intent, that of trec-classes a class of answers that say the same.",
     ),
 ]
-Levels = Annotated[Optional[str], typer.Option("--levels", help="Change levels of the judgements, e.g. 2:3,1:1.")]
+Intents = Annotated[
+    Optional[Path],
+    typer.Option("--intents", help="CSV file with the columns topic,intent,probability; equally likely by default."),
+]
+Levels = Annotated[
+    Optional[str],
+    typer.Option(
+        "--levels",
+        help="Change levels of the judgements, e.g. 2:3,1:1, or make levels of real numbers, e.g. '>=0.5:1,>=0.8:2'.",
+    ),
+]
 NoRelevant = Annotated[
     Literal["exclude", "zero"],
     typer.Option("--no-relevant", help="Topics without a relevant document are left out, or score 0 (as trec_eval)."),
 ]
 MissingTopic = Annotated[
     Literal["zero", "nan"], typer.Option("--missing-topic", help="Score of a judged topic that a run lacks.")
+]
+Unjudged = Annotated[
+    Literal["nonrelevant", "condense"],
+    typer.Option(
+        "--unjudged",
+        help="Unjudged documents are not relevant, or taken out of the lists (judged_only=True for all metrics).",
+    ),
+]
+
+TopicSampling = Annotated[str, typer.Option("--sampling", help="disjoint, replacement or independent.")]
+SampleSizes = Annotated[
+    Optional[str],
+    typer.Option(
+        "--size",
+        help="Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
+    ),
 ]
 
 COMMON: dict[str, tuple[Any, Any]] = {
@@ -94,8 +129,11 @@ COMMON: dict[str, tuple[Any, Any]] = {
         Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")],
         None,
     ),
-    "block_trials": (
-        Annotated[Optional[int], typer.Option("--block-trials", min=1, help="Trials per task; changes no result.")],
+    "block_units": (
+        Annotated[
+            Optional[int],
+            typer.Option("--block-size", min=1, help="Trials, or pairs of runs, per task; changes no result."),
+        ],
         None,
     ),
     "replay": (

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names, schema
 from scorecube.errors import BadInput
+from scorecube.judgements import IntArray, Intents, Qrels, RunLines
 from scorecube.kernels import judging
+from scorecube.kernels.workspace import Workspace
 
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
+Item = TypeVar("Item", bound=np.generic)
 NO_LIMIT = 2**31 - 1
 
 
@@ -73,110 +74,6 @@ class Precision(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class RunLines:
-    """The lines of one run, as places in its text.
-
-    Parameters
-    ----------
-    name, path
-        Of the run and its file.
-    text
-        uint8, the padded file.
-    topics
-        Topic ids in order of first appearance.
-    topic_of
-        int32 (line,): number of the line's topic in `topics`.
-    documents
-        int32 (line, 2): where the document ids stand.
-    scores
-        float64 (line,).
-    ranks
-        float64 (line,), or empty if not read.
-    numbers
-        int32 (line,): line numbers in the file, from 1.
-    """
-
-    name: str
-    path: str
-    text: np.ndarray[Any, np.dtype[np.uint8]]
-    topics: Sequence[str]
-    topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: IntArray
-    scores: np.ndarray[Any, np.dtype[np.float64]]
-    ranks: np.ndarray[Any, np.dtype[np.float64]]
-    numbers: np.ndarray[Any, np.dtype[np.int32]]
-
-    def document(self, line: int) -> str:
-        """Return the document id of a line."""
-        start, stop = self.documents[line]
-        return self.text[start:stop].tobytes().decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, eq=False)
-class Qrels:
-    """Judgements, as places in their text; topics are sorted.
-
-    Parameters
-    ----------
-    path, text, documents, numbers
-        As of `RunLines`.
-    topics
-        Judged topics, sorted.
-    topic_of
-        int32 (line,).
-    levels
-        int16 (line,); a negative level means pooled but not judged.
-    """
-
-    path: str
-    text: np.ndarray[Any, np.dtype[np.uint8]]
-    topics: Sequence[str]
-    topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: IntArray
-    levels: np.ndarray[Any, np.dtype[np.int16]]
-    numbers: np.ndarray[Any, np.dtype[np.int32]]
-
-    @property
-    def n_levels(self) -> int:
-        """Number of relevant levels: the highest level that occurs."""
-        return max(0, int(self.levels.max(initial=0)))
-
-    @cached_property
-    def number_of(self) -> dict[str, int]:
-        """Topic -> its number."""
-        return {topic: k for k, topic in enumerate(self.topics)}
-
-    @cached_property
-    def tables(self) -> tuple[Any, Any, Any]:
-        """Hash tables of the judged documents: slots, hashes, bounds.
-
-        Raises
-        ------
-        BadInput
-            A document judged twice in a topic.
-        """
-        slots, hashes, bounds, repeated = judging.judgement_tables(
-            self.text, self.documents, self.topic_of, len(self.topics)
-        )
-        if repeated >= 0:
-            start, stop = self.documents[repeated]
-            document = self.text[start:stop].tobytes().decode("utf-8", "replace")
-            topic = self.topics[self.topic_of[repeated]]
-            raise BadInput(
-                f"document {document!r} is judged twice in topic {topic}; remove one of the lines",
-                self.path, int(self.numbers[repeated]),
-            )  # fmt: skip
-        return slots, hashes, bounds
-
-    def n_judged(self) -> IntArray:
-        """Return the number of documents judged at each level, (topic, level)."""
-        counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
-        judged = self.levels >= 0
-        np.add.at(counts, (self.topic_of[judged], self.levels[judged]), 1)
-        return counts
-
-
-@dataclass(frozen=True, eq=False)
 class JudgedRun:
     """One run's levels in ranked order.
 
@@ -186,12 +83,15 @@ class JudgedRun:
         int8 (judged topic, rank), -1 for unjudged and behind the end.
     lengths
         int32 (judged topic,): documents returned.
+    documents
+        int32 (judged topic, rank): number within the topic, -1 in the same sense; of no size if nobody asked for it.
     """
 
     name: str
     path: str
     levels: np.ndarray[Any, np.dtype[np.int8]]
     lengths: np.ndarray[Any, np.dtype[np.int32]]
+    documents: np.ndarray[Any, np.dtype[np.int32]]
 
 
 def judge(
@@ -202,23 +102,28 @@ def judge(
     precision: str = Precision.SINGLE,
     depth: int | None = None,
     duplicates: str = Duplicates.ERROR,
+    with_documents: bool = False,
+    workspace: Workspace | None = None,
 ) -> JudgedRun:
     """Put a run's documents in order and look up their levels.
+
+    Which judged document stands at each rank is told with `with_documents`, and where documents are judged by intent.
+    `workspace` is memory to be used again.
 
     Raises
     ------
     BadInput
         A document twice in a topic, naming the line.
     """
-    chosen = Order(order)
-    keys = -run.ranks if chosen is Order.RANK else run.scores
-    if chosen is not Order.RANK and Precision(precision) is Precision.SINGLE:
-        with np.errstate(over="ignore"):
-            keys = keys.astype(np.float32).astype(np.float64)
+    chosen, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
+    single = chosen is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
-    levels, lengths, repeated, first = judging.judge_run(
-        run.text, run.documents, run.topic_of, keys, _CODES[chosen], _REPEATS[Duplicates(duplicates)], judged_topic, depth or NO_LIMIT,
-        qrels.text, qrels.documents, qrels.levels, *qrels.tables,
+    wanted = with_documents or qrels.intents is not None or qrels.classes is not None
+    levels, documents, lengths, repeated, first = judging.judge_run(
+        run.text, run.documents, run.topic_of, -run.ranks if chosen is Order.RANK else run.scores, single, _CODES[chosen],
+        _REPEATS[Duplicates(duplicates)], judged_topic, depth or NO_LIMIT, qrels.text, qrels.documents, qrels.levels, *qrels.tables,
+        qrels.document_of if wanted else np.empty(0, np.int32),
+        space.array("grouped", n_lines, "int64"), space.array("document_hashes", n_lines, "uint64"),
     )  # fmt: skip
     if repeated >= 0:
         topic = run.topics[run.topic_of[repeated]]
@@ -226,7 +131,9 @@ def judge(
             f"document {run.document(repeated)!r} stands twice in topic {topic}, first in line {run.numbers[first]}; "
             "remove one of the lines", run.path, int(run.numbers[repeated]),
         )  # fmt: skip
-    return JudgedRun(run.name, run.path, levels, lengths)
+    if qrels.classes is not None:
+        judging.keep_first_of_class(levels, documents, qrels.classes)
+    return JudgedRun(run.name, run.path, levels, lengths, documents)
 
 
 def build_rankings(
@@ -252,8 +159,8 @@ def build_rankings(
     Returns
     -------
     rankings
-        Dataset with `level_at_rank` (run, topic, rank) int8, `n_retrieved` (run, topic), `n_judged` (topic, level)
-        and the coordinate `team` (run). Runs and topics are sorted.
+        Dataset with `level_at_rank` (run, topic, rank) int8, `n_retrieved` (run, topic), `n_judged` (topic, level) and the
+        coordinate `team` (run); with judgements by intent also `schema.INTENTS`. Runs and topics are sorted.
 
     Raises
     ------
@@ -274,15 +181,33 @@ def build_rankings(
         raise BadInput(
             f"judges none of the topics of the {len(ordered)} runs; it has topics such as {known}", qrels.path
         )
-    longest = max(run.levels.shape[1] for run in ordered)
-    level_at_rank = np.full((len(ordered), len(qrels.topics), longest), names.UNJUDGED, np.int8)
-    for k, run in enumerate(ordered):
-        level_at_rank[k, :, : run.levels.shape[1]] = run.levels
     known_teams = teams or {}
-    return rankings_dataset(
-        level_at_rank, np.stack([run.lengths for run in ordered]), qrels.n_judged(),
+    dataset = rankings_dataset(
+        _stacked([run.levels for run in ordered]), np.stack([run.lengths for run in ordered]), qrels.n_judged(),
         [run.name for run in ordered], qrels.topics, [known_teams.get(run.name, run.name) for run in ordered], attrs or {},
     )  # fmt: skip
+    if qrels.intents is None:
+        return dataset
+    return with_intents(dataset, _stacked([run.documents for run in ordered]), qrels.intents)
+
+
+def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:
+    """Put arrays (topic, rank) of different depths together (run, topic, rank)."""
+    longest = max(row.shape[1] for row in rows)
+    result = np.full((len(rows), len(rows[0]), longest), names.UNJUDGED, rows[0].dtype)
+    for k, row in enumerate(rows):
+        result[k, :, : row.shape[1]] = row
+    return result
+
+
+def with_intents(
+    rankings: xr.Dataset, document_at_rank: np.ndarray[Any, np.dtype[np.int32]], intents: Intents
+) -> xr.Dataset:
+    """Add the variables of `schema.INTENTS` to rankings."""
+    arrays = (document_at_rank, intents.levels, intents.labels, intents.probability)
+    found = {variable.name: (variable.dims, array) for variable, array in zip(schema.INTENTS, arrays, strict=True)}
+    numbers = np.arange(1, intents.levels.shape[2] + 1)
+    return schema.annotate(rankings.assign(found).assign_coords({names.INTENT: numbers}), schema.INTENTS)
 
 
 def rankings_dataset(

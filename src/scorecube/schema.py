@@ -31,6 +31,19 @@ RANKINGS = (
     Variable(names.N_RETRIEVED, (names.RUN, names.TOPIC), "iu", "documents", "documents returned for a topic"),
     Variable(names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"),
 )  # fmt: skip
+INTENTS = (
+    Variable(
+        names.DOCUMENT_AT_RANK, (names.RUN, names.TOPIC, names.RANK), "i", "1",
+        "number, within its topic, of the judged document at a rank; -1 unjudged or behind the end of the list",
+    ),
+    Variable(
+        names.INTENT_LEVEL, (names.TOPIC, names.DOCUMENT, names.INTENT), "i", "level",
+        "relevance level of a judged document for an intent; -1 not judged",
+    ),
+    Variable(names.INTENT_LABEL, (names.TOPIC, names.INTENT), "OUT", "1", "id of an intent; empty for none"),
+    Variable(names.INTENT_PROBABILITY, (names.TOPIC, names.INTENT), "f", "1", "probability of an intent"),
+)  # fmt: skip
+"""What rankings hold beside `RANKINGS` where documents are judged by intent."""
 CUBE = (Variable(names.SCORE, (names.METRIC, names.GAIN, names.RUN, names.TOPIC), "f", "1", "effectiveness score"),)
 SAMPLES = (
     Variable(names.TOPIC_SAMPLE, (names.TRIAL, names.HALF, names.DRAW), "OUT", "1", "topic drawn in a trial's sample"),

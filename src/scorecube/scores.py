@@ -18,9 +18,21 @@ Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
 """Measures with a cut-off; ``map_cut`` is not among them: it divides by R, AP@k by min(k, R)."""
-NO_MEASURES = re.compile(r"num_\w+|gm_\w+|infAP|runid|relstring(_\d+)?")
+NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
 """What trec_eval prints beside scores: counts, logarithms to be averaged, texts; read only if asked for."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
+IR_SHAPE = re.compile(
+    r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST|INSQ|infAP|IPrec|Judged|nDCG"
+    r"|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
+)
+"""How ir_measures prints its measures."""
+IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
+"""What ir_measures calls measures and are counts; left out as trec_eval's are."""
+NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
+"""How ndeval prints its measures by intents."""
+NDEVAL_OTHERS = {"MAP-IA": "AP-IA", "strec": "I-rec"}
+"""Names of ndeval that are not ours; ours are its definitions with its alpha of 0.5 and intents that are equally likely."""
+GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
     "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), or {run: records with query_id, measure and value} (ir_measures)"
@@ -65,6 +77,44 @@ def from_ir_measures(measure: str) -> str:
         return str(parse_metric(label))
     except BadName:
         return measure
+
+
+def from_gdeval(measure: str) -> str:
+    """Return a name for a measure of gdeval that is none of ours.
+
+    Its nDCG has gains of 2**level - 1 and ours those of the gain setting; its ERR divides by 2**4, whatever the highest
+    level is, and ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only where this is 4.
+
+    Examples
+    --------
+    >>> [from_gdeval(measure) for measure in ("ndcg@20", "err@20")]
+    ['gdeval:nDCG@20', 'gdeval:ERR@20']
+    """
+    name, _, cutoff = measure.partition("@")
+    return f"gdeval:{GDEVAL[name]}@{cutoff}" if name in GDEVAL else measure
+
+
+def from_ndeval(measure: str) -> str:
+    """Return our name of a measure of ndeval, or its own where we have none.
+
+    Examples
+    --------
+    >>> [from_ndeval(measure) for measure in ("alpha-nDCG@10", "MAP-IA", "strec@5", "NRBP", "map_cut_5")]
+    ['alpha-nDCG@10', 'AP-IA', 'I-rec@5', 'NRBP', 'map_cut_5']
+    """
+    name, _, cutoff = measure.partition("@")
+    if name not in NDEVAL_OTHERS:
+        return measure
+    label = NDEVAL_OTHERS[name] + (f"@{cutoff}" if cutoff else "")
+    try:
+        return str(parse_metric(label))
+    except BadName:
+        return measure
+
+
+def _from_dictionary(measure: str) -> str:
+    """Return our name of a measure of pytrec_eval or pyndeval."""
+    return from_ndeval(from_trec_eval(measure))
 
 
 def matrices_of(scores: Nested) -> Matrices:
@@ -134,10 +184,11 @@ def to_matrices(given: Mapping[Any, Any]) -> Matrices:
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
         isinstance(value, Iterable) for value in values
     ):
-        records = ((str(run), *_record(record, run)) for run, found in given.items() for record in found)
-        return matrices_of(_collect(records, from_ir_measures))
+        records = [(str(run), *_record(record, run)) for run, found in given.items() for record in found]
+        measures = [each for each in records if not IR_COUNTS.fullmatch(each[2])]
+        return matrices_of(_collect(measures or records, from_ir_measures))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-    raise BadInput(f"scores hold {kinds}; expected {FORMS}")
+    raise BadInput(f"scores hold {kinds}; expected {FORMS}{_means(given)}")
 
 
 def _metric_first(given: Mapping[Any, Any]) -> Nested:
@@ -157,16 +208,26 @@ def _metric_first(given: Mapping[Any, Any]) -> Nested:
     run, topic = [k for k in range(3) if k != metric]
     records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
     if metric == 0:
-        return _collect(records, from_trec_eval)
-    return _collect((each for each in records if not NO_MEASURES.fullmatch(each[2])), from_trec_eval)
+        return _collect(records, _from_dictionary)
+    return _collect((each for each in records if not NO_MEASURES.fullmatch(each[2])), _from_dictionary)
 
 
 def _leaves(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
     for first, middle in given.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
-                raise BadInput(f"scores[{first!r}][{second!r}] is a {type(values).__name__}; expected {FORMS}")
+                problem = f"scores[{first!r}][{second!r}] is a {type(values).__name__}"
+                raise BadInput(f"{problem}; expected {FORMS}{_means(middle)}")
             yield from ((first, second, third, value) for third, value in values.items())
+
+
+def _means(given: Mapping[Any, Any]) -> str:
+    """Return what to do about measures that stand where topics should be below them; nothing for other words."""
+    if not any(is_measure(str(name)) or IR_SHAPE.fullmatch(str(name)) for name in given):
+        return ""
+    if any(isinstance(value, np.ndarray) for value in given.values()):
+        return "; an array has no topics: take Run.scores of ranx instead"
+    return "; these look like means over all topics (as of ir_measures' calc_aggregate), take iter_calc instead"
 
 
 def is_measure(name: str) -> bool:
@@ -177,7 +238,7 @@ def is_measure(name: str) -> bool:
     >>> [is_measure(name) for name in ("AP", "nDCG@10", "P_10", "gm_map", "map@100", "hit_rate@5", "BM25", "401")]
     [True, True, True, True, True, True, False, False]
     """
-    if from_trec_eval(name) != name or NO_MEASURES.fullmatch(name):
+    if from_trec_eval(name) != name or NO_MEASURES.fullmatch(name) or NDEVAL.fullmatch(name):
         return True
     if re.fullmatch(
         r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp|map_cut_|ndcg_rel|Rndcg"

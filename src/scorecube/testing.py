@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube import names
+from scorecube import names, schema
 from scorecube.cube import evaluate
+from scorecube.judgements import Intents
 from scorecube.kernels.streams import stream_key
-from scorecube.rankings import rankings_dataset
+from scorecube.rankings import rankings_dataset, with_intents
 
 QUALITY = "quality"
 """Coordinate along run: the simulated strength of a run, of which its scores are a noisy picture."""
@@ -26,6 +27,7 @@ def simulate_rankings(
     n_runs: int = 30,
     n_teams: int = 10,
     depth: int = 1000,
+    n_intents: int = 0,
     seed: int = 0,
 ) -> xr.Dataset:
     """Simulate runs of known quality.
@@ -44,6 +46,8 @@ def simulate_rankings(
         Runs are dealt to teams in turn.
     depth
         Length of the ranked lists.
+    n_intents
+        Intents of each topic: a relevant document has its level for one of them and for about a third of the others.
     seed
         Equal seeds give equal rankings.
 
@@ -64,6 +68,7 @@ def simulate_rankings(
     quality = spread[team_of] + 0.02 * (np.arange(n_runs) // n_teams)
     longest = min(depth, int(counts.sum(axis=1).min()) + N_NOT_RELEVANT)
     level_at_rank = np.empty((n_runs, len(counts), longest), np.int8)
+    document_at_rank = np.empty(level_at_rank.shape if n_intents else (n_runs, len(counts), 0), np.int32)
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 0, 0]))
@@ -73,7 +78,9 @@ def simulate_rankings(
         noise = 0.6 * random.standard_normal((n_teams, len(levels)))[team_of]
         noise += 0.6 * random.standard_normal((n_runs, len(levels)))
         seen = (quality + luck)[:, np.newaxis] * np.sqrt(levels) + hardness * noise
-        level_at_rank[:, j] = levels[np.argsort(-seen, axis=1, kind="stable")[:, :longest]]
+        documents = np.argsort(-seen, axis=1, kind="stable")[:, :longest]
+        level_at_rank[:, j] = levels[documents]
+        document_at_rank[:, j] = documents[:, : document_at_rank.shape[2]]
     runs = [f"team{team + 1:02d}-run{k // n_teams + 1}" for k, team in enumerate(team_of)]
     order = np.argsort(runs)
     retrieved = np.full((n_runs, len(counts)), longest, np.int32)
@@ -82,7 +89,24 @@ def simulate_rankings(
         [runs[k] for k in order], labels, [runs[k].split("-")[0] for k in order],
         {"order": "simulated", "simulation_seed": str(seed)},
     )  # fmt: skip
+    if n_intents:
+        rankings = with_intents(rankings, document_at_rank[order], _simulate_intents(counts, n_intents, seed))
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
+
+
+def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: int, seed: int) -> Intents:
+    n_documents = N_NOT_RELEVANT + counts.sum(axis=1)
+    found = np.full((len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8)
+    for j, per_level in enumerate(counts):
+        key = stream_key(seed, names.Purpose.SIMULATION)
+        random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 1, 0]))
+        levels = np.repeat(np.arange(len(per_level) + 1), [N_NOT_RELEVANT, *per_level])
+        meant = random.random((len(levels), n_intents)) < 1 / 3
+        meant[np.arange(len(levels)), random.integers(n_intents, size=len(levels))] = True
+        found[j, : len(levels)] = np.where(meant, levels[:, np.newaxis], 0)
+    shape = (len(counts), n_intents)
+    labels = np.broadcast_to(schema.label_array(map(str, range(1, n_intents + 1))), shape).copy()
+    return Intents(labels, found, np.full(shape, 1 / n_intents))
 
 
 def simulate_cube(

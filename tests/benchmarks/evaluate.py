@@ -24,12 +24,13 @@ import numpy as np
 import scorecube as sc
 from scorecube.ingest.qrels import read_qrels
 from scorecube.ingest.trec import read_run
+from scorecube.kernels.workspace import Workspace
 from scorecube.metrics import gain_values, parse_metric
 from scorecube.rankings import judge
 
-N_FILES, N_TOPICS, DEPTH, N_JUDGED, POOL = 20, 50, 1000, 1500, 20_000
+N_FILES, N_TOPICS, DEPTH, N_JUDGED, POOL = 100, 50, 1000, 1500, 20_000
 N_FILES_OF_OTHERS = 5
-N_FILES_OF_MEMORY = 200
+N_FILES_OF_MEMORY = 1000
 REPEATS = 5
 METRICS = (
     "AP", "Rprec", "RR", "bpref", "P@5", "P@10", "P@100", "P@1000", "Recall@100", "Recall@1000", "Hit@5", "Hit@10",
@@ -185,15 +186,16 @@ def compare(files: Sequence[Path], qrels: Path) -> None:
 
 def parts(files: Sequence[Path], qrels: Path) -> None:
     """Print where our time goes: ns per line of reading, ns per ranking of each metric."""
-    judgements = read_qrels(qrels)
+    judgements, space = read_qrels(qrels), Workspace()
+    files = files[:20]
     runs = [read_run(path, run_name="file") for path in files]
     lines = sum(len(run.topic_of) for run in runs)
     levels = np.stack([judge(run, judgements).levels for run in runs])
     judged, gains = judgements.n_judged(), gain_values(ONE_GAIN[0], judgements.n_levels)
     steps: dict[str, Callable[[], Any]] = {
         "read": lambda: [path.read_bytes() for path in files],
-        "read and parse": lambda: [read_run(path, run_name="file") for path in files],
-        "order and judge": lambda: [judge(run, judgements) for run in runs],
+        "read and parse": lambda: [read_run(path, run_name="file", workspace=space) for path in files],
+        "order and judge": lambda: [judge(run, judgements, workspace=space) for run in runs],
         "judgements, once": lambda: read_qrels(qrels),
     }
     print("\nstep                      ns per line, best")

@@ -29,6 +29,17 @@ NEV = {
     run: f"401 # syslen=100 jrel=3 jnonrel=9\n401 AP=     {first}\n402 # syslen=100\n402 AP=     {second}\n"
     for run, first, second in (("r1", 0.5, 0.125), ("r2", 0.25, 1))
 }
+IR_MEASURES = {
+    run: f"401\tAP\t{first}\n401\tNumRel\t3\n402\tAP\t{second}\nall\tAP\t0.5\n"
+    for run, first, second in (("r1", 0.5, 0.125), ("r2", 0.25, 1))
+}
+OLD = {
+    run: "".join(
+        f"\nQueryid (Num):    {topic}\nAverage precision (non-interpolated) for all rel docs(averaged over queries)\n     {value}\n"
+        for topic, value in (("401", first), ("402", second), ("All", 0.5))
+    )
+    for run, first, second in (("r1", 0.5, 0.125), ("r2", 0.25, 1))
+}
 WAYS: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "matrix": ("matrix", {"ap.csv": MATRIX}, []),
     "tabs": ("matrix", {"map.tsv": MATRIX.replace(",", "\t")}, []),
@@ -37,6 +48,8 @@ WAYS: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "long": ("long", {"ap.csv": LONG}, []),
     "trec_eval": ("trec_eval", {f"{run}.txt": text for run, text in TREC_EVAL.items()}, []),
     "nev": ("nev", {f"{run}.nev": text for run, text in NEV.items()}, []),
+    "ir_measures": ("ir_measures", {f"{run}.tsv": text for run, text in IR_MEASURES.items()}, []),
+    "trec_eval -o": ("trec_eval", {f"{run}.txt": text for run, text in OLD.items()}, []),
 }
 
 
@@ -105,6 +118,15 @@ def test_replacing_a_collection(scorecube: Cli, tmp_path: Path) -> None:
         ("map 1 0.5\nrunid all me\n", "trec_eval"),
         ("11pt_avg CD1 0.5\n", "trec_eval"),
         ("# syslen=5\n1 RR= 1\n", "nev"),
+        ("1\tAP\t0.5\n", "ir_measures"),
+        ("q1 nDCG(dcg='exp-log2')@10 0.5\nq1 R@100 1\n", "ir_measures"),
+        ("AP\t0.5\nP@5\t0.5\n", "ir_measures"),  # means, and refused with what to do
+        ('{"query_id": "1", "measure": "AP", "value": 1.0}\n', "ir_measures"),
+        ("map P 0.5\n", "trec_eval"),
+        ("Zmap 301 -0.5\n", "trec_eval"),
+        ("\nQueryid (Num):    401\n", "trec_eval"),
+        ("runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\n", "gdeval"),
+        ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "ndeval"),
     ],
 )
 def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) -> None:
@@ -145,7 +167,9 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, {"ap.csv": LONG})
     with pytest.raises(BadPlan, match=r"^--transpose is for matrices, and the layout is long$"):
         read_scores([path], layout="long", transpose=True)
-    with pytest.raises(BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, trec_eval, nev$"):
+    with pytest.raises(
+        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, trec_eval, nev, ir_measures, gdeval, ndeval$"
+    ):
         read_scores([path], layout="wide")
 
 

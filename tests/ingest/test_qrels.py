@@ -114,4 +114,6 @@ def test_ap_can_exceed_one_with_ntcireval(tmp_path: Path) -> None:
 
 
 def test_all_dialects_are_documented() -> None:
-    assert {dialect.value for dialect in Dialect} == {"auto", "trec", "ntcir", "ntcir-grades"}
+    assert {dialect.value for dialect in Dialect} == {
+        "auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes",
+    }  # fmt: skip

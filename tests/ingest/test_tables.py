@@ -13,6 +13,7 @@ import pytest
 
 from scorecube.api import import_scores
 from scorecube.errors import BadInput, BadPlan
+from scorecube.ingest.layouts import detect
 from scorecube.ingest.tables import metric_of_file, read_matrix
 
 MATRIX = b"topic,r1,r2\n401,0.5,0.25\n402,0.125,1\n403,0,0.75\n"
@@ -56,7 +57,44 @@ def test_topics_without_a_column_are_numbered_from_one(tmp_path: Path) -> None:
     assert frame.loc["sys2", "10"] == 0.0007
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null", "None", " "])
+EXCEL = '\ufeffsep=;\r\n"topic";"r 1, old";"r ""2"""\r\n"401";0.5;"0.25"\r\n\r\n"402";"-";1\r\n"403";#N/A;0.75\r\n'
+
+
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+@pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"], ids=["CRLF", "LF", "CR"])
+@pytest.mark.parametrize("said", [True, False], ids=["sep", "bare"])
+def test_matrices_as_a_spreadsheet_saves_them(tmp_path: Path, delimiter: str, ends: str, said: bool) -> None:
+    """Byte order mark, quotes where they are needed and where not, a line that names the delimiter, marks for no number."""
+    text = EXCEL.replace(";", delimiter).replace("\r\n", ends)
+    text = text if said else text.replace(f"sep={delimiter}{ends}", "")
+    path = write(tmp_path / "ap.csv", text.encode())
+    assert detect(path) == "matrix"
+    frame = read_matrix(path)
+    assert (list(frame.index), list(frame.columns)) == (["r 1, old", 'r "2"'], ["401", "402", "403"])
+    np.testing.assert_array_equal(frame.to_numpy(), [[0.5, math.nan, math.nan], [0.25, 1, 0.75]])
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("topic;a;b\n401;0,5;0,25\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ("a;b\n0.5;1\n0,5;-1,5e-3\n", ":3: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ("a\tb\n0,5\t1\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ('topic,a,b\n401,"0,5","0,25"\n', ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ('topic,a\n401,"1,234.5"\n', ":2: score '1,234.5' is not a finite number"),
+        ("topic,a,b\n401,0,5,0,25\n", ":2: 5 cells, the header has 3"),
+        ("sep=;\ntopic;a\n401;x\n", ":3: score 'x' is not a finite number"),
+        ('topic;a\n401;"0.5\n402;1\n', ":2: not in the form of CSV: "),
+    ],
+)
+def test_decimal_commas_and_bad_cells_are_refused(tmp_path: Path, content: str, text: str) -> None:
+    for ends in ("\n", "\r\n"):
+        path = write(tmp_path / "ap.csv", content.replace("\n", ends).encode())
+        with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
+            import_scores([path])
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null", "None", " ", "-", "N/A", "n/a", '""', '"NA"'])
 def test_missing_cells_are_missing_numbers(tmp_path: Path, cell: str) -> None:
     frame = read_matrix(write(tmp_path / "ap.csv", MATRIX.replace(b"0.125", cell.encode())))
     assert math.isnan(frame.to_numpy()[0, 1])

@@ -311,9 +311,15 @@ def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
         sc.read_rankings([], write(tmp_path / "q", QRELS))
 
 
-@pytest.mark.parametrize(("name", "problem"), [("absent", "No such file or directory"), ("", "Is a directory")])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("absent", "cannot be read: No such file or directory"),
+        ("", "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"),
+    ],
+)
 def test_qrels_that_cannot_be_read_are_refused(tmp_path: Path, name: str, problem: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(str(tmp_path / name))}: cannot be read: {problem}$"):
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path / name}: {problem}')}$"):
         sc.read_rankings(write(tmp_path / "run", RUN), tmp_path / name)
 
 

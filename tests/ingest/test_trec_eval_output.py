@@ -154,3 +154,28 @@ def test_counts_only_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x", output(made("num_ret", "infAP")))
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of topics in it; there are infAP, num_ret")):
         read_trec_eval([path])
+
+
+def test_z_scores_have_names_of_their_own(tmp_path: Path) -> None:
+    """As ``trec_eval -Z -q -a`` prints them, in test/out.test.aqZ of its sources."""
+    lines = "Znum_ret 301 -1.8922\nZmap 301 -0.5933\nrelstring 301 '0000011000'\nZset_F 301    nan\nZgm_map all 0.0\nZinfAP 301 1\n"
+    matrices = read_trec_eval([write(tmp_path / "x", lines + "runid all STANDARD\nZmap all -0.6\nZset_F all    nan\n")])
+    assert list(matrices) == ["Zmap", "Zset_F"]
+    assert matrices["Zmap"].to_numpy().tolist() == [[-0.5933]]
+    assert math.isnan(matrices["Zset_F"].to_numpy()[0, 0])
+
+
+def test_measures_of_version_8_get_our_names(tmp_path: Path) -> None:
+    """Its CHANGELOG lists what version 9 renamed."""
+    old = {
+        "map": "AP",
+        "R-prec": "Rprec",
+        "P5": "P@5",
+        "P1000": "P@1000",
+        "recall100": "Recall@100",
+        "recip_rank": "RR",
+    }
+    old |= {"ircl_prn.0.10": "iprec_at_recall_0.10", "exact_prec": "exact_prec"}
+    path = write(tmp_path / "x.eval", output(made(*old, "gm_ap", "num_rel_ret"), None))
+    assert list(read_trec_eval([path])) == list(old.values())
+    assert list(read_trec_eval([path], "P5")) == list(read_trec_eval([path], "P@5")) == ["P@5"]

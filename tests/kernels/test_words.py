@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,13 @@ from scorecube.kernels.lines import split_line
 from scorecube.kernels.words import PADDING, read_number
 
 
-def padded(content: bytes) -> np.ndarray:  # type: ignore[type-arg]
+def padded(content: bytes) -> Any:
     return np.frombuffer(content + bytes(PADDING), np.uint8)
 
 
 def read(text: str) -> tuple[float, bool]:
     buffer = padded(b"!" + text.encode() + b" 1.5")
-    return read_number(np.uint64(buffer.ctypes.data), 1, 1 + len(text))  # type: ignore[no-any-return]
+    return read_number(np.uint64(buffer.ctypes.data), 1, 1 + len(text))
 
 
 def lines_of(content: bytes, width: int) -> list[list[bytes]]:

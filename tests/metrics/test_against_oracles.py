@@ -15,6 +15,8 @@ from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter
 from scorecube.metrics.ideal import condense
 from tests.oracles.metrics import ORACLES, oracle
 
+PLAIN = [name for name in DEFINITIONS if not DEFINITIONS[name].by_intent]
+"""Metrics of one level a document; the others are tested in test_diversity.py."""
 N_LEVELS = 3
 GAINS = st.floats(0.0, 30.0).map(lambda gain: round(gain, 2))
 
@@ -69,15 +71,15 @@ def metrics(draw: st.DrawFn, definition: Definition) -> Metric:
 
 
 def test_every_metric_has_an_oracle() -> None:
-    assert set(ORACLES) == set(DEFINITIONS)
+    assert set(ORACLES) == set(PLAIN)
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 def test_oracle_takes_the_declared_parameters(name: str) -> None:
     assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(DEFINITIONS[name].parameters)
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 @settings(deadline=None, max_examples=100)
 @given(data=st.data(), case=cases())
 def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
@@ -88,7 +90,7 @@ def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
     assert case.score(metric) == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 def test_equals_oracle_on_long_lists(name: str) -> None:
     random = np.random.default_rng(5)
     shares = [0.1, 0.5, 0.2, 0.15, 0.05]
@@ -102,7 +104,7 @@ def test_equals_oracle_on_long_lists(name: str) -> None:
         assert case.score(Metric(name, cutoff=cutoff)) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("rel", [1, 2])
 def test_broadcasts_over_gains_runs_and_topics(name: str, rel: int) -> None:
     random = np.random.default_rng(7)
@@ -125,7 +127,7 @@ def test_broadcasts_over_gains_runs_and_topics(name: str, rel: int) -> None:
     assert (np.ptp(scores[:, :, 1:], axis=0) > 0).any() == DEFINITIONS[name].uses_gains
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 def test_is_missing_without_a_document_of_level_rel(name: str) -> None:
     case = Case([0, 2, 1, 2, 2, -1], [4, 3, 6, 0], [0.0, 1.0, 2.0, 3.0])
     cutoff = 5 if DEFINITIONS[name].cutoff == "required" else 0
@@ -133,13 +135,13 @@ def test_is_missing_without_a_document_of_level_rel(name: str) -> None:
     assert np.isnan(case.score(Metric(name, 3, cutoff)))
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 def test_is_zero_where_nothing_relevant_is_retrieved(name: str) -> None:
     case = Case([-1, 0, 0, -1], [5, 3, 2, 1], [0.0, 1.0, 2.0, 3.0])
     assert case.score(Metric(name, 1, 0 if DEFINITIONS[name].cutoff == "none" else 3)) == 0.0
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 def test_gain_zero_leaves_a_document_relevant(name: str) -> None:
     cutoff = 5 if DEFINITIONS[name].cutoff == "required" else 0
     for judged in ([2, 2, 0, 0], [2, 2, 1, 0]):  # without and with a document of some gain

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, gain_values, parse_metric
-from tests.metrics.test_against_oracles import Case, cases
+from tests.metrics.test_against_oracles import PLAIN, Case, cases
 
 BINARY_GAINS = [0.0, 1.0, 1.0, 1.0]
 SLACK = 1e-12
 NOT_BOUNDED_BY_ONE = {"WRR", "nG"}  # nG@k above 1: a better document than the ideal list has at that rank
 NOT_MONOTONE = {"nG", "bpref_relative", "rpref_relative"}  # sees one rank only; gives nothing for rank 1
 NOT_ONE_FOR_THE_IDEAL_LIST = {"P", "Recall", "WRR", "nG", "ERR", "RBP", "bpref_relative", "rpref_relative"}
-JUDGED_ONLY = {name for name in DEFINITIONS if DEFINITIONS[name].function.__module__.endswith("incomplete")}
+JUDGED_ONLY = {name for name in PLAIN if DEFINITIONS[name].function.__module__.endswith("incomplete")}
 SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
-EVERY_METRIC = pytest.mark.parametrize("name", DEFINITIONS)
+EVERY_METRIC = pytest.mark.parametrize("name", PLAIN)
 examples = settings(deadline=None, max_examples=40)
 relevant_topics = cases(min_relevant=1)
 
@@ -70,7 +70,7 @@ def test_wrr_is_bounded_by_the_penalty_of_the_best_level(case: Case) -> None:
     assert value("NWRR", case) == pytest.approx(value("WRR", case) / bound, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - NOT_ONE_FOR_THE_IDEAL_LIST))
+@pytest.mark.parametrize("name", sorted(set(PLAIN) - NOT_ONE_FOR_THE_IDEAL_LIST))
 @examples
 @given(case=relevant_topics, cutoff=st.integers(0, 12))
 def test_is_one_for_the_ideal_list(name: str, case: Case, cutoff: int) -> None:
@@ -220,7 +220,7 @@ def test_recall_hit_and_rr_follow_from_precision(case: Case, cutoff: int) -> Non
     assert value(f"Hit@{cutoff}", case) == float(found > 0) == float(value("RR", case) >= 1 / cutoff)
 
 
-@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - NOT_MONOTONE))
+@pytest.mark.parametrize("name", sorted(set(PLAIN) - NOT_MONOTONE))
 @examples
 @given(case=relevant_topics, cutoff=st.integers(0, 12), low=st.integers(-1, 0), high=st.integers(1, 3), data=st.data())
 def test_moving_a_relevant_document_up_never_lowers_a_score(
@@ -236,7 +236,7 @@ def test_moving_a_relevant_document_up_never_lowers_a_score(
     assert better.score(metric) >= worse.score(metric) - SLACK
 
 
-@pytest.mark.parametrize("name", sorted(DEFINITIONS.keys() - JUDGED_ONLY))
+@pytest.mark.parametrize("name", sorted(set(PLAIN) - JUDGED_ONLY))
 @examples
 @given(case=relevant_topics, cutoff=st.integers(0, 12), n_behind=st.integers(1, 5))
 def test_documents_that_nobody_judged_count_as_not_relevant(name: str, case: Case, cutoff: int, n_behind: int) -> None:
@@ -255,7 +255,7 @@ def test_metrics_of_judged_documents_pass_over_the_others(name: str, case: Case)
     assert replace(case, levels=condensed).score(Metric(name)) == case.score(Metric(name))
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff != "none"])
+@pytest.mark.parametrize("name", [name for name in PLAIN if DEFINITIONS[name].cutoff != "none"])
 @examples
 @given(case=relevant_topics, cutoff=st.integers(1, 12))
 def test_a_cut_off_hides_what_lies_below_it(name: str, case: Case, cutoff: int) -> None:
@@ -264,7 +264,7 @@ def test_a_cut_off_hides_what_lies_below_it(name: str, case: Case, cutoff: int) 
     assert replace(case, levels=case.levels[:cutoff]).score(cut) == case.score(cut)
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "optional"])
+@pytest.mark.parametrize("name", [name for name in PLAIN if DEFINITIONS[name].cutoff == "optional"])
 @examples
 @given(case=relevant_topics)
 def test_a_cut_off_beyond_all_documents_changes_nothing(name: str, case: Case) -> None:
@@ -309,5 +309,5 @@ def test_fewer_penalties_than_levels_are_refused_or_still_rise(beta: str) -> Non
 def test_gain_setting_that_falls_with_the_level_is_refused_or_scores_a_number() -> None:
     with suppress(BadName):
         gains = gain_values("0:1:1", 3).tolist()
-        for name in DEFINITIONS:
+        for name in PLAIN:
             assert math.isfinite(Case([2, 1], [1, 1, 1, 1], gains).score(usual(name, 0))), name

@@ -5,19 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 
 from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike, read_bytes
 
 Row = tuple[int, list[str]]
 """Line number and cells, without blanks around them."""
-MISSING = {"", "na", "nan", "-nan", "null", "none"}
+MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
 RUN_HEADERS = ("run", "runs", "run_id", "runid", "run_name", "system", "systems", "system_id", "sys")
 TOPIC_HEADERS = ("topic", "topics", "topic_id", "query", "queries", "qid", "query_id", "queryid", "q_id")
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "measure")
 GAIN_HEADERS = ("gain", "gains")
 DELIMITERS = "\t;,"
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def read_text(path: PathLike) -> str:
@@ -36,7 +38,12 @@ def read_text(path: PathLike) -> str:
 
 def read_fields(path: PathLike) -> list[Row]:
     """Return the lines of a file in fields between blanks; empty lines are left out."""
-    return [(number, line.split()) for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
+    return fields_of(read_text(path))
+
+
+def fields_of(text: str) -> list[Row]:
+    """Return the lines of a text in fields between blanks; empty lines are left out."""
+    return [(number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def read_rows(path: PathLike) -> list[Row]:
@@ -51,14 +58,18 @@ def read_rows(path: PathLike) -> list[Row]:
 
 
 def split_rows(text: str, path: PathLike) -> list[Row]:
-    """Return the rows of a text; see `read_rows`."""
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter_of(text), strict=True, skipinitialspace=True)
-    rows, line = [], 1
+    """Return the rows of a text; see `read_rows`. A first line ``sep=;``, as for Excel, says what separates cells."""
+    said = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
+    body = text[said.end() :] if said else text
+    delimiter = said[1] if said else delimiter_of(text)
+    skipped = 1 if said else 0
+    reader = csv.reader(io.StringIO(body), delimiter=delimiter, strict=True, skipinitialspace=True)
+    rows, line = [], 1 + skipped
     try:
         for row in reader:
             if any(cell and not cell.isspace() for cell in row) or len(row) > 1:
                 rows.append((line, [cell.strip() for cell in row]))
-            line = reader.line_num + 1
+            line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise BadInput(f"not in the form of CSV: {error}", path, line) from None
     return rows
@@ -93,7 +104,8 @@ def score(text: str, path: PathLike, line: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadInput(f"score {text!r} is not a finite number", path, line)
+        point = f"; write it with a decimal point: {text.replace(',', '.')}" if DECIMAL_COMMA.fullmatch(text) else ""
+        raise BadInput(f"score {text!r} is not a finite number{point}", path, line)
     return value
 
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest import nev
-from scorecube.ingest.cells import TOPIC_HEADERS, Row, is_score, read_text, split_rows
+from scorecube.ingest import ir_output, nev
+from scorecube.ingest.cells import DECIMAL_COMMA, TOPIC_HEADERS, Row, is_score, read_text, split_rows
 from scorecube.ingest.files import PathLike
+from scorecube.ingest.gdeval import GDEVAL_TOOL, NDEVAL_TOOL, read_gdeval, tool_of
+from scorecube.ingest.ir_output import read_ir_measures
 from scorecube.ingest.long import NEEDED, columns_of, read_long
 from scorecube.ingest.nev import read_nev
 from scorecube.ingest.tables import metric_of_file, read_matrix
 from scorecube.ingest.trec_eval import ALL, RUNID, read_trec_eval
+from scorecube.ingest.trec_eval_old import is_old
 from scorecube.scores import Matrices
 
-AUTO, MATRIX, LONG, TREC_EVAL, NEV = LAYOUTS = ("auto", "matrix", "long", "trec_eval", "nev")
+AUTO, MATRIX, LONG, TREC_EVAL, NEV = ("auto", "matrix", "long", "trec_eval", "nev")
+IR_MEASURES, GDEVAL, NDEVAL = ("ir_measures", GDEVAL_TOOL, NDEVAL_TOOL)
+OUTPUTS: dict[str, Callable[[Sequence[PathLike], str | None], Matrices]] = {
+    TREC_EVAL: read_trec_eval,
+    NEV: read_nev,
+    IR_MEASURES: read_ir_measures,
+    GDEVAL: partial(read_gdeval, tool=GDEVAL),
+    NDEVAL: partial(read_gdeval, tool=NDEVAL),
+}
+"""What tools print."""
+LAYOUTS = (AUTO, MATRIX, LONG, *OUTPUTS)
 BEGINNING = 50
 """Lines that are looked at to tell layouts apart."""
 
@@ -30,7 +44,8 @@ def read_scores(
         Files of one layout, plain or gzip.
     layout
         ``matrix``: see `read_matrix`, one file a metric; ``long``: see `read_long`; ``trec_eval``: see `read_trec_eval`,
-        one file a run; ``nev``: see `read_nev`, one file a run; ``auto``: whichever the content shows.
+        one file a run; ``nev``: see `read_nev`, one file a run; ``ir_measures``: see `read_ir_measures`, one file a run;
+        ``gdeval`` and ``ndeval``: see `read_gdeval`; ``auto``: whichever the content shows.
     metric
         Name of the metric where the file does not tell it, else the only one to take.
     transpose
@@ -58,7 +73,7 @@ def read_scores(
         return {"": _read_matrices(paths, metric, transpose)}
     if layout == LONG:
         return read_long(paths, metric)
-    return {"": (read_nev if layout == NEV else read_trec_eval)(paths, metric)}
+    return {"": OUTPUTS[layout](paths, metric)}
 
 
 def detect(path: PathLike) -> str:
@@ -69,18 +84,26 @@ def detect(path: PathLike) -> str:
     BadInput
         A file that cannot be read, or whose layout cannot be told.
     """
-    text = "\n".join([line for line in read_text(path).split("\n") if line.strip()][:BEGINNING]) + "\n"
+    whole = read_text(path)
+    lines = [line for line in whole.split("\n") if line.strip()]
+    text = "\n".join(lines[:BEGINNING]) + "\n"
     fields = [line.split() for line in text.splitlines()]
     told = [line for line in fields if not nev.is_comment(line)]
     if told and nev.is_line(told[0]):
         return NEV
+    if is_old(text):
+        return TREC_EVAL
+    if all(ir_output.is_line(ir_output.fields_of(line.strip())) for line in text.splitlines()[:2]):
+        return IR_MEASURES
     word = fields[0][0].lower()
     named = any(line[:2] == [RUNID, ALL] for line in fields)
     if named or (word not in TOPIC_HEADERS and all(_is_trec_eval(line) for line in fields[:2])):
         return TREC_EVAL
     try:
-        rows = split_rows(text, path)
+        rows = split_rows(whole if len(lines) <= BEGINNING else text, path)
     except BadInput:
+        if len(lines) <= BEGINNING:
+            raise
         # A quoted cell that goes on beyond the lines looked at; reading the whole file will tell.
         rows = []
     return _detect_table(rows, path)
@@ -92,6 +115,9 @@ def _is_trec_eval(fields: list[str]) -> bool:
 
 def _detect_table(rows: list[Row], path: PathLike) -> str:
     header = rows[0][1] if rows else []
+    tool = tool_of(header)
+    if tool is not None:
+        return tool
     columns = columns_of(header)
     if all(columns[role] for role in NEEDED):
         return LONG
@@ -103,12 +129,17 @@ def _detect_table(rows: list[Row], path: PathLike) -> str:
     if columns["run"] == [0]:
         return MATRIX  # runs down; its reader says what to do
     topics = bool(header) and header[0].lower() in ("", *TOPIC_HEADERS)
-    if (topics and len(header) > 1) or (len(rows) > 1 and any(is_score(cell) and cell for cell in rows[1][1])):
+    if (topics and len(header) > 1) or (len(rows) > 1 and any(_looks_like_score(cell) for cell in rows[1][1])):
         return MATRIX
     raise BadInput(
-        "cannot tell the layout; give --layout matrix (topics down, runs across), long (columns run, topic, score), "
-        "trec_eval (output of trec_eval -q) or nev (output of NTCIREVAL)", path,
+        "cannot tell the layout; give --layout matrix (topics down, runs across), long (columns run, topic, score) "
+        f"or the tool whose output it is: {', '.join(OUTPUTS)} (NTCIREVAL)", path,
     )  # fmt: skip
+
+
+def _looks_like_score(cell: str) -> bool:
+    """Whether a cell is a number, also with a decimal comma, which the matrix reader explains."""
+    return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
 
 
 def _common_layout(paths: Sequence[PathLike]) -> str:

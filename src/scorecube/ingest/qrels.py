@@ -1,18 +1,23 @@
-"""Judgements in the dialects of TREC and NTCIR."""
+"""Judgements in the dialects of TREC and NTCIR: plain, by intent, and with equivalence classes of answers."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from scorecube.errors import BadName
-from scorecube.ingest.fields import Columns, Layout, finish_numbers, number, read_columns
+from scorecube.errors import BadInput, BadName
+from scorecube.ingest.fields import Columns, Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, read_bytes
-from scorecube.rankings import Qrels
+from scorecube.judgements import Intents, Qrels
 
 HIGHEST_LEVEL = 127
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
@@ -30,47 +35,208 @@ class Dialect(StrEnum):
     """``topic document L2``."""
     NTCIR_GRADES = "ntcir-grades"
     """``topic grade document binary`` with the grades S, A, B, C: levels 3, 2, 1, 0."""
+    TREC_INTENTS = "trec-intents"
+    """``topic intent document level``, as of the TREC Web track's diversity task; a document may stand once per intent."""
+    TREC_CLASSES = "trec-classes"
+    """``topic class document level``: answers of one class say the same; 0 or - is none."""
 
 
 LAYOUTS = {
     Dialect.TREC: Layout("qrels", "topic iteration document level", 0, 2, 3),
     Dialect.NTCIR: Layout("qrels", "topic document level", 0, 1, 2),
     Dialect.NTCIR_GRADES: Layout("qrels", "topic grade document binary", 0, 2, 1),
+    Dialect.TREC_INTENTS: Layout("qrels", "topic intent document level", 0, 2, 3),
+    Dialect.TREC_CLASSES: Layout("qrels", "topic class document level", 0, 2, 3),
 }
+NO_CLASS = ("0", "-")
 
 
-def read_qrels(path: PathLike, *, dialect: str = Dialect.AUTO, level_map: Mapping[int, int] | None = None) -> Qrels:
+@dataclass(frozen=True)
+class Thresholds:
+    """Real-valued judgement -> level: that of the highest threshold it reaches, 0 below all of them.
+
+    A level of -1 means pooled but not judged: ``>=-1:-1,>=0:0,>=0.5:1`` keeps a judgement of -1 so.
+    """
+
+    steps: tuple[tuple[float, int], ...]
+    """Threshold and level, both rising."""
+
+    def __str__(self) -> str:
+        return ",".join(f">={str(limit).removesuffix('.0')}:{level}" for limit, level in self.steps)
+
+    def apply(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the level of each value."""
+        levels = np.array([0, *(level for _, level in self.steps)], np.float64)
+        return levels[np.searchsorted([limit for limit, _ in self.steps], values, side="right")]
+
+
+LevelMap = Mapping[int, int] | Thresholds
+Probabilities = Mapping[str, Mapping[str, float]]
+
+
+def read_qrels(
+    path: PathLike,
+    *,
+    dialect: str = Dialect.AUTO,
+    level_map: LevelMap | None = None,
+    intents: PathLike | Probabilities | None = None,
+) -> Qrels:
     """Read judgements, plain or gzip.
 
     Parameters
     ----------
     dialect
-        A `Dialect`.
+        A `Dialect`. ``auto`` takes neither intents nor classes to be meant by a second column.
     level_map
         Level in the file -> level to use; others stay. TREC robust judgements are read by NTCIR tools with {2: 3}, for
-        example. A negative level means pooled but not judged.
+        example. A negative level means pooled but not judged. `Thresholds` turn real-valued judgements into levels.
+    intents
+        Probabilities of intents: CSV file with the columns topic, intent and probability, or topic -> intent ->
+        probability. By default, all intents of a topic that occur in the judgements are equally likely.
 
     Raises
     ------
     BadInput
-        Naming file and line: too few columns, a level that is not an integer, a document judged twice in a topic.
+        Naming file and line: too few columns, a level that is not an integer, a document judged twice in a topic, an
+        intent without probability.
     """
     chosen = detect(read_bytes(path)) if Dialect(dialect) is Dialect.AUTO else Dialect(dialect)
+    if intents is not None and chosen is not Dialect.TREC_INTENTS:
+        raise BadInput("probabilities of intents need judgements by intent: --qrels-format trec-intents", path)
     columns = read_columns(path, LAYOUTS[chosen])
-    levels = columns.values
-    levels[~_whole(levels)] = np.nan
-    graded = chosen is Dialect.NTCIR_GRADES
-    if graded:
-        levels[:] = np.nan
-    kind = "one of the grades S, A, B, C" if graded else f"an integer up to {HIGHEST_LEVEL}"
-    finish_numbers(columns, levels, LAYOUTS[chosen].value, path, "level", kind, GRADES.get if graded else _level)
+    levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns)
-    mapped = levels.copy()
-    for old, new in (level_map or {}).items():
-        mapped[levels == old] = new
-    qrels = Qrels(str(path), columns.text, order, topic_of, columns.documents, mapped.astype(np.int16), columns.numbers)
+    trec = chosen is Dialect.TREC
+    qrels = Qrels(
+        str(path), columns.text, order, topic_of, columns.documents, levels, columns.numbers, second_field=trec
+    )
+    if chosen is Dialect.TREC_INTENTS:
+        qrels = _by_intent(qrels, _second_fields(path), intents)
+    elif chosen is Dialect.TREC_CLASSES:
+        qrels = _with_classes(qrels, _second_fields(path))
     qrels.tables  # noqa: B018 - built here, once for all runs, and refuses repeated documents
     return qrels
+
+
+def _levels(
+    columns: Columns, dialect: Dialect, path: PathLike, level_map: LevelMap | None
+) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """Return the level of each line."""
+    values = columns.values
+    kind, read = f"an integer up to {HIGHEST_LEVEL}", _level
+    if dialect is Dialect.NTCIR_GRADES:
+        values[:] = np.nan
+        kind, read = "one of the grades S, A, B, C", _grade
+    elif isinstance(level_map, Thresholds):
+        kind, read = "a number", finite_number
+    else:
+        values[~_whole(values)] = np.nan
+    finish_numbers(columns, values, LAYOUTS[dialect].value, path, "level", kind, read)
+    if isinstance(level_map, Thresholds):
+        return level_map.apply(values).astype(np.int16)
+    mapped: np.ndarray[Any, np.dtype[np.int16]] = values.astype(np.int16)
+    for old, new in (level_map or {}).items():
+        mapped[values == old] = new
+    return mapped
+
+
+def _second_fields(path: PathLike) -> list[str]:
+    """Return the second field of each line, of which the reader keeps only places if it is taken for the document."""
+    columns = read_columns(path, Layout("qrels", "topic label document level", 0, 1, 3))
+    return [columns.word(place) for place in columns.documents]
+
+
+def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None) -> Qrels:
+    """Keep one line of each document, with its highest level, and put levels by intent beside."""
+    numbers = [{label: k for k, label in enumerate(own)} for own in _own_labels(qrels, labels)]
+    n_intents = max(map(len, numbers))
+    document_of, topic_of = qrels.document_of, qrels.topic_of
+    intent_of = np.array([numbers[topic][label] for topic, label in zip(topic_of, labels, strict=True)])
+    levels = np.full((len(numbers), int(document_of.max()) + 1, n_intents), -1, np.int8)
+    seen = np.zeros(levels.shape, bool)
+    for line, cell in enumerate(zip(topic_of, document_of, intent_of, strict=True)):
+        if seen[cell]:
+            raise BadInput(
+                f"document {qrels.document(line).decode('utf-8', 'replace')!r} is judged twice for intent "
+                f"{labels[line]!r} of topic {qrels.topics[cell[0]]}; remove one of the lines",
+                qrels.path, int(qrels.numbers[line]),
+            )  # fmt: skip
+        seen[cell] = True
+        levels[cell] = max(qrels.levels[line], -1)
+    _, first = np.unique(np.stack([topic_of, document_of]), axis=1, return_index=True)
+    padded = np.full((len(numbers), n_intents), "", object)
+    for row, own in zip(padded, numbers, strict=True):
+        row[: len(own)] = list(own)
+    best = levels.max(axis=2)[topic_of[first], document_of[first]].astype(np.int16)
+    found = Intents(padded, levels, _probability(qrels, padded, levels.max(axis=1) > 0, intents))
+    return replace(
+        qrels, topic_of=topic_of[first], documents=np.ascontiguousarray(qrels.documents[first]), levels=best,
+        numbers=qrels.numbers[first], intents=found,
+    )  # fmt: skip
+
+
+def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
+    """Return the labels of each topic, numbers by size: sums over intents then have the order of ndeval's."""
+    own: list[set[str]] = [set() for _ in qrels.topics]
+    for topic, label in zip(qrels.topic_of, labels, strict=True):
+        own[topic].add(label)
+    return [sorted(some, key=lambda label: (int(label) if label.isdecimal() else math.inf, label)) for some in own]
+
+
+def _probability(
+    qrels: Qrels,
+    labels: np.ndarray[Any, np.dtype[np.object_]],
+    relevant: np.ndarray[Any, np.dtype[np.bool_]],
+    intents: PathLike | Probabilities | None,
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return how likely each intent is; those of a topic add up to 1."""
+    path = intents if isinstance(intents, str | os.PathLike) else None
+    given = _read_probabilities(intents) if isinstance(intents, str | os.PathLike) else intents
+    result: np.ndarray[Any, np.dtype[np.float64]] = (labels != "").astype(np.float64)
+    if given is not None:
+        for (k, j), label in np.ndenumerate(labels):
+            # An intent without a relevant document counts for nothing; in TREC's files, 0 is one that has no meaning.
+            value = given.get(qrels.topics[k], {}).get(label, None if relevant[k, j] else 0.0)
+            if value is None or not (math.isfinite(value) and value >= 0.0):
+                found = "no probability" if value is None else f"the probability {value:g}"
+                raise BadInput(
+                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; give a number from 0 up", path
+                )
+            result[k, j] = value
+    total = result.sum(axis=1, keepdims=True)
+    for k in np.flatnonzero(relevant.any(axis=1) & (total[:, 0] == 0.0)).tolist():
+        raise BadInput(f"all intents of topic {qrels.topics[k]} have the probability 0", path)
+    np.divide(result, total, out=result, where=total > 0.0)
+    return result
+
+
+def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
+    """Read a CSV file with the header ``topic,intent,probability[,...]``."""
+    reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline=None))
+    needed = ("topic", "intent", "probability")
+    if not set(needed) <= set(reader.fieldnames or ()):
+        found = ",".join(reader.fieldnames or ())
+        raise BadInput(f"the header must have the columns topic, intent and probability, found {found}", path, 1)
+    result: dict[str, dict[str, float]] = {}
+    for row in reader:
+        topic, intent, text = (row[key] or "" for key in needed)
+        value = finite_number(text)
+        if value is None:
+            raise BadInput(f"probability {text!r} is not a number", path, reader.line_num)
+        if intent in result.setdefault(topic, {}):
+            raise BadInput(f"intent {intent!r} of topic {topic} has two probabilities", path, reader.line_num)
+        result[topic][intent] = value
+    return result
+
+
+def _with_classes(qrels: Qrels, labels: Sequence[str]) -> Qrels:
+    """Number the classes of answers within each topic."""
+    classes = np.full((len(qrels.topics), int(qrels.document_of.max()) + 1), -1, np.int32)
+    numbers: list[dict[str, int]] = [{} for _ in qrels.topics]
+    for topic, document, label in zip(qrels.topic_of, qrels.document_of, labels, strict=True):
+        if label not in NO_CLASS:
+            classes[topic, document] = numbers[topic].setdefault(label, len(numbers[topic]))
+    return replace(qrels, classes=classes)
 
 
 def detect(content: bytes) -> Dialect:
@@ -86,18 +252,46 @@ def detect(content: bytes) -> Dialect:
     return Dialect.TREC
 
 
-def parse_level_map(text: str) -> dict[int, int]:
-    """Read a mapping of levels.
+def parse_level_map(text: str) -> LevelMap:
+    """Read a mapping of levels, or thresholds of real-valued judgements.
 
     Examples
     --------
     >>> parse_level_map("2:3,1:1")
     {2: 3, 1: 1}
+    >>> print(parse_level_map(">=0.8:2, >=0.5:1"))
+    >=0.5:1,>=0.8:2
     """
-    pairs = [re.fullmatch(r"\s*(-?[0-9]+):(-?[0-9]+)\s*", part) for part in text.split(",")]
+    parts = text.split(",")
+    steps = [re.fullmatch(r"\s*>=\s*([^:\s]+)\s*:\s*(-?[0-9]+)\s*", part) for part in parts]
+    limits = [finite_number(step[1]) if step else None for step in steps]
+    if None not in limits:
+        found = sorted(
+            (limit, int(step[2])) for limit, step in zip(limits, steps, strict=True) if step and limit is not None
+        )
+        levels = [level for _, level in found]
+        if len({limit for limit, _ in found}) < len(found) or sorted(set(levels)) != levels:
+            raise BadName(f"level map {text!r}: levels must rise with the thresholds, like >=0.5:1,>=0.8:2")
+        if not -1 <= levels[0] <= levels[-1] <= HIGHEST_LEVEL:
+            raise BadName(f"level map {text!r}: levels lie between -1 and {HIGHEST_LEVEL}")
+        return Thresholds(tuple(found))
+    pairs = [re.fullmatch(r"\s*(-?[0-9]+):(-?[0-9]+)\s*", part) for part in parts]
     if not all(pairs):
-        raise BadName(f"level map {text!r} is not pairs of integers like 2:3,1:1")
+        raise BadName(
+            f"level map {text!r} is not pairs of integers like 2:3,1:1, or thresholds of real numbers like >=0.5:1,>=0.8:2"
+        )
     return {int(pair[1]): int(pair[2]) for pair in pairs if pair}
+
+
+def print_level_map(level_map: LevelMap | None) -> str:
+    """Return the text that `parse_level_map` reads."""
+    if isinstance(level_map, Thresholds):
+        return str(level_map)
+    return ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
+
+
+def _grade(field: str) -> float | None:
+    return GRADES.get(field)
 
 
 def _level(field: str) -> float | None:

@@ -6,17 +6,24 @@ import re
 from collections.abc import Iterable
 
 from scorecube.errors import BadInput
-from scorecube.ingest.cells import read_fields, score
+from scorecube.ingest.cells import fields_of, read_text, score
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.ingest.runs import Scores, gather
+from scorecube.ingest.trec_eval_old import is_old, read_old
 from scorecube.scores import NO_MEASURES, Matrices, from_trec_eval
 
 LINE = "measure topic value"
 RUNID, ALL = "runid", "all"
+BEFORE_9 = (
+    (re.compile(r"(P|recall)([1-9]\d*)"), r"\1_\2"),
+    (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
+    (re.compile(r"R-prec"), "Rprec"),
+)
+"""Names of measures up to version 8 -> since."""
 
 
 def read_trec_eval(paths: Iterable[PathLike], metric: str | None = None) -> Matrices:
-    """Read what ``trec_eval -q`` printed, one file a run.
+    """Read what ``trec_eval -q`` printed, one file a run; also with ``-o``, see `read_old`.
 
     Parameters
     ----------
@@ -40,9 +47,12 @@ def read_trec_eval(paths: Iterable[PathLike], metric: str | None = None) -> Matr
 
 
 def _read_one(path: PathLike, metric: str | None) -> tuple[str, Scores]:
+    text = read_text(path)
+    if is_old(text):
+        return _name_of(path), read_old(text, path, metric).complete(metric)
     run, scores = "", Scores(path)
     means = False
-    for line, fields in read_fields(path):
+    for line, fields in fields_of(text):
         if fields[0] == RUNID and len(fields) >= 3:
             name = " ".join(fields[2:])
             if run not in ("", name):
@@ -51,17 +61,25 @@ def _read_one(path: PathLike, metric: str | None) -> tuple[str, Scores]:
             continue
         if len(fields) != 3:
             raise BadInput(f"{len(fields)} fields; a line of trec_eval -q has 3: {LINE}", path, line)
-        measure, topic, text = fields
+        measure, topic, number = fields
         if topic == ALL:
             means = True
             if not measure.startswith("relstring"):
-                score(text, path, line)
+                score(number, path, line)
             continue
-        label = from_trec_eval(measure)
+        label = from_trec_eval(_of_version_9(measure))
         if metric not in (measure, label) if metric is not None else NO_MEASURES.fullmatch(measure):
             scores.pass_over(label)
             continue
-        scores.add(label, topic, score(text, path, line), line)
+        scores.add(label, topic, score(number, path, line), line)
     if means and not scores.found and not scores.others:
         raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
-    return run or re.sub(r"\.(txt|eval|out|trec_eval)$", "", bare_name(path)), scores.complete(metric)
+    return run or _name_of(path), scores.complete(metric)
+
+
+def _of_version_9(measure: str) -> str:
+    return next((shape.sub(new, measure) for shape, new in BEFORE_9 if shape.fullmatch(measure)), measure)
+
+
+def _name_of(path: PathLike) -> str:
+    return re.sub(r"\.(txt|eval|out|trec_eval)$", "", bare_name(path))

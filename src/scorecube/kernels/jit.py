@@ -27,27 +27,48 @@ def inlined(function: Function) -> Function:
 
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
 RANKING_LAYOUT = "(rank),(level),(level),(),(parameter)->()"
+INTENT_SIGNATURE = "(int32[:], int8[:,:], int64[:], float64[:], float64[:], int64, float64[:], float64, float64[:])"
+INTENT_LAYOUT = "(rank),(document,intent),(intent),(intent),(level),(),(parameter),()->()"
+IDEAL_SIGNATURE = "(int8[:,:], float64[:], float64[:], int64, float64[:], int32[:])"
+IDEAL_LAYOUT = "(document,intent),(intent),(level),(),(parameter)->(document)"
 
 
 def over_lists(function: Callable[..., None]) -> Callable[..., Any]:
     """Compile, at its first call, a function that turns one list of levels into another of the same length."""
+    return _at_first_call(function, "(int8[:], int8[:])", "(rank)->(rank)")
 
+
+def over_documents(function: Callable[..., None]) -> Callable[..., Any]:
+    """Compile, at its first call, a function that turns one list of judged documents into another of the same length."""
+    return _at_first_call(function, "(int32[:], int8[:,:], int32[:])", "(rank),(document,intent)->(rank)")
+
+
+def over_topics(function: Callable[..., None]) -> Callable[..., Any]:
+    """Compile, at its first call, a function that puts one topic's judged documents in an order."""
+    return _at_first_call(function, IDEAL_SIGNATURE, IDEAL_LAYOUT)
+
+
+def _at_first_call(function: Callable[..., None], signature: str, layout: str) -> Callable[..., Any]:
     @cache
     def ufunc() -> Callable[..., Any]:
-        made: Callable[..., Any] = numba.guvectorize(
-            ["(int8[:], int8[:])"], "(rank)->(rank)", nopython=True, cache=True
-        )(function)
-        return made
+        return _compile(function, signature, layout)
 
-    def call(levels: Any) -> Any:
-        return ufunc()(levels)
+    def call(*arguments: Any) -> Any:
+        return ufunc()(*arguments)
 
     return call
 
 
+def _compile(function: Callable[..., None], signature: str, layout: str) -> Callable[..., Any]:
+    made: Callable[..., Any] = numba.guvectorize([signature], layout, nopython=True, cache=True)(function)
+    return made
+
+
 def over_rankings(function: Callable[..., None]) -> Callable[..., Any]:
     """Compile a metric of one ranking into a NumPy ufunc that broadcasts over gains, runs and topics."""
-    ufunc: Callable[..., Any] = numba.guvectorize([RANKING_SIGNATURE], RANKING_LAYOUT, nopython=True, cache=True)(
-        function
-    )
-    return ufunc
+    return _compile(function, RANKING_SIGNATURE, RANKING_LAYOUT)
+
+
+def over_intents(function: Callable[..., None]) -> Callable[..., Any]:
+    """Compile a metric of one ranking with levels by intent, as `over_rankings`."""
+    return _compile(function, INTENT_SIGNATURE, INTENT_LAYOUT)

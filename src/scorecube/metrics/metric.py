@@ -84,6 +84,11 @@ class Definition:
     uses_gains: bool
     parameters: Mapping[str, Parameter]
 
+    @property
+    def by_intent(self) -> bool:
+        """Whether the metric needs levels by intent, see `scorecube.metrics.intents`."""
+        return False
+
     @cached_property
     def kernel(self) -> Callable[..., Any]:
         """The compiled function; compiled, or read from the disk cache, at first use."""
@@ -148,6 +153,8 @@ class Metric:
         gains
             (..., level) gain of each level.
         """
+        if self.definition.by_intent:
+            raise BadName(f"metric {self} scores levels by intent, not one level for each document")
         if self.judged_only:
             levels = condense(levels)
         if self.rel > 1:
@@ -156,20 +163,23 @@ class Metric:
             low = judged[..., : self.rel].sum(axis=-1, keepdims=True)
             zeros = np.zeros_like(judged[..., 1 : self.rel])
             judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
-        given = dict(self.settings)
         self._check_levels(judged.shape[-1] - 1)
+        # Vector code evaluates both sides of a condition; flags raised on the side not taken mean nothing.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores: np.ndarray[Any, np.dtype[np.float64]] = self.definition.kernel(
+                levels, judged, gains, np.int64(self.cutoff), self.numbers()
+            )
+        return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
+
+    def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the values of all parameters as the kernel gets them, (parameter,)."""
+        given = dict(self.settings)
         numbers = [
             number
             for key, parameter in self.definition.parameters.items()
             for number in parameter.encode(given.get(key, parameter.default))
         ]
-        parameters = np.array(numbers or [0.0], dtype=np.float64)
-        # Vector code evaluates both sides of a condition; flags raised on the side not taken mean nothing.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scores: np.ndarray[Any, np.dtype[np.float64]] = self.definition.kernel(
-                levels, judged, gains, np.int64(self.cutoff), parameters
-            )
-        return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
+        return np.array(numbers or [0.0], dtype=np.float64)
 
     def _check_levels(self, n_levels: int) -> None:
         """Refuse settings with one value a level, of which there are more or fewer than levels."""
@@ -182,7 +192,7 @@ class Metric:
 
 
 _PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
-_SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-]*?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
+_SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-#]*?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
 
 
 def parse_metric(text: str) -> Metric:
@@ -205,7 +215,7 @@ def parse_metric(text: str) -> Metric:
     summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else ("mean", bare)
     shape = _SHAPE.match(rest)
     if shape is None or shape["name"] not in DEFINITIONS:
-        start = re.match(r"[A-Za-z][\w+\-]*", text.strip())
+        start = re.match(r"[A-Za-z][\w+\-#]*", text.strip())
         name = shape["name"] if shape else start[0] if start else text
         raise BadName(f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}")
     definition = DEFINITIONS[shape["name"]]

@@ -1,0 +1,194 @@
+"""Metrics of levels by intent: how one is declared, its ideal lists, and how rankings are scored.
+
+A metric is one small function of one ranking, declared with `intent_metric`. Its arguments, in this order:
+
+documents
+    int32 (rank,): number of the judged document at each rank, -1 for unjudged and behind the list's end.
+levels
+    int8 (document, intent): relevance level of each judged document for each intent. Levels below ``rel`` have become 0.
+relevant
+    int64 (intent,): number of documents relevant to each intent.
+weights
+    float64 (intent,): probability of each intent, with 1 for the likeliest and 0 for intents that do not count.
+gains, cutoff, parameters
+    As of every metric, see `scorecube.metrics.metric`.
+ideal
+    float64: what the metric's normaliser gives the topic's ideal list; 1 where there is no normaliser.
+out
+    float64 (1,): the score.
+
+An intent counts if its probability is above 0 and a document of the topic is relevant to it: ndeval leaves out subtopics
+without a relevant document, and normalises by the number of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import over_documents, over_intents, over_topics
+from scorecube.metrics.metric import DEFINITIONS, Cutoff, Definition, Metric, Parameter
+
+Function = Callable[..., None]
+Ideal = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class IntentDefinition(Definition):
+    """A family of metrics that need levels by intent; `ideal` puts the judged documents in the best order.
+
+    The normaliser is the metric's own function, or another one, with `ideal` = 1 on that order.
+    """
+
+    ideal: Ideal | None = None
+    normaliser: Function | None = None
+
+    @property
+    def by_intent(self) -> bool:
+        """Whether the metric needs levels by intent: yes."""
+        return True
+
+    @cached_property
+    def kernel(self) -> Callable[..., Any]:
+        """The compiled function; compiled, or read from the disk cache, at first use."""
+        return over_intents(self.function)
+
+    @cached_property
+    def normaliser_kernel(self) -> Callable[..., Any]:
+        """The normaliser, in the same way."""
+        return self.kernel if self.normaliser is None else over_intents(self.normaliser)
+
+
+def intent_metric(
+    name: str,
+    *,
+    source: str,
+    cutoff: Cutoff = "optional",
+    uses_gains: bool = False,
+    ideal: Ideal | None = None,
+    normaliser: Function | None = None,
+    **parameters: Parameter,
+) -> Callable[[Function], Function]:
+    """Register a function of one ranking with levels by intent as the metric `name`."""
+
+    def register(function: Function) -> Function:
+        DEFINITIONS[name] = IntentDefinition(name, function, source, cutoff, uses_gains, parameters, ideal, normaliser)
+        return function
+
+    return register
+
+
+def _greedy(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """At each rank, the document that brings most; among equal ones that of the larger number, as in ndeval.
+
+    Finding the best list is NP-complete (Clarke et al. 2008, section 3.3). Parameter 0 is alpha.
+    """
+    left, used = weights.copy(), np.zeros(levels.shape[0], np.bool_)
+    out[:] = -1
+    n_ranks = min(levels.shape[0], cutoff) if cutoff > 0 else levels.shape[0]
+    for k in range(n_ranks):
+        best, best_gain = -1, 0.0
+        for document in range(levels.shape[0]):
+            if used[document]:
+                continue
+            gain, relevant = 0.0, False
+            for intent in range(levels.shape[1]):
+                if levels[document, intent] > 0 and weights[intent] > 0.0:
+                    gain += left[intent]
+                    relevant = True
+            if not relevant:
+                used[document] = True
+            elif best < 0 or gain >= best_gain:
+                best, best_gain = document, gain
+        if best < 0:
+            break
+        used[best], out[k] = True, best
+        for intent in range(levels.shape[1]):
+            if levels[best, intent] > 0:
+                left[intent] *= 1.0 - parameters[0]
+
+
+def _by_global_gain(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Judged documents by descending global gain (Sakai and Song 2011, section 3.1)."""
+    found = np.zeros(levels.shape[0])
+    for document in range(levels.shape[0]):
+        for intent in range(levels.shape[1]):
+            if levels[document, intent] > 0:
+                found[document] -= weights[intent] * gains[levels[document, intent]]
+    out[:] = np.argsort(found, kind="mergesort")
+
+
+def _condense(documents: Any, levels: Any, out: Any) -> None:
+    """Move documents that are judged for some intent up into the places of the others."""
+    kept = 0
+    for k in range(documents.shape[0]):
+        judged = False
+        if documents[k] >= 0:
+            for intent in range(levels.shape[1]):
+                judged |= levels[documents[k], intent] >= 0
+        if judged:
+            out[kept] = documents[k]
+            kept += 1
+    out[kept:] = -1
+
+
+greedy, by_global_gain, condense_documents = (
+    over_topics(_greedy),
+    over_topics(_by_global_gain),
+    over_documents(_condense),
+)
+
+
+def score_by_intent(
+    metric: Metric,
+    documents: np.ndarray[Any, np.dtype[np.int32]],
+    levels: np.ndarray[Any, np.dtype[np.int8]],
+    probability: np.ndarray[Any, np.dtype[np.float64]],
+    gains: np.ndarray[Any, np.dtype[np.float64]],
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Score rankings with levels by intent; normalisers are computed once for each gain setting and topic.
+
+    Parameters
+    ----------
+    metric
+        One whose definition is `by_intent`.
+    documents
+        (run, topic, rank) judged document at each rank, -1 for none.
+    levels
+        (topic, document, intent) relevance levels, -1 for not judged.
+    probability
+        (topic, intent).
+    gains
+        (gain, level) gain of each level.
+
+    Returns
+    -------
+    scores
+        (gain, run, topic); NaN where no document of the topic is relevant.
+    """
+    definition = metric.definition
+    if not isinstance(definition, IntentDefinition):
+        raise TypeError(f"{metric} needs no intents")
+    if metric.judged_only:
+        documents = condense_documents(documents, levels)
+    if metric.rel > 1:
+        levels = np.where((levels > 0) & (levels < metric.rel), np.int8(0), levels)
+    relevant = (levels > 0).sum(axis=-2)
+    weights = np.where(relevant > 0, probability, 0.0)
+    largest = weights.max(axis=-1, keepdims=True)
+    # Equal probabilities become exactly 1, so that ties of the greedy ideal list are those of ndeval.
+    weights = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0.0)
+    table, cutoff, numbers = gains[:, np.newaxis], np.int64(metric.cutoff), metric.numbers()
+    ideal = np.ones((len(gains), len(levels)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if definition.ideal is not None:
+            best = definition.ideal(levels, weights, table, cutoff, numbers)
+            ideal = definition.normaliser_kernel(best, levels, relevant, weights, table, cutoff, numbers, ideal)
+        scores: np.ndarray[Any, np.dtype[np.float64]] = definition.kernel(
+            documents, levels, relevant, weights, table[:, np.newaxis], cutoff, numbers, ideal[:, np.newaxis]
+        )
+    return np.where(relevant.any(axis=-1), scores, np.nan)

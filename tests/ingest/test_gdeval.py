@@ -1,0 +1,139 @@
+"""Output of gdeval and ndeval: names of measures, several files, the tool itself, what is refused with file and line."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scorecube.api import evaluate, import_scores, read_rankings
+from scorecube.errors import BadInput
+from scorecube.ingest.gdeval import read_gdeval
+from scorecube.ingest.layouts import detect
+
+GDEVAL = "runid,topic,ndcg@20,err@20\nindri,51,0.37535,0.48743\nindri,52,0.05270,0.03263\nindri,amean,0.21403,0.26003\n"
+OTHER = GDEVAL.replace("indri", "okapi").replace("0.37535", "0.5")
+MEASURES = [f"{name}@{cutoff}" for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG") for cutoff in (5, 10, 20)]
+MEASURES += ["NRBP", "nNRBP", "MAP-IA", *(f"{name}@{cutoff}" for name in ("P-IA", "strec") for cutoff in (5, 10, 20))]
+NDEVAL = f"runid,topic,{','.join(MEASURES)}\n" + "".join(
+    f"indri,{topic},{','.join(f'{start + k / 100:.6f}' for k in range(len(MEASURES)))}\n"
+    for topic, start in (("51", 0.0), ("52", 0.5), ("amean", 0.25))
+)
+
+
+def write(path: Path, content: str) -> Path:
+    path.write_text(content)
+    return path
+
+
+def test_gdeval_has_names_that_are_none_of_ours(tmp_path: Path) -> None:
+    files = [write(tmp_path / "a.csv", GDEVAL), write(tmp_path / "b.csv", OTHER)]
+    assert [detect(path) for path in files] == ["gdeval", "gdeval"]
+    matrices = read_gdeval(files)
+    assert list(matrices) == ["gdeval:nDCG@20", "gdeval:ERR@20"]
+    frame = matrices["gdeval:nDCG@20"]
+    assert (frame.index.tolist(), frame.columns.tolist()) == (["indri", "okapi"], ["51", "52"])
+    assert frame.to_numpy().tolist() == [[0.37535, 0.0527], [0.5, 0.0527]]
+    assert matrices["gdeval:ERR@20"].to_numpy().tolist() == [[0.48743, 0.03263]] * 2
+
+
+def test_measures_of_ndeval_get_our_names(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", NDEVAL)
+    assert detect(path) == "ndeval"
+    cube = import_scores([path])
+    ours = {"MAP-IA": "AP-IA", **{f"strec@{cutoff}": f"I-rec@{cutoff}" for cutoff in (5, 10, 20)}}
+    assert cube["metric"].values.tolist() == [ours.get(measure, measure) for measure in MEASURES]
+    expected = [[0.0 + k / 100, 0.5 + k / 100] for k in range(len(MEASURES))]
+    np.testing.assert_allclose(cube["score"].values[:, 0, 0], expected, atol=1e-9)
+
+
+def test_files_of_one_run_with_other_cutoffs_go_together(tmp_path: Path) -> None:
+    files = [write(tmp_path / "a.csv", GDEVAL), write(tmp_path / "b.csv", GDEVAL.replace("@20", "@10"))]
+    cube = import_scores(files, layout="gdeval")
+    assert cube["metric"].values.tolist() == ["gdeval:nDCG@20", "gdeval:ERR@20", "gdeval:nDCG@10", "gdeval:ERR@10"]
+    assert cube["run"].values.tolist() == ["indri"]
+
+
+def test_concatenated_output_and_missing_topics(tmp_path: Path) -> None:
+    """With -c, gdeval counts topics that the run lacks in the mean, and prints no line of them."""
+    cube = import_scores([write(tmp_path / "all.csv", GDEVAL + OTHER.replace("okapi,52,0.05270,0.03263\n", ""))])
+    np.testing.assert_array_equal(cube["score"].values[0, 0], [[0.37535, 0.0527], [0.5, math.nan]])
+
+
+@pytest.mark.parametrize("asked", ["ndcg@20", "gdeval:nDCG@20"])
+def test_one_measure_is_selected_by_either_name(tmp_path: Path, asked: str) -> None:
+    assert list(read_gdeval([write(tmp_path / "a.csv", GDEVAL)], asked)) == ["gdeval:nDCG@20"]
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
+def test_the_tool_itself(tmp_path: Path) -> None:
+    """Its ERR is ours with form=exp2 where the highest level is 4, its nDCG ours with gains of 2**level - 1."""
+    spec = importlib.util.find_spec("ir_measures")
+    if spec is None or spec.origin is None:
+        pytest.skip("ir_measures brings gdeval.pl along")
+    script = Path(spec.origin).parent / "bin" / "gdeval.pl"
+    qrels = write(tmp_path / "qrels", "1 0 a 4\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 b 3\n3 0 d 1\n")
+    run = write(tmp_path / "run", "1 Q0 c 1 3 me\n1 Q0 a 2 2 me\n1 Q0 x 3 1 me\n2 Q0 a 1 2 me\n2 Q0 b 2 1 me\n")
+    done = subprocess.run(["perl", script, qrels, run, "20"], capture_output=True, text=True, check=True)
+    theirs = import_scores([write(tmp_path / "out.csv", done.stdout)])
+    ours = evaluate(read_rankings([run], qrels), ["nDCG@20", "ERR(form=exp2)@20"], ["15:7:3:1", "auto"])
+    for measure, metric, gain in (("nDCG", "nDCG@20", "15:7:3:1"), ("ERR", "ERR(form=exp2)@20", "auto")):
+        expected = ours["score"].sel(metric=metric, gain=gain, run="me", topic=["1", "2"]).values
+        np.testing.assert_allclose(theirs["score"].sel(metric=f"gdeval:{measure}@20").values[0, 0], expected, atol=5e-6)
+
+
+HEADER = "runid,topic,ndcg@20,err@20\n"
+BASELINE = "me (rel to. base, rs=1+a, a=5),51,-0.1,0.2\n"
+ERRORS = {
+    "short": ("me,51,0.5\n", ":2: 3 cells, the header has 4"),
+    "long": ("me,51,0.5,1,1\n", ":2: 5 cells, the header has 4"),
+    "word": ("me,51,0.5,good\n", ":2: score 'good' is not a finite number"),
+    "word as mean": ("me,51,0.5,1\nme,amean,0.5,x\n", ":3: score 'x' is not a finite number"),
+    "no run": (",51,0.5,1\n", ":2: the run is missing"),
+    "no topic": ("me,,0.5,1\n", ":2: the topic is missing"),
+    "twice": (
+        "me,51,0.5,1\nme,51,0.5,1\n",
+        ":3: a second score of gdeval:nDCG@20 for run 'me' on topic '51'",
+    ),
+    "baseline": (BASELINE, ":2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha"),
+    "means": (
+        "me,amean,0.5,1\n",
+        ": no scores of topics in it, only means (amean) or nothing; judge and run share no topic",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "text"), ERRORS.values(), ids=ERRORS.keys())
+def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, lines: str, text: str) -> None:
+    path = write(tmp_path / "a.csv", HEADER + lines)
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}") + "$"):
+        import_scores([path])
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("run,topic,ndcg@20\n", ":1: the header of gdeval is runid,topic and measures; found run,topic,ndcg@20"),
+        ("runid,topic,AP\n", ":1: column 3 is 'AP', no measure of gdeval; it has ndcg@20, err@20"),
+        ("runid,topic,NRBP\n", ":1: column 3 is 'NRBP', no measure of gdeval; it has ndcg@20, err@20"),
+        ("runid,topic,err@5,err@5\n", ":1: two columns are called err@5"),
+        (GDEVAL + "runid,topic\n", ":5: the header of gdeval is runid,topic and measures; found runid,topic"),
+    ],
+)
+def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> None:
+    path = write(tmp_path / "a.csv", content)
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}") + "$"):
+        import_scores([path], layout="gdeval")
+
+
+def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", GDEVAL)
+    text = f"{path}: no scores of AP in it; there are gdeval:ERR@20, gdeval:nDCG@20"
+    with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
+        read_gdeval([path], "AP")

@@ -1,0 +1,300 @@
+"""Files of NTCIREVAL by topic: its sample, names of topics and runs, what counts as a list, what is refused with file and line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scorecube.api import evaluate, open_study, read_rankings
+from scorecube.errors import BadInput
+from tests.conftest import Cli
+
+SAMPLE_REL = "".join(f"dummy{k:02d} L{level}\n" for k, level in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 0), 1))
+SAMPLE_RES = "dummy11\ndummy01\ndummy12\ndummy04\n"
+SAMPLE_LAB = "dummy11 L0\ndummy01 L3\ndummy12\ndummy04 L2\n"
+SAMPLE = {
+    "RR": 0.5, "O": 0.5, "P-measure": 0.5, "P+": 0.5, "AP": 0.1, "Q": 0.0967, "RBP": 0.0761, "ERR": 0.4062,
+    "nDCG(b=2)@1000": 0.3380, "nDCG@1000": 0.2760, "P@1000": 0.0020, "nERR@1000": 0.4710, "Hit@1000": 1.0,
+    "NCUgu": 0.1281, "NCUrb": 0.1175,
+}  # fmt: skip
+"""What NTCIREVAL's README prints for its sample files with gains 1:2:3."""
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def working_folder(folder: Path) -> Path:
+    """Make the folder that NTCIREVAL's scripts leave behind: files by topic, and those they were made of."""
+    files = {
+        "tid": "001\n002\n",
+        "www.qrels": "001 dummy01 L3\n",
+        "me.run": "001 0 dummy11 1 9 me\n",
+        "me.run.test.nev": "x\n",
+    }
+    for topic in ("001", "002"):
+        files |= {
+            f"{topic}/{topic}.rel": SAMPLE_REL,
+            f"{topic}/{topic}.me.run.res": SAMPLE_RES,
+            f"{topic}/{topic}.me.run.test.lab": SAMPLE_LAB,
+            f"{topic}/{topic}.other.res": "dummy01\ndummy02\n",
+        }
+    return write(folder, files | {"002/002.other.res": ""})
+
+
+def cells(
+    runs: Path | list[Path], qrels: Path, metrics: list[str], gain: str = "3:2:1"
+) -> dict[str, list[list[float]]]:
+    """Return run -> metric -> scores of topics."""
+    cube = evaluate(read_rankings(runs, qrels), metrics, [gain])
+    return {str(run): cube["score"].sel(run=run).values[:, 0].tolist() for run in cube["run"].values}
+
+
+def test_the_sample_of_ntcireval(tmp_path: Path) -> None:
+    folder = working_folder(tmp_path / "eval")
+    found = cells(folder, folder, list(SAMPLE))
+    assert list(found) == ["me.run", "other"]
+    np.testing.assert_allclose(found["me.run"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5)
+    assert found["other"][list(SAMPLE).index("AP")] == [pytest.approx(0.2), 0.0]  # an empty list scores 0
+
+
+def test_from_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
+    folder = working_folder(tmp_path / "eval")
+    options = ["--runs", folder, "--qrels", folder, "--metrics", "AP,Q,nDCG(b=2)@1000", "--gains", "3:2:1"]
+    outcome = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
+    assert "2 runs x 2 topics, 3 metrics x 1 gain settings" in outcome.stderr
+    scorecube("evaluate", tmp_path / "s", "--name", "x", *options, "--unjudged", "condense").succeeded()
+    cube = open_study(str(tmp_path / "s"))["x"].cube
+    ours = ["AP", "Q", "nDCG(b=2)@1000"]
+    condensed = ["AP(judged_only=True)", "Q(judged_only=True)", "nDCG(judged_only=True,b=2)@1000"]
+    assert cube["metric"].values.tolist() == ours + condensed
+    expected = [0.1, 0.0967, 0.3380, 0.1167, 0.1083, 0.3601]
+    np.testing.assert_allclose(cube["score"].sel(run="me.run", topic="001").values[:, 0], expected, atol=5.1e-5)
+
+
+@pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
+def test_lists_have_the_order_of_the_file(tmp_path: Path, order: str) -> None:
+    write(tmp_path, {"1/1.rel": "b L1\na L0\nc L2\n", "1/1.me.res": "c\na\nz\nb\n"})
+    rankings = read_rankings([tmp_path], tmp_path, order=order)
+    assert rankings["level_at_rank"].values.tolist() == [[[2, 0, -1, 1]]]
+    assert read_rankings([tmp_path], tmp_path, order=order, depth=2)["level_at_rank"].values.tolist() == [[[2, 0]]]
+
+
+def test_lists_and_judgements_of_trec_go_together(tmp_path: Path) -> None:
+    write(tmp_path, {"qrels": "1 0 a 1\n1 0 b 0\n", "lists/1/1.me.res": "b\na\n", "runs/x": "1 Q0 a 1 1 you\n"})
+    rankings = read_rankings([tmp_path / "lists", tmp_path / "runs"], tmp_path / "qrels")
+    assert rankings["run"].values.tolist() == ["me", "you"]
+    assert rankings["level_at_rank"].values.tolist() == [[[0, 1]], [[1, -1]]]
+
+
+@pytest.mark.parametrize(
+    ("file", "run"),
+    [
+        ("1/1.a.b.res", "a.b"), ("1/a.b.1.res", "a.b"), ("flat/1.a.b.res", "a.b"), ("flat/a.b.1.res", "a.b"),
+        ("me/1.res", "me"), ("1/1.me.run.res", "me.run"), ("1/1.me.test.lab", "me.test"), ("other/other.me.res", None),
+        ("1/1.2.res", "2"), ("flat/1.me.res.gz", "me"),
+    ],
+)  # fmt: skip
+def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) -> None:
+    content: bytes = b"a\n" if not file.endswith(".gz") else gzip.compress(b"a\n")
+    write(
+        tmp_path,
+        {
+            "qrels": "1 0 a 1\n2 0 a 1\n",
+            f"runs/{file}": content.replace(b"a\n", b"a L1\n") if "lab" in file else content,
+        },
+    )
+    if run is None:  # a topic that is not judged
+        with pytest.raises(BadInput, match="judges none of the topics of the 1 runs"):
+            read_rankings([tmp_path / "runs"], tmp_path / "qrels")
+        return
+    for runs in (tmp_path / "runs", tmp_path / "runs" / file, tmp_path / "runs" / "*" / "*"):
+        rankings = read_rankings([runs], tmp_path / "qrels")
+        assert rankings["run"].values.tolist() == [run]
+        assert rankings["level_at_rank"].values.tolist() == [[[1], [-1]]]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"1.rel": SAMPLE_REL, "2.rel": "# none but one\n\nd L1\n"},
+        {"1/1.rel": SAMPLE_REL.replace("\n", "\r\n"), "2/2.rel": "d\tL1\n"},
+        {"1/1.www.rel": SAMPLE_REL, "2/2.www.rel": "d L1 7\n"},  # a class of answers is passed over
+        {"1.rel.gz": gzip.compress(SAMPLE_REL.encode()), "2.rel.gz": gzip.compress(b"d L1\n")},
+    ],
+)
+@pytest.mark.parametrize("by", ["folder", "glob"])
+def test_judgements_by_topic(tmp_path: Path, files: dict[str, str | bytes], by: str) -> None:
+    write(tmp_path, {f"rel/{name}": content for name, content in files.items()} | {"run": "1 Q0 dummy04 1 1 me\n"})
+    ending = ".rel.gz" if "1.rel.gz" in files else ".rel"
+    depth = "*/*" if any("/" in name for name in files) else "*"
+    rankings = read_rankings([tmp_path / "run"], tmp_path / "rel" / ("" if by == "folder" else depth + ending))
+    assert rankings["topic"].values.tolist() == ["1", "2"]
+    assert rankings["n_judged"].values.tolist() == [[1, 4, 3, 3], [0, 1, 0, 0]]
+    assert rankings["level_at_rank"].values.tolist() == [[[2], [-1]]]
+
+
+def test_one_rel_file_and_one_list(tmp_path: Path) -> None:
+    write(tmp_path / "me", {"sample.rel": SAMPLE_REL, "sample.res": SAMPLE_RES})
+    found = cells(tmp_path / "me" / "sample.res", tmp_path / "me" / "sample.rel", ["Q"])
+    assert found == {"me": [[pytest.approx(0.0967, abs=5e-5)]]}
+
+
+def test_qrels_called_rel_are_qrels(tmp_path: Path) -> None:
+    write(tmp_path, {"run": "1 Q0 a 1 1 me\n", "all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n"})
+    for name in ("all.rel", "trec.rel"):
+        assert read_rankings([tmp_path / "run"], tmp_path / name)["topic"].values.tolist() == ["1", "2"]
+
+
+def test_run_files_called_res_are_run_files(tmp_path: Path) -> None:
+    """As Terrier calls them."""
+    write(
+        tmp_path, {"qrels": "1 0 a 1\n", "runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n", "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n"}
+    )
+    assert read_rankings(tmp_path / "runs", tmp_path / "qrels")["run"].values.tolist() == ["BM25", "TF"]
+    write(tmp_path, {"runs/TF_1.res": ""})
+    with pytest.raises(BadInput, match=re.escape(f"{tmp_path}/runs/TF_1.res: the file is empty")):
+        read_rankings(tmp_path / "runs", tmp_path / "qrels")
+
+
+def test_labelled_lists_are_used_where_there_are_no_others(tmp_path: Path) -> None:
+    folder = working_folder(tmp_path)
+    for path in folder.glob("*/*.res"):
+        path.unlink()
+    found = cells(folder, folder, list(SAMPLE))
+    assert list(found) == ["me.run.test"]
+    np.testing.assert_allclose(found["me.run.test"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5)
+
+
+def test_condensed_labelled_lists_have_no_unjudged_documents(tmp_path: Path) -> None:
+    """As ``ntcir_eval label -j`` makes them; all lists are judged only then."""
+    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.lab": SAMPLE_LAB.replace("dummy12\n", "")})
+    found = cells(tmp_path, tmp_path, ["AP", "Q", "AP(judged_only=True)"])
+    assert found == {"me": [[pytest.approx(value, abs=5.1e-5)] for value in (0.1167, 0.1083, 0.1167)]}
+
+
+def test_levels_may_be_changed(tmp_path: Path) -> None:
+    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.lab": SAMPLE_LAB})
+    rankings = read_rankings([tmp_path], tmp_path, level_map={3: 2, 2: 1})
+    assert rankings["level_at_rank"].values.tolist() == [[[0, 2, -1, 1]]]
+    assert rankings["n_judged"].values.tolist() == [[1, 7, 3]]
+
+
+@pytest.mark.parametrize(("how", "levels"), [("first", [-1, 1]), ("ntcireval", [-1, 1, 1])])
+def test_duplicates_may_count_or_not(tmp_path: Path, how: str, levels: list[int]) -> None:
+    write(tmp_path, {"1/1.rel": "a L1\n", "1/1.me.res": "b\na\na\n"})
+    rankings = read_rankings([tmp_path], tmp_path, duplicates=how)
+    length = int(rankings["n_retrieved"].values[0, 0])
+    assert rankings["level_at_rank"].values[0, 0, :length].tolist() == levels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
+    """Its label and compute commands on the files of random topics; its .lab files are read as its .res files."""
+    commands = pytest.importorskip("pyNTCIREVAL.main")
+    testing = pytest.importorskip("click.testing")
+    generator = np.random.default_rng(seed)
+    folder, expected = tmp_path / "eval", {}
+    for topic in ("1", "2", "3"):
+        levels = generator.integers(0, 4, 15)
+        levels[0] = 3
+        rel = "".join(f"d{k} L{level}\n" for k, level in enumerate(levels))
+        ranked = generator.permutation(25)[: generator.integers(1, 25)]
+        res, lab = folder / topic / f"{topic}.me.res", tmp_path / "lab" / topic / f"{topic}.me.lab"
+        write(folder, {f"{topic}/{topic}.rel": rel, f"{topic}/{topic}.me.res": "".join(f"d{k}\n" for k in ranked)})
+        options = ["-r", str(folder / topic / f"{topic}.rel")]
+        labelled = testing.CliRunner().invoke(commands.cli, ["label", *options, str(res)]).output
+        write(tmp_path, {str(lab.relative_to(tmp_path)): labelled})
+        options += ["-g", "1:2:3", "--cutoffs", "10", str(lab)]
+        printed = testing.CliRunner().invoke(commands.cli, ["compute", *options]).output
+        expected[topic] = dict(re.findall(r"(\S+)=\s+([\d.]+)\n", printed))
+    names = {
+        "AP": "AP",
+        "QMeasure": "Q",
+        "PPlusMeasure": "P+",
+        "ERR": "ERR",
+        "MSnDCG@0010": "nDCG@10",
+        "nERR@0010": "nERR@10",
+    }
+    values = [[float(found[theirs]) for found in expected.values()] for theirs in names]
+    for runs in (folder, tmp_path / "lab"):
+        np.testing.assert_allclose(cells(runs, folder, list(names.values()))["me"], values, atol=5.1e-5)
+
+
+LISTS = {
+    "fields": ("me.res", "a\nb L1\n", ":2: 2 fields; a line of a .res file has 1: document"),
+    "empty line": ("me.res", "a\n\nb\n", ":2: an empty line between documents, which NTCIREVAL counts as a rank; remove it"),
+    "twice": ("me.res", "a\nb\na\n", ":3: document 'a' stands twice in topic 1, first in line 1; remove one of the lines"),
+    "many fields": ("me.lab", "a L1\nb L0 1 1\n", ":2: 4 fields; a line of a .lab file has 2: document level"),
+    "no level": ("me.lab", "a L1\nb 0\n", ":2: level '0' is not one of L0 to L127"),
+    "high level": ("me.lab", "a L999\n", ":1: level 'L999' is not one of L0 to L127"),
+    "another level": ("me.lab", "a L2\n", ":1: document 'a' is L2 here and L1 in the judgements of topic 1; label the list"),
+    "not labelled": ("me.lab", "b L0\na\n", ":2: document 'a' is unjudged here and L1 in the judgements of topic 1; "),
+    "labelled": ("me.lab", "x L0\n", ":1: document 'x' is L0 here and unjudged in the judgements of topic 1; "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "content", "text"), LISTS.values(), ids=LISTS.keys())
+def test_bad_lists_are_refused_by_file_and_line(tmp_path: Path, file: str, content: str, text: str) -> None:
+    write(tmp_path, {"1/1.rel": "a L1\nb L0\n", f"1/1.{file}": content})
+    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/1/1.{file}{text}")):
+        read_rankings([tmp_path], tmp_path)
+
+
+RELS = {
+    "one field": ("a L1\nb\n", ":2: 1 fields; a line of a .rel file has 2: document level"),
+    "many fields": ("a L1\nb L1 1 1\n", ":2: 4 fields; a line of a .rel file has 2: document level"),
+    "plain level": ("a L1\nb 1\n", ":2: level '1' is not one of L0 to L127"),
+    "high level": ("a L128\n", ":1: level 'L128' is not one of L0 to L127"),
+    "twice": (
+        "a L1\n# b\na L0\n",
+        ":3: document 'a' is judged twice in topic 1, first in line 1; remove one of the lines",
+    ),
+    "nothing": ("# a L1\n", ": no line of a .rel file in it: document level"),
+    "empty": ("", ": the file is empty"),
+}
+
+
+@pytest.mark.parametrize(("content", "text"), RELS.values(), ids=RELS.keys())
+def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, content: str, text: str) -> None:
+    write(tmp_path, {"rel/1/1.rel": content, "rel/2/2.rel": "a L1\n", "run": "1 Q0 a 1 1 me\n"})
+    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/rel/1/1.rel{text}") + "$"):
+        read_rankings([tmp_path / "run"], tmp_path / "rel")
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        (
+            {"runs/me.res": "a\n"},
+            "runs/me.res: cannot tell topic and run from the name; expected <topic>.<run>.res in a folder named after the "
+            "topic or with a judged topic, or <run>/<topic> with one",
+        ),
+        (
+            {"runs/1.2.res": "a\n"},
+            "runs/1.2.res: cannot tell topic and run from the name: topic 1 of run '2', or topic 2 of run '1'; "
+            "put it in a folder named after the topic",
+        ),
+        ({"runs/1.me.res": "a\n", "runs/me.1.res": "a\n"}, "runs/me.1.res: topic 1 of run 'me' stands in {}/runs/1.me.res already"),
+        ({"runs/.hidden": "a\n"}, "runs: no run files found here"),
+        ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/x": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
+         "rel/1/1.rel: topic 1 is judged in {}/rel/1.rel already"),
+        ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"},
+         "rel: no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"),
+    ],
+    ids=["no topic", "two ways", "two lists", "nothing", "two judgements", "no judgements"],
+)  # fmt: skip
+def test_bad_folders_are_refused(tmp_path: Path, files: dict[str, str], text: str) -> None:
+    write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", **files})
+    qrels = tmp_path / ("rel" if (tmp_path / "rel").exists() else "qrels")
+    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/{text}".replace("{}", str(tmp_path))) + "$"):
+        read_rankings([tmp_path / "runs"], qrels)

@@ -19,9 +19,9 @@ LAYER_OF = {
         (
             "names errors",
             "kernels metrics",
-            "schema rankings scores cube plan analyses design testing",
+            "schema judgements rankings scores cube plan analyses design testing",
             "ingest storage execute",
-            "__init__ api cli options jobs console demo report",
+            "__init__ api tasks cli options jobs console demo report",
         )
     )
     for room in rooms.split()

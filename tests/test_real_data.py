@@ -144,9 +144,9 @@ def n_blocks(study: Path) -> int:
     [
         ("--workers 1", None),
         ("--workers 2", None),
-        ("--workers 2 --block-trials 7", 143),
-        ("--workers 1 --block-trials 1000", 1),
-        ("--cluster cluster/threads.yaml --block-trials 170", 6),
+        ("--workers 2 --block-size 7", 143),
+        ("--workers 1 --block-size 1000", 1),
+        ("--cluster cluster/threads.yaml --block-size 170", 6),
     ],
 )
 def test_counts_do_not_depend_on_the_way_of_running(
@@ -164,7 +164,7 @@ def test_counts_are_the_same_on_processes(
     scorecube: Cli, scorecube_process: Cli, swapped: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.zarr"
-    profile = ["--cluster", REPO / "cluster" / "processes.yaml", "--workers", 2, "--block-trials", 90]
+    profile = ["--cluster", REPO / "cluster" / "processes.yaml", "--workers", 2, "--block-size", 90]
     done = scorecube_process("swap", swapped, *SWAP, *profile, "--out", other).succeeded()
     assert "Traceback" not in done.stderr
     assert n_blocks(other) == 12

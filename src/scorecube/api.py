@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import logging
 import os
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +15,23 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import ANALYSES, Analysis, Swap
 from scorecube.cube import cube_from_scores, digest, evaluate, parse_known, select
-from scorecube.errors import BadPlan, BadStudy
-from scorecube.execute.estimate import Estimate, default_workers, estimate
+from scorecube.errors import BadPlan
+from scorecube.execute.estimate import default_workers
 from scorecube.execute.run import for_each, run
 from scorecube.ingest.files import PathLike, expand
+from scorecube.ingest.judged import FileJudge
 from scorecube.ingest.layouts import read_scores
-from scorecube.ingest.qrels import read_qrels
-from scorecube.ingest.trec import read_run, read_teams
+from scorecube.ingest.ntcireval import read_judgements, run_sources
+from scorecube.ingest.qrels import LevelMap, Probabilities, print_level_map
+from scorecube.ingest.trec import read_teams
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
-from scorecube.plan import Plan, make_plan
-from scorecube.rankings import JudgedRun, build_rankings, judge
+from scorecube.plan import make_plan, new_seed
+from scorecube.rankings import build_rankings
 from scorecube.report.tables import table
 from scorecube.schema import labels_of
-from scorecube.storage import Collection, Study, open_study
-from scorecube.storage.results import choose
+from scorecube.storage import Study, open_study
 from scorecube.storage.study import check_collection_name
+from scorecube.tasks import Task, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -52,8 +52,10 @@ def read_rankings(
     run_name: str = "tag",
     duplicates: str = "error",
     dialect: str = "auto",
-    level_map: Mapping[int, int] | None = None,
+    level_map: LevelMap | None = None,
+    intents: PathLike | Probabilities | None = None,
     workers: int | None = None,
+    client: Client | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Read run files and judgements.
@@ -61,9 +63,10 @@ def read_rankings(
     Parameters
     ----------
     runs
-        Run files, directories or globs; plain or gzip.
+        Run files, directories or globs; plain or gzip. NTCIREVAL's ranked lists (.res or .lab) are put together by run,
+        see `scorecube.ingest.ntcireval.run_sources`.
     qrels
-        Judgements.
+        Judgements: a file, or the folder of NTCIREVAL's .rel files, one a topic.
     teams
         CSV file with the columns run and team, or a mapping.
     order
@@ -79,11 +82,16 @@ def read_rankings(
     duplicates
         A document twice in a topic of a run: ``error``, ``first`` (its first line counts) or ``ntcireval`` (both count).
     dialect
-        Of the judgements: ``auto``, ``trec``, ``ntcir`` or ``ntcir-grades``; see `scorecube.ingest.qrels.Dialect`.
+        Of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades``, ``trec-intents`` or ``trec-classes``; see
+        `scorecube.ingest.qrels.Dialect`.
     level_map
-        Level in the judgements -> level to use; others stay.
+        Level in the judgements -> level to use; others stay. Or `scorecube.ingest.qrels.Thresholds`.
+    intents
+        Probabilities of intents, see `scorecube.ingest.qrels.read_qrels`.
     workers
         Files read at the same time, by default one per core.
+    client
+        A `distributed.Client`, whose workers see the files under the same paths; None uses local threads.
     progress
         Called with (files read, files in all).
 
@@ -97,17 +105,13 @@ def read_rankings(
     BadInput
         With file and line.
     """
-    judged = read_qrels(qrels, dialect=dialect, level_map=level_map)
+    judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
-    how = {"order": order, "precision": precision, "depth": depth, "duplicates": duplicates}
-
-    def judge_file(path: Path) -> JudgedRun:
-        return judge(read_run(path, run_name=run_name, with_ranks=order == "rank"), judged, **how)  # type: ignore[arg-type]
-
-    files = expand(runs, "run files")
-    judged_runs = for_each(judge_file, files, workers or default_workers(), progress)
+    judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
+    sources = run_sources(runs, judged.topics)
+    judged_runs = for_each(judge_file, sources, workers or default_workers(), progress, client)
     attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
-    attrs["level_map"] = ",".join(f"{old}:{new}" for old, new in (level_map or {}).items())
+    attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
 
 
@@ -120,7 +124,7 @@ def analyse(
     samples: xr.Dataset | None = None,
     client: Client | None = None,
     workers: int | None = None,
-    block_trials: int | None = None,
+    block_units: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Run an analysis of a cube in memory.
@@ -141,8 +145,8 @@ def analyse(
         A `distributed.Client`; None uses local threads.
     workers
         Local threads, by default one per core.
-    block_trials
-        Trials per block; the result is the same whatever it is.
+    block_units
+        Trials, or pairs of runs, per block; the result is the same whatever it is.
     progress
         Called with (trials done, trials in all).
 
@@ -166,97 +170,9 @@ def analyse(
         samples=samples,
         client=client,
         workers=workers or default_workers(),
-        block_trials=block_trials,
+        block_units=block_units,
         progress=progress,
     )
-
-
-@dataclass(frozen=True)
-class Task:
-    """A plan for one collection of a study: what a command is about to do."""
-
-    collection: Collection
-    cube: xr.Dataset
-    plan: Plan
-    warnings: tuple[str, ...]
-    samples: xr.Dataset | None = None
-
-    def stored(self) -> xr.Dataset | None:
-        """Return the plan's result if it is there already."""
-        return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
-
-    def recorded(self) -> int:
-        """Return how many of the plan's trials are recorded already."""
-        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        kept = choose(list(blocks.segments(self.plan.analysis.outputs(self.cube))), self.plan.trials)
-        return sum(segment.stop - segment.start for segment in kept)
-
-    def estimate(self, workers: int) -> Estimate:
-        """Return the work to be expected."""
-        return estimate(self.plan, self.cube, workers)
-
-    def run(self, **how: Any) -> xr.Dataset:
-        """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
-        name = self.plan.analysis.name
-        blocks = self.collection.blocks(name, self.plan.work_digest)
-        result = run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
-        result = result.assign_attrs(collection=self.collection.name)
-        self.collection.write_result(name, self.plan.digest, result)
-        return result
-
-
-def plan_in_study(
-    study: Study,
-    analysis: Analysis,
-    *,
-    collections: Sequence[str] | None = None,
-    trials: int = 1000,
-    seed: int | None = None,
-    samples: xr.Dataset | None = None,
-    **selection: Any,
-) -> list[Task]:
-    """Plan an analysis of all or some collections of a study; `selection` as of `cube.select`.
-
-    Without a seed, that of a stored result which differs in nothing else but the number of trials is taken, so that a repeated command finds it.
-    """
-    chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
-    if collections is not None and not chosen:
-        raise BadStudy("no collection given: name some, or leave the choice out to take all")
-    if not chosen:
-        raise BadStudy(
-            f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
-        )
-    if samples is not None and len(chosen) > 1:
-        raise BadPlan("given samples are topics of one collection; name it with --collection")
-    tasks = []
-    fresh = new_seed() if seed is None else seed
-    for name in chosen:
-        collection = study[name]
-        cube = select(collection.cube, **selection)
-        try:
-            plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
-        except BadPlan as error:
-            raise BadPlan(f"{name}: {error}") from None
-        if seed is None:
-            plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
-        tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
-    return tasks
-
-
-def _seed_of_stored(collection: Collection, plan: Plan) -> int:
-    def without(record: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in record.items() if key not in ("seed", "trials")}
-
-    for result in reversed(collection.results(plan.analysis.name)):
-        stored = json.loads(result.attrs["plan"])
-        if without(stored) == without(plan.record()) and stored["seed"]:
-            return int(stored["seed"])
-    return plan.seed
-
-
-def new_seed() -> int:
-    """Return a seed from the operating system; shown and stored wherever it is used."""
-    return secrets.randbits(SEED_BITS)
 
 
 def check_names(collection: str, metrics: Sequence[str]) -> None:
@@ -264,6 +180,17 @@ def check_names(collection: str, metrics: Sequence[str]) -> None:
     check_collection_name(collection)
     for metric in metrics:
         parse_metric(metric)
+
+
+def condensed(metrics: Sequence[str]) -> list[str]:
+    """Return the names of metrics over lists without their unjudged documents.
+
+    Examples
+    --------
+    >>> condensed(["AP", "nDCG(b=2)@10"])
+    ['AP(judged_only=True)', 'nDCG(judged_only=True,b=2)@10']
+    """
+    return [str(dataclasses.replace(parse_metric(metric), judged_only=True)) for metric in metrics]
 
 
 def evaluate_into(
@@ -369,6 +296,6 @@ def _union(before: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 __all__ = [
-    "Path", "Swap", "Task", "analyse", "cube_from_scores", "digest", "evaluate", "evaluate_into", "figure", "import_scores", "list_analyses",
+    "Path", "Swap", "Task", "analyse", "condensed", "cube_from_scores", "digest", "evaluate", "evaluate_into", "figure", "import_scores", "list_analyses",
     "list_metrics", "new_seed", "open_study", "plan_in_study", "read_rankings", "select", "table",
 ]  # fmt: skip

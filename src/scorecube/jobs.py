@@ -57,7 +57,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         # A cluster is started only if there is something to compute.
         client = stack.enter_context(open_client(profile, given["scheduler"], count)) if open_tasks else None
         for task in open_tasks:
-            run_task(task, client=client, workers=count, block_trials=given["block_trials"])
+            run_task(task, client=client, workers=count, block_units=given["block_units"])
 
 
 def already(task: Task) -> bool:

@@ -22,6 +22,10 @@ RANK: Final = "rank"
 """Position in a ranked list, from 1."""
 LEVEL: Final = "level"
 """Relevance level: 0 judged not relevant, 1.. relevant, higher is better."""
+DOCUMENT: Final = "document"
+"""A judged document, by its number within the topic (document ids sorted as bytes)."""
+INTENT: Final = "intent"
+"""What a user may mean by a topic, by its number within the topic."""
 TRIAL: Final = "trial"
 """One resampling replicate, from 0."""
 HALF: Final = "half"
@@ -32,6 +36,14 @@ BIN: Final = "bin"
 """Performance-difference bin, from 0; the last bin is open above."""
 CONFIDENCE: Final = "confidence"
 """1 - accepted swap rate, e.g. 0.95."""
+SIZE: Final = "size"
+"""Number of topics in a sample."""
+FUZZINESS: Final = "fuzziness"
+"""Share of the larger mean below which a difference is none, e.g. 0.05."""
+PAIR: Final = "pair"
+"""Two runs, the first before the second in label order; pairs stand in label order."""
+ALPHA: Final = "alpha"
+"""Significance level, e.g. 0.05."""
 SEGMENT: Final = "segment"
 """One recorded block of a resampling run, in the order of recording."""
 
@@ -44,8 +56,20 @@ N_RETRIEVED: Final = "n_retrieved"
 """Number of documents a run returned for a topic; 0 where the run lacks the topic."""
 N_JUDGED: Final = "n_judged"
 """Number of documents judged at each level, per topic."""
+DOCUMENT_AT_RANK: Final = "document_at_rank"
+"""Judged document at each rank; only of judgements by intent."""
+INTENT_LEVEL: Final = "intent_level"
+"""Relevance level of each judged document for each intent."""
+INTENT_LABEL: Final = "intent_label"
+"""Id of each intent in the judgements; empty where a topic has fewer intents."""
+INTENT_PROBABILITY: Final = "intent_probability"
+"""How likely each intent is."""
 TOPIC_SAMPLE: Final = "topic_sample"
 """Topic labels drawn in each trial, half and draw (see ``--save-samples``)."""
+TOPIC_SIGN: Final = "topic_sign"
+"""Sign of each topic in each trial of the randomisation test."""
+RUN_PERMUTATION: Final = "run_permutation"
+"""Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 
 UNJUDGED: Final = -1
 """Level code of a document nobody judged, and of the padding behind a list's end."""
@@ -59,3 +83,8 @@ class Purpose(IntEnum):
 
     SWAP_TOPICS = 1
     SIMULATION = 2
+    BOOTSTRAP_TOPICS = 3
+    TOPIC_SIGNS = 4
+    RUN_PERMUTATIONS = 5
+    UNPAIRED_TOPICS = 6
+    SWAP_PAIRS = 16

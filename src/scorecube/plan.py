@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.streams import STREAM_VERSION
 
 DIGEST_LENGTH = 16
+SEED_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,11 @@ class Plan:
 
     @property
     def work_digest(self) -> str:
-        """Name of the plan's blocks: they serve any number of trials and any way of reading the counts."""
+        """Name of the plan's blocks: they serve any way of reading them and, if they are of trials, any number of trials."""
         record = self.record()
         record["options"] = {key: value for key, value in record["options"].items() if key not in self.analysis.reading}
-        del record["trials"]
+        if self.analysis.unit == "trials":
+            del record["trials"]
         return _digest(record)
 
 
@@ -90,6 +93,11 @@ def make_plan(
     if given < trials:
         raise BadPlan(f"the samples hold {given} trials, the plan needs {trials}; use --trials {given} or less")
     return Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
+
+
+def new_seed() -> int:
+    """Return a seed from the operating system; shown and stored wherever it is used."""
+    return secrets.randbits(SEED_BITS)
 
 
 def samples_digest(samples: xr.Dataset) -> str:

@@ -64,7 +64,7 @@ def test_small_work_builds_no_graph_and_starts_no_cluster(workers: int) -> None:
 
 
 def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
-    code = SMALL_WORK.format(workers="2, block_trials=10")
+    code = SMALL_WORK.format(workers="2, block_units=10")
     modules = modules_after(code)
     assert "scorecube.execute.lower" in modules
     assert "distributed" not in modules
@@ -96,7 +96,7 @@ def listeners() -> dict[int, list[str]]:
 
 
 def test_everything_a_cluster_opens_is_on_loopback(client: Client) -> None:
-    analyse(simulate_cube(n_runs=4), Swap(), trials=20, seed=1, client=client, block_trials=5)
+    analyse(simulate_cube(n_runs=4), Swap(), trials=20, seed=1, client=client, block_units=5)
     found = listeners()
     workers = set(client.run(os.getpid).values())
     assert len(workers) == 2

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.analyses.analysis import Arrays, join
+from scorecube.analyses.analysis import Arrays, Totals
 from scorecube.api import analyse, cube_from_scores, digest, select
 from scorecube.execute.clients import open_client
 from scorecube.storage.samples import read_samples, write_samples
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 TRIALS = 60
-BLOCK_TRIALS = (1, 7, 20, 59)
+BLOCK_UNITS = (1, 7, 20, 59)
 SWAPS = (Swap(), Swap(sampling="replacement", rule="s1", confidence=(0.7,)), Swap(sampling="independent", size=40))
 Analyse = Callable[..., xr.Dataset]
 
@@ -74,47 +74,45 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
 def test_executors_and_blocks_are_free_choices(executor: Analyse, cube: xr.Dataset, swap: Swap) -> None:
     whole: list[int] = []
     expected = analyse(
-        cube, swap, trials=TRIALS, seed=9, workers=1, block_trials=TRIALS, progress=lambda done, _: whole.append(done)
+        cube, swap, trials=TRIALS, seed=9, workers=1, block_units=TRIALS, progress=lambda done, _: whole.append(done)
     )
     cuts = {tuple(whole)}
-    for block_trials in BLOCK_TRIALS:
+    for block_units in BLOCK_UNITS:
         done: list[int] = []
         result = executor(
-            cube, swap, trials=TRIALS, seed=9, block_trials=block_trials, progress=lambda now, _, done=done: done.append(now)
+            cube, swap, trials=TRIALS, seed=9, block_units=block_units, progress=lambda now, _, done=done: done.append(now)
         )  # fmt: skip
         lengths = sorted(np.diff(done).tolist(), reverse=True)
-        assert lengths == [block_trials] * (TRIALS // block_trials) + [TRIALS % block_trials] * (
-            TRIALS % block_trials > 0
-        )
+        assert lengths == [block_units] * (TRIALS // block_units) + [TRIALS % block_units] * (TRIALS % block_units > 0)
         cuts.add(tuple(lengths))
         assert_same(result, expected)
         assert result.attrs["digest"] == expected.attrs["digest"]
         assert result.attrs["plan"] == expected.attrs["plan"]
-    assert len(cuts) == len(BLOCK_TRIALS) + 1
+    assert len(cuts) == len(BLOCK_UNITS) + 1
 
 
 def test_another_seed_gives_another_result(executor: Analyse, cube: xr.Dataset) -> None:
-    first, second = (executor(cube, Swap(), trials=TRIALS, seed=seed, block_trials=20) for seed in (1, 2))
+    first, second = (executor(cube, Swap(), trials=TRIALS, seed=seed, block_units=20) for seed in (1, 2))
     assert not first.drop_attrs().identical(second.drop_attrs())
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     trials=st.integers(1, 150),
-    block_trials=st.integers(1, 200),
+    block_units=st.integers(1, 200),
     workers=st.integers(1, 3),
     seed=st.integers(0, 2**64 - 1),
 )
-def test_any_cut_into_blocks_gives_the_same(trials: int, block_trials: int, workers: int, seed: int) -> None:
+def test_any_cut_into_blocks_gives_the_same(trials: int, block_units: int, workers: int, seed: int) -> None:
     cube = simulate_cube(n_runs=3, seed=2)
-    expected = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=1, block_trials=trials)
-    result = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=workers, block_trials=block_trials)
+    expected = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=1, block_units=trials)
+    result = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=workers, block_units=block_units)
     assert_same(result, expected)
 
 
 def test_two_runs_at_once_on_threads_do_not_mix(cube: xr.Dataset) -> None:
     def run(seed: int) -> xr.Dataset:
-        return analyse(cube, Swap(), trials=200, seed=seed, workers=2, block_trials=10)
+        return analyse(cube, Swap(), trials=200, seed=seed, workers=2, block_units=10)
 
     expected = {seed: analyse(cube, Swap(), trials=200, seed=seed, workers=1) for seed in (1, 2)}
     seeds = [1, 2] * 10
@@ -129,9 +127,9 @@ def test_two_runs_at_once_on_one_cluster_do_not_mix(client: Client, cube: xr.Dat
 
     def start_another(done: int, _: int) -> None:
         if done and not inner:
-            inner.append(analyse(cube, Swap(), trials=TRIALS, seed=2, client=client, block_trials=7))
+            inner.append(analyse(cube, Swap(), trials=TRIALS, seed=2, client=client, block_units=7))
 
-    outer = analyse(cube, Swap(), trials=TRIALS, seed=1, client=client, block_trials=7, progress=start_another)
+    outer = analyse(cube, Swap(), trials=TRIALS, seed=1, client=client, block_units=7, progress=start_another)
     assert_same(outer, expected[1])
     assert_same(inner[0], expected[2])
 
@@ -147,9 +145,10 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, swap: 
 
 def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Dataset) -> None:
     swap = Swap()
-    inputs, outputs = swap.prepare(cube, 3, None), swap.outputs(cube)
-    totals = join(outputs, join(outputs, None, swap.block(inputs, 0, 70)), swap.block(inputs, 70, 200))
-    assert_same(swap.finish(cube, totals, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
+    inputs, totals = swap.prepare(cube, 200, 3, None), Totals(swap.outputs(cube), 200)
+    for start, stop in ((70, 200), (0, 70)):
+        totals.add(start, stop, swap.block(inputs, start, stop))
+    assert_same(swap.finish(cube, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
 
 
 @pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
@@ -205,7 +204,7 @@ def test_digest_tells_scores_and_labels_apart(cube: xr.Dataset) -> None:
 def test_saved_samples_give_the_same_result(executor: Analyse, cube: xr.Dataset, swap: Swap, tmp_path: Path) -> None:
     write_samples(swap.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
     samples = read_samples(tmp_path / "samples.zarr")
-    replayed = executor(cube, swap, trials=TRIALS, samples=samples, block_trials=13)
+    replayed = executor(cube, swap, trials=TRIALS, samples=samples, block_units=13)
     assert_same(replayed, analyse(cube, swap, trials=TRIALS, seed=6, workers=1))
     assert replayed.attrs["seed"] == "replayed"
 

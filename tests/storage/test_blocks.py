@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.analyses.analysis import Arrays, Join, Output, join
+from scorecube.analyses.analysis import Arrays, Join, Output, Totals
 from scorecube.api import Task, analyse, open_study, plan_in_study
 from scorecube.storage import results
-from scorecube.storage.results import BlockStore, Segment, choose, content_hash, gaps
+from scorecube.storage.results import BlockStore, Record, choose, content_hash, gaps
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
 
@@ -71,7 +71,7 @@ def store_of(task: Task) -> BlockStore:
 
 
 def recorded(task: Task) -> Intervals:
-    return sorted((each.start, each.stop) for each in store_of(task).segments(Swap().outputs(task.cube)))
+    return sorted((each.start, each.stop) for each in store_of(task).usable(Swap().outputs(task.cube), 10**9))
 
 
 def assert_is_whole(result: xr.Dataset, cube: xr.Dataset, trials: int = TRIALS) -> None:
@@ -93,13 +93,13 @@ def test_an_interrupted_run_computes_only_what_is_missing(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        plan(path).run(workers=workers, block_trials=5, progress=interrupt)
+        plan(path).run(workers=workers, block_units=5, progress=interrupt)
     kept = recorded(plan(path))
     assert len(trials_in(kept)) == 20
     assert plan(path).stored() is None
     computed.clear()
     seen: list[int] = []
-    result = plan(path).run(workers=workers, block_trials=7, progress=lambda done, _: seen.append(done))
+    result = plan(path).run(workers=workers, block_units=7, progress=lambda done, _: seen.append(done))
     assert trials_in(computed + kept) == list(range(TRIALS))
     assert (seen[0], seen[-1]) == (20, TRIALS)
     assert_is_whole(result, cube)
@@ -109,7 +109,7 @@ def test_an_interrupted_run_computes_only_what_is_missing(
 
 
 def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_trials=20)
+    plan(path).run(workers=1, block_units=20)
     assert trials_in(computed) == list(range(TRIALS))
     computed.clear()
     result = plan(path).run(workers=1)
@@ -118,7 +118,7 @@ def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, comp
 
 
 def test_other_ways_of_reading_the_counts_share_the_blocks(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_trials=20)
+    plan(path).run(workers=1, block_units=20)
     computed.clear()
     swap = Swap(rule="s1", confidence=(0.75,))
     result = plan(path, swap=swap).run(workers=1)
@@ -145,13 +145,13 @@ def test_data_without_a_record_is_computed_again(
     with monkeypatch.context() as patch:
         patch.setattr(results, "content_hash", killed_at_the_third)
         with pytest.raises(KeyboardInterrupt):
-            plan(path).run(workers=1, block_trials=10)
+            plan(path).run(workers=1, block_units=10)
     written = zarr.open_group(path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r")["count"]
     assert isinstance(written, zarr.Array)
     assert [bool(np.any(written[place])) for place in range(written.shape[0])] == [True] * 3 + [False] * 3
     assert recorded(plan(path)) == [(0, 10), (10, 20)]
     computed.clear()
-    result = plan(path).run(workers=1, block_trials=10)
+    result = plan(path).run(workers=1, block_units=10)
     assert trials_in(computed) == list(range(20, TRIALS))
     assert_is_whole(result, cube)
 
@@ -174,8 +174,8 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, killed)
         with pytest.raises(KeyboardInterrupt):
-            plan(path).run(workers=1, block_trials=20)
-    assert_is_whole(plan(path).run(workers=1, block_trials=10), cube)
+            plan(path).run(workers=1, block_units=20)
+    assert_is_whole(plan(path).run(workers=1, block_units=10), cube)
 
 
 SLOW_RUN = """
@@ -183,7 +183,7 @@ import sys
 from scorecube.analyses import Swap
 from scorecube.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Swap(), trials=int(sys.argv[2]), seed=int(sys.argv[3]))
-task.run(workers=1, block_trials=1)
+task.run(workers=1, block_units=1)
 """
 
 
@@ -205,9 +205,9 @@ def test_a_killed_process_is_resumed(path: Path, cube: xr.Dataset, computed: Int
 
 
 def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path, 1000).run(workers=1, block_trials=300)
+    plan(path, 1000).run(workers=1, block_units=300)
     computed.clear()
-    result = plan(path, 2000).run(workers=1, block_trials=300)
+    result = plan(path, 2000).run(workers=1, block_units=300)
     assert trials_in(computed) == list(range(1000, 2000))
     assert_is_whole(result, cube, 2000)
     assert [each.attrs["trials"] for each in plan(path).collection.results("swap")] == [1000, 2000]
@@ -217,7 +217,7 @@ def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Inte
 def test_fewer_trials_than_recorded_are_their_beginning(
     path: Path, cube: xr.Dataset, computed: Intervals, trials: int
 ) -> None:
-    plan(path, 1000).run(workers=1, block_trials=300)
+    plan(path, 1000).run(workers=1, block_units=300)
     computed.clear()
     result = plan(path, trials).run(workers=1)
     assert trials_in(computed) == list(range(trials // 300 * 300, trials))
@@ -231,7 +231,7 @@ def test_fewer_trials_than_recorded_are_their_beginning(
 def test_a_damaged_block_is_named_and_computed_again(
     path: Path, cube: xr.Dataset, computed: Intervals, name: str, kind: str
 ) -> None:
-    plan(path).run(workers=1, block_trials=20)
+    plan(path).run(workers=1, block_units=20)
     chunk = chunk_of(path, name, 1)
     content = bytearray(chunk.read_bytes())
     place = {"first byte": 0, "middle byte": len(content) // 2, "last byte": -1}.get(kind)
@@ -253,7 +253,7 @@ def test_a_damaged_block_is_named_and_computed_again(
 
 @pytest.mark.parametrize("name", [*OUTPUTS, "record"])
 def test_a_missing_chunk_is_not_read_as_data(path: Path, cube: xr.Dataset, computed: Intervals, name: str) -> None:
-    plan(path).run(workers=1, block_trials=20)
+    plan(path).run(workers=1, block_units=20)
     chunk_of(path, name, 1).unlink()
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
     computed.clear()
@@ -270,7 +270,7 @@ def chunk_of(path: Path, name: str, place: int) -> Path:
 
 
 def test_undamaged_blocks_are_not_named(path: Path) -> None:
-    plan(path).run(workers=1, block_trials=20)
+    plan(path).run(workers=1, block_units=20)
     assert store_of(plan(path)).damaged() == []
     assert verify_study(open_study(path))[1] == []
 
@@ -283,9 +283,9 @@ segments = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(intervals=segments, trials=st.integers(1, 50))
 def test_chosen_blocks_and_gaps_cover_each_trial_once(intervals: Intervals, trials: int) -> None:
-    given_segments = [Segment(place, *interval, {}) for place, interval in enumerate(intervals)]
-    chosen = choose(given_segments, trials)
-    assert all(each in given_segments for each in chosen)
+    given_records = [Record(place, *interval, "") for place, interval in enumerate(intervals)]
+    chosen = choose(given_records, trials)
+    assert all(each in given_records for each in chosen)
     kept = [(each.start, each.stop) for each in chosen]
     assert trials_in(kept + gaps(kept, trials)) == list(range(trials))
     assert all(low < high for low, high in gaps(kept, trials))
@@ -299,7 +299,7 @@ def test_chosen_blocks_and_gaps_cover_each_trial_once(intervals: Intervals, tria
 @given(cuts=st.lists(st.integers(1, 49), unique=True), chance=st.randoms(use_true_random=False))
 def test_a_whole_cut_in_any_order_is_chosen_as_it_is(cuts: list[int], chance: Any) -> None:
     edges = [0, *sorted(cuts), 50]
-    parts = [Segment(0, low, high, {}) for low, high in pairwise(edges)]
+    parts = [Record(0, low, high, "") for low, high in pairwise(edges)]
     shuffled = parts.copy()
     chance.shuffle(shuffled)
     assert choose(shuffled, 50) == parts
@@ -307,16 +307,14 @@ def test_a_whole_cut_in_any_order_is_chosen_as_it_is(cuts: list[int], chance: An
 
 
 def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
-    short, long = Segment(0, 0, 5, {}), Segment(1, 0, 9, {})
+    short, long = Record(0, 0, 5, ""), Record(1, 0, 9, "")
     assert choose([short, long], 10) == [long]
     assert choose([short, long], 8) == [short]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])
 def test_an_output_that_is_not_of_integers_is_refused(dtype: str) -> None:
-    with pytest.raises(
-        TypeError, match=f"output 'mean' is joined across trials, so it must be of integers, not {dtype}"
-    ):
+    with pytest.raises(TypeError, match=f"output 'mean' is joined across add, so it must be of integers, not {dtype}"):
         Output("mean", (3,), Join.ADD, dtype=dtype)
 
 
@@ -325,12 +323,14 @@ def test_blocks_join_by_sum_and_maximum_in_any_order() -> None:
     first = {"n": np.array([1, 2]), "top": np.array([-7])}
     second = {"n": np.array([10, 20]), "top": np.array([-9])}
     for one, other in ((first, second), (second, first)):
-        totals = join(outputs, join(outputs, None, one), other)
-        assert {name: array.tolist() for name, array in totals.items()} == {"n": [11, 22], "top": [-7]}
+        totals = Totals(outputs, 2)
+        totals.add(0, 1, one)
+        totals.add(1, 2, other)
+        assert {name: array.tolist() for name, array in totals.arrays.items()} == {"n": [11, 22], "top": [-7]}
     assert (first["n"].tolist(), second["n"].tolist()) == ([1, 2], [10, 20])
 
 
 @pytest.mark.parametrize("array", [np.array([1.0, 2.0]), np.array([1, 2, 3]), np.array([1, 2], np.int32)])
 def test_a_block_that_is_not_as_declared_is_refused(array: np.ndarray[Any, Any]) -> None:
     with pytest.raises(TypeError, match="block output 'n' is"):
-        join([Output("n", (2,), Join.ADD)], None, {"n": array})
+        Totals([Output("n", (2,), Join.ADD)], 5).add(0, 5, {"n": array})

@@ -1,7 +1,7 @@
 """The shape all analyses have: a frozen record whose fields are its options.
 
-An analysis works in blocks: intervals of trials that can be computed anywhere, in any order, any number of times. `prepare` turns
-a labelled cube into plain arrays once, `block` computes one interval from them, blocks are joined by `Output.join`,
+An analysis works in blocks: intervals of units (trials, or pairs of runs) that can be computed anywhere, in any order, any number
+of times. `prepare` turns a labelled cube into plain arrays once, `block` computes one interval from them, `Totals` joins blocks,
 and `finish` makes the labelled result. Nothing here knows how or where blocks are run or kept.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -24,12 +24,26 @@ class Join(StrEnum):
     """How the same output of two blocks becomes one; exact and free of order."""
 
     ADD = "add"
+    """Integers are summed over units."""
     MAX = "max"
+    """The largest integer over units."""
+    CONCAT = "concat"
+    """Each unit has its own place, along the last axis."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One array that every block yields, always integers, so that joining is exact."""
+    """One array that every block yields.
+
+    Parameters
+    ----------
+    name, dtype
+        Of the array; integers if blocks are joined by arithmetic, so that joining is exact.
+    shape
+        Of the array; with `Join.CONCAT` without its last axis, which is as long as the block has units.
+    join
+        How blocks are joined.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -37,19 +51,35 @@ class Output:
     dtype: str = "int64"
 
     def __post_init__(self) -> None:
-        if np.dtype(self.dtype).kind not in "iu":
+        if self.join is not Join.CONCAT and np.dtype(self.dtype).kind not in "iu":
             raise TypeError(
-                f"output {self.name!r} is joined across trials, so it must be of integers, not {self.dtype}"
+                f"output {self.name!r} is joined across {self.join}, so it must be of integers, not {self.dtype}"
             )
+
+    def shape_of(self, n_units: int) -> tuple[int, ...]:
+        """Return the shape of the array of a block of some units."""
+        return (*self.shape, n_units) if self.join is Join.CONCAT else self.shape
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one trial costs on one core of a current server, for planning only."""
+    """What one unit costs on one core of a current server, for planning only.
+
+    Parameters
+    ----------
+    seconds, bytes
+        Of one unit.
+    fixed_bytes, fixed_seconds
+        Of a block, however few its units.
+    most_units
+        Of a block, whatever time it takes.
+    """
 
     seconds: float
     bytes: float
     fixed_bytes: float
+    fixed_seconds: float = 0.0
+    most_units: int = 2**62
 
 
 class Analysis(ABC):
@@ -59,13 +89,23 @@ class Analysis(ABC):
     """Word on the command line and in stores."""
     reading: ClassVar[frozenset[str]] = frozenset()
     """Options that only `finish` reads: blocks computed with other values of them can be used again."""
+    unit: ClassVar[str] = "trials"
+    """What blocks are intervals of: ``trials``, or ``pairs`` of runs, each with all its trials."""
+
+    def units(self, cube: xr.Dataset, trials: int) -> int:
+        """Return how many units there are: trials, or what the analysis says."""
+        return trials
+
+    def places(self, cube: xr.Dataset) -> np.ndarray[Any, Any] | None:
+        """Return where each unit belongs in concatenated outputs; None for where it is."""
+        return None
 
     @abstractmethod
     def check(self, cube: xr.Dataset) -> list[str]:
         """Refuse options that are impossible for a cube (BadPlan); return warnings."""
 
     @abstractmethod
-    def prepare(self, cube: xr.Dataset, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
         """Return the arrays that blocks need: scores, stream key, given samples if any."""
 
     @abstractmethod
@@ -74,15 +114,15 @@ class Analysis(ABC):
 
     @abstractmethod
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """Compute the trials start .. stop-1."""
+        """Compute the units start .. stop-1."""
 
     @abstractmethod
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """Make the labelled result of the joined blocks."""
 
     @abstractmethod
-    def cost(self, cube: xr.Dataset) -> Cost:
-        """Estimate the work of one trial."""
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """Estimate the work of one unit."""
 
     @abstractmethod
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
@@ -94,18 +134,42 @@ class Analysis(ABC):
         return {key: np.asarray(value).tolist() if value is not None else None for key, value in given.items()}
 
 
-def join(outputs: Iterable[Output], totals: Arrays | None, block: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
-    """Return the totals with one more block in them; neither argument is changed."""
-    joined = {}
-    for output in outputs:
-        array = np.asarray(block[output.name])
-        if array.shape != output.shape or array.dtype != np.dtype(output.dtype):
-            raise TypeError(
-                f"block output {output.name!r} is {array.dtype}{array.shape}, declared {output.dtype}{output.shape}"
-            )
-        if totals is None:
-            joined[output.name] = array
-        else:
-            combine = np.add if output.join is Join.ADD else np.maximum
-            joined[output.name] = combine(totals[output.name], array)
-    return joined
+class Totals:
+    """The outputs of the blocks joined so far.
+
+    Parameters
+    ----------
+    outputs
+        As the analysis declares them.
+    n_units
+        In all.
+    places
+        As from `Analysis.places`.
+    """
+
+    def __init__(self, outputs: Sequence[Output], n_units: int, places: np.ndarray[Any, Any] | None = None) -> None:
+        self.outputs = outputs
+        self.places = places
+        self.arrays: Arrays = {
+            output.name: np.zeros(output.shape_of(n_units), output.dtype)
+            for output in outputs
+            if output.join is Join.CONCAT
+        }
+
+    def add(self, start: int, stop: int, block: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Join one more block, of the units start .. stop-1."""
+        for output in self.outputs:
+            array, shape = np.asarray(block[output.name]), output.shape_of(stop - start)
+            if array.shape != shape or array.dtype != np.dtype(output.dtype):
+                raise TypeError(
+                    f"block output {output.name!r} is {array.dtype}{array.shape}, declared {output.dtype}{shape}"
+                )
+            if output.join is Join.CONCAT:
+                where = slice(start, stop) if self.places is None else self.places[start:stop]
+                self.arrays[output.name][..., where] = array
+            elif output.name not in self.arrays:
+                self.arrays[output.name] = array.copy()
+            else:
+                combine = np.add if output.join is Join.ADD else np.maximum
+                total = self.arrays[output.name]
+                combine(total, array, out=total)

@@ -6,7 +6,7 @@ Everything started here listens on loopback only: code that reaches a scheduler'
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,3 +104,27 @@ def compute_on_client(
             future.release()
     finally:
         client.cancel(futures)
+
+
+def map_on_client(
+    client: Client, function: Callable[[Any], Any], items: list[Any], on_item: Callable[[Any], None]
+) -> list[Any]:
+    """Return the function of every item, in order; the function is sent once per worker."""
+    from distributed import as_completed
+
+    (shared,) = client.scatter([function], broadcast=True, hash=False)
+    futures = client.map(_apply, items, function=shared, pure=False, retries=RETRIES)
+    place_of = {future.key: place for place, future in enumerate(futures)}
+    results: list[Any] = [None] * len(items)
+    try:
+        for future, result in as_completed(futures, loop=client.loop, with_results=True):
+            results[place_of[future.key]] = result
+            on_item(result)
+            future.release()
+    finally:
+        client.cancel(futures)
+    return results
+
+
+def _apply(item: Any, function: Callable[[Any], Any]) -> Any:
+    return function(item)

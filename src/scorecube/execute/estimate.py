@@ -20,6 +20,12 @@ INLINE_SECONDS = 0.05
 """Below this no scheduler is worth its start."""
 
 
+FIXED_SHARE = 20
+"""A block lasts at least so many times what it costs before its first unit."""
+MOST_BLOCKS = 1000
+"""More would only cost: each is recorded on its own."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """Planned work: for people, before a run; not a promise."""
@@ -27,14 +33,17 @@ class Estimate:
     trials: int
     comparisons: int
     seconds: float
+    units: int
+    unit: str
     blocks: int
-    block_trials: int
+    block_units: int
     bytes_per_worker: float
 
     def text(self, workers: int) -> str:
         """Return one line for the screen."""
+        blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
         return (
-            f"{self.trials:,} trials x {self.comparisons:,} comparisons in {self.blocks} block{'s' if self.blocks > 1 else ''}; "
+            f"{self.trials:,} trials x {self.comparisons:,} comparisons in {blocks}; "
             f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, {self.bytes_per_worker / 2**20:.0f} MiB each"
         )
 
@@ -44,29 +53,33 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def estimate(plan: Plan, cube: xr.Dataset, workers: int, block_trials: int | None = None) -> Estimate:
+def estimate(plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None = None) -> Estimate:
     """Estimate tasks, memory and time of a plan.
 
     Parameters
     ----------
-    block_trials
-        Trials per block, if the caller fixes it; any value gives the same results.
+    block_units
+        Units (trials, or pairs of runs) per block, if the caller fixes it; any value gives the same results.
     """
-    if block_trials is not None and block_trials < 1:
-        raise BadPlan(f"block_trials={block_trials}: a block needs at least 1 trial")
-    cost = plan.analysis.cost(cube)
-    if block_trials is None:
-        by_time = max(1, int(BLOCK_SECONDS / cost.seconds))
-        by_workers = math.ceil(plan.trials / (MIN_BLOCKS_PER_WORKER * workers))
-        small = cost.seconds * plan.trials <= INLINE_SECONDS
-        block_trials = plan.trials if small else max(1, min(by_time, by_workers))
+    if block_units is not None and block_units < 1:
+        raise BadPlan(f"a block needs at least 1 of the {plan.analysis.unit}, not {block_units}")
+    cost, units = plan.analysis.cost(cube, plan.trials), plan.analysis.units(cube, plan.trials)
+    seconds = cost.seconds * units
+    if block_units is None:
+        length = max(BLOCK_SECONDS, FIXED_SHARE * cost.fixed_seconds, seconds / MOST_BLOCKS)
+        by_time = max(1, int(length / cost.seconds))
+        by_workers = math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers))
+        block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
+        block_units = min(block_units, cost.most_units)
     n_runs = cube.sizes[names.RUN]
     n_cells = int(cells(cube)[1].max()) + 1
     return Estimate(
         trials=plan.trials,
         comparisons=n_cells * n_runs * (n_runs - 1) // 2,
-        seconds=cost.seconds * plan.trials,
-        blocks=math.ceil(plan.trials / block_trials),
-        block_trials=block_trials,
-        bytes_per_worker=cost.fixed_bytes + cost.bytes * block_trials,
+        seconds=seconds,
+        units=units,
+        unit=plan.analysis.unit,
+        blocks=math.ceil(units / block_units),
+        block_units=block_units,
+        bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
     )

@@ -15,6 +15,7 @@ from dask.delayed import Delayed, delayed
 from dask.threaded import get as threaded_get
 
 from scorecube.analyses.analysis import Analysis, Arrays
+from scorecube.execute.blas import one_blas_thread
 
 Interval = tuple[int, int]
 OnBlock = Callable[[Interval, Arrays], None]
@@ -22,11 +23,12 @@ OnBlock = Callable[[Interval, Arrays], None]
 
 def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> Arrays:
     """Compute one block; what a worker runs."""
-    return analysis.block(inputs, start, stop)
+    with one_blas_thread():
+        return analysis.block(inputs, start, stop)
 
 
 def lower(analysis: Analysis, inputs: Any, intervals: list[Interval]) -> dict[Interval, Delayed]:
-    """Return the graph: one task for each interval of trials.
+    """Return the graph: one task for each interval of units.
 
     Parameters
     ----------

@@ -7,16 +7,18 @@ import platform
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube import schema
-from scorecube.analyses.analysis import Arrays, join
+from scorecube.analyses.analysis import Arrays, Totals
+from scorecube.execute.blas import one_blas_thread
 from scorecube.execute.estimate import estimate
 from scorecube.plan import Plan
-from scorecube.storage.results import BlockStore, Segment, choose, gaps
+from scorecube.storage.results import BlockStore, Segment, gaps
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -32,7 +34,7 @@ def run(
     blocks: BlockStore | None = None,
     client: Client | None = None,
     workers: int = 1,
-    block_trials: int | None = None,
+    block_units: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compute a plan and return its result; identical for every choice of the last four arguments.
@@ -49,39 +51,40 @@ def run(
         Cluster to run on; None runs on local threads, or inline if the work is small.
     workers
         Local threads.
-    block_trials
-        Trials per block; None lets `estimate` choose.
+    block_units
+        Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     progress
-        Called with (trials done, trials in all).
+        Called with (units done, units in all).
     """
     analysis, started = plan.analysis, time.time()
     outputs = analysis.outputs(cube)
-    kept = choose(list(blocks.segments(outputs)), plan.trials) if blocks is not None else []
-    totals: Arrays | None = None
-    done = 0
-    for segment in kept:
-        totals = join(outputs, totals, segment.arrays)
+    planned = estimate(plan, cube, workers, block_units)
+    totals, done = Totals(outputs, planned.units, analysis.places(cube)), 0
+    kept: list[tuple[int, int]] = []
+    for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():
+        totals.add(segment.start, segment.stop, segment.arrays)
+        kept.append((segment.start, segment.stop))
         done += segment.stop - segment.start
     if progress is not None:
-        progress(done, plan.trials)
-    planned = estimate(plan, cube, workers, block_trials)
-    pending = _cut(gaps([(segment.start, segment.stop) for segment in kept], plan.trials), planned.block_trials)
-    first = blocks.reserve(outputs, len(pending)) if blocks is not None and pending else 0
+        progress(done, planned.units)
+    pending = _cut(gaps(kept, planned.units), planned.block_units)
+    first = blocks.reserve(outputs, pending) if blocks is not None and pending else 0
     place_of = {interval: first + k for k, interval in enumerate(pending)}
 
     def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
-        nonlocal totals, done
-        totals = join(outputs, totals, arrays)
+        nonlocal done
+        totals.add(*interval, arrays)
         if blocks is not None:
             blocks.write(Segment(place_of[interval], *interval, arrays), {"work": plan.work_digest})
         done += interval[1] - interval[0]
         if progress is not None:
-            progress(done, plan.trials)
+            progress(done, planned.units)
 
     if pending:
-        _compute(plan, analysis.prepare(cube, plan.seed, samples), pending, client, workers, on_block)
-    assert totals is not None
-    result = analysis.finish(cube, totals, plan.trials)
+        with one_blas_thread():
+            inputs = analysis.prepare(cube, plan.trials, plan.seed, samples)
+            _compute(plan, inputs, pending, client, workers, on_block)
+    result = analysis.finish(cube, totals.arrays, plan.trials)
     return result.assign_attrs(provenance(plan, cube, started))
 
 
@@ -105,8 +108,14 @@ def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]
     return [(low, min(low + length, stop)) for start, stop in intervals for low in range(start, stop, length)]
 
 
-def for_each(function: Callable[[Any], Any], items: list[Any], workers: int, progress: Progress | None) -> list[Any]:
-    """Return the function of every item, in order; several at a time on local threads."""
+def for_each(
+    function: Callable[[Any], Any],
+    items: list[Any],
+    workers: int,
+    progress: Progress | None,
+    client: Client | None = None,
+) -> list[Any]:
+    """Return the function of every item, in order; several at a time on a cluster or on local threads."""
     done = 0
 
     def finished(_: Any) -> None:
@@ -115,6 +124,10 @@ def for_each(function: Callable[[Any], Any], items: list[Any], workers: int, pro
         if progress is not None:
             progress(done, len(items))
 
+    if client is not None:
+        from scorecube.execute.clients import map_on_client
+
+        return map_on_client(client, function, items, finished)
     if workers == 1 or len(items) == 1:
         results = []
         for item in items:
@@ -136,12 +149,16 @@ def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
         "cube_digest": plan.cube_digest,
         "samples_digest": plan.samples_digest,
         "runs": len(schema.labels_of(cube, "run")),
-        "versions": json.dumps(
-            {name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")}
-        ),
+        "versions": versions(),
         "warnings": plan.analysis.check(cube),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
+
+
+@cache
+def versions() -> str:
+    """Return the versions of what results depend on, as JSON."""
+    return json.dumps({name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")})

@@ -1,7 +1,8 @@
 """Recorded blocks of a resampling run: what is recorded stays, the rest is computed.
 
-Each output of an analysis is one array [segment, ...] with one chunk per segment; `record` [segment] holds a JSON text per segment
-with its trials and the SHA-256 of its outputs, and is written last. A missing chunk reads as zeros, never as
+Each output of an analysis is one array [segment, ...] with one chunk per segment; an output that has a place for each unit is as long as
+the longest segment. `record` [segment] holds a JSON text per segment
+with its units and the SHA-256 of its outputs, and is written last. A missing chunk reads as zeros, never as
 an error, so only the record says that a segment is there; one whose content does not match its record is
 computed again. Only the driver writes.
 """
@@ -18,21 +19,33 @@ import numpy as np
 import zarr
 
 from scorecube import names
-from scorecube.analyses.analysis import Arrays, Output
+from scorecube.analyses.analysis import Arrays, Join, Output
 from scorecube.storage.encoding import EVERY_CHUNK, compressor
 from scorecube.storage.nodes import child_array, child_group
 
 RECORD = "record"
+BY_UNIT = "by_unit"
+"""Attribute of an output: its last axis is as long as the segment has units, or longer."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A recorded block: its place in the arrays, its trials, its outputs."""
+    """A recorded block: its place in the arrays, its units, its outputs."""
 
     place: int
     start: int
     stop: int
     arrays: Arrays
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is said of a segment: its place, its units, the SHA-256 of its outputs."""
+
+    place: int
+    start: int
+    stop: int
+    sha256: str
 
 
 def content_hash(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
@@ -52,13 +65,19 @@ class BlockStore:
         self._collection = collection
         self._place = place
 
-    def segments(self, outputs: Sequence[Output]) -> Iterator[Segment]:
-        """Iterate over the segments whose content matches their record."""
+    def records(self) -> list[Record]:
+        """Return what is said to be recorded; the contents are not read."""
         group = child_group(self._collection, self._place)
         if group is None or RECORD not in group:
-            return
-        for place, text in enumerate(_texts(group[RECORD])):
-            segment = _read(group, place, text, [output.name for output in outputs])
+            return []
+        parsed = [_parse(place, text) for place, text in enumerate(_texts(group[RECORD]))]
+        return [record for record in parsed if record is not None]
+
+    def usable(self, outputs: Sequence[Output], n_units: int) -> Iterator[Segment]:
+        """Iterate over segments within the first `n_units` units that do not overlap and whose content matches their record."""
+        group = child_group(self._collection, self._place)
+        for record in choose(self.records(), n_units):
+            segment = _read(group, record, [output.name for output in outputs])
             if segment is not None:
                 yield segment
 
@@ -73,20 +92,23 @@ class BlockStore:
 
     def _damaged_places(self, group: zarr.Group) -> list[int]:
         outputs = [name for name, _ in group.arrays() if name != RECORD]
-        texts = enumerate(_texts(group[RECORD]))
-        return [place for place, text in texts if text and _read(group, place, text, outputs) is None]
+        found = [(place, text, _parse(place, text)) for place, text in enumerate(_texts(group[RECORD])) if text]
+        return [place for place, _, record in found if record is None or _read(group, record, outputs) is None]
 
-    def reserve(self, outputs: Sequence[Output], count: int) -> int:
-        """Make room for `count` more segments; return the place of the first."""
+    def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
+        """Make room for more segments; return the place of the first."""
         group = self._collection.require_group(self._place)
+        longest = max(stop - start for start, stop in intervals)
         if RECORD not in group:
             for output in outputs:
                 if output.name in group:  # made by a run that was killed before the records were there
                     del group[output.name]
-                dims = (names.SEGMENT, *(f"{output.name}_{axis}" for axis in range(len(output.shape))))
+                shape = output.shape_of(longest)
+                dims = (names.SEGMENT, *(f"{output.name}_{axis}" for axis in range(len(shape))))
                 group.create_array(
-                    output.name, shape=(0, *output.shape), chunks=(1, *(max(1, n) for n in output.shape)), dtype=output.dtype,
-                    fill_value=0, compressors=compressor(), dimension_names=dims, config=EVERY_CHUNK,
+                    output.name, shape=(0, *shape), chunks=(1, *(max(1, n) for n in shape)), dtype=output.dtype, fill_value=0,
+                    compressors=compressor(), dimension_names=dims, config=EVERY_CHUNK,
+                    attributes={BY_UNIT: output.join is Join.CONCAT},
                 )  # fmt: skip
             group.create_array(
                 RECORD,
@@ -101,38 +123,44 @@ class BlockStore:
             child_array(group, RECORD)[place] = ""  # computed again in another segment
         start = int(child_array(group, RECORD).shape[0])
         for output in outputs:
-            child_array(group, output.name).resize((start + count, *output.shape))
-        child_array(group, RECORD).resize((start + count,))
+            array = child_array(group, output.name)
+            shape = output.shape_of(max(longest, array.shape[-1]))
+            array.resize((start + len(intervals), *shape))
+        child_array(group, RECORD).resize((start + len(intervals),))
         return start
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
         """Write a segment's outputs, then its record; `facts` go into the record."""
         group = self._collection.require_group(self._place)
         for name, array in segment.arrays.items():
-            child_array(group, name)[segment.place] = array
+            target = child_array(group, name)
+            if target.attrs[BY_UNIT]:
+                target[segment.place, ..., : array.shape[-1]] = array
+            else:
+                target[segment.place] = array
         record = {"start": segment.start, "stop": segment.stop, "sha256": content_hash(segment.arrays), **facts}
         child_array(group, RECORD)[segment.place] = json.dumps(record)
 
 
-def choose(segments: Sequence[Segment], trials: int) -> list[Segment]:
-    """Return segments that do not overlap and lie within the first `trials` trials, preferring long ones."""
+def choose(records: Sequence[Record], n_units: int) -> list[Record]:
+    """Return records that do not overlap and lie within the first `n_units` units, preferring long ones."""
     chosen, position = [], 0
-    for segment in sorted(segments, key=lambda each: (each.start, -each.stop)):
-        if segment.start >= position and segment.stop <= trials:
-            chosen.append(segment)
-            position = segment.stop
+    for record in sorted(records, key=lambda each: (each.start, -each.stop)):
+        if record.start >= position and record.stop <= n_units:
+            chosen.append(record)
+            position = record.stop
     return chosen
 
 
-def gaps(done: Sequence[tuple[int, int]], trials: int) -> list[tuple[int, int]]:
-    """Return the intervals of 0 .. trials-1 that sorted, disjoint intervals leave open.
+def gaps(done: Sequence[tuple[int, int]], n_units: int) -> list[tuple[int, int]]:
+    """Return the intervals of 0 .. n_units-1 that sorted, disjoint intervals leave open.
 
     Examples
     --------
     >>> gaps([(0, 10), (20, 30)], 35)
     [(10, 20), (30, 35)]
     """
-    edges = [0, *(edge for interval in done for edge in interval), trials]
+    edges = [0, *(edge for interval in done for edge in interval), n_units]
     return [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high]
 
 
@@ -147,12 +175,23 @@ def _texts(array: Any) -> list[str]:
     return texts
 
 
-def _read(group: zarr.Group, place: int, text: str, output_names: Sequence[str]) -> Segment | None:
+def _parse(place: int, text: str) -> Record | None:
     try:
-        record = json.loads(text)
-        arrays: Arrays = {name: np.asarray(child_array(group, name)[place]) for name in output_names}
+        facts = json.loads(text)
+        return Record(place, int(facts["start"]), int(facts["stop"]), str(facts["sha256"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read(group: Any, record: Record, output_names: Sequence[str]) -> Segment | None:
+    arrays: Arrays = {}
+    try:
+        for name in output_names:
+            array = child_array(group, name)
+            content = np.asarray(array[record.place])
+            arrays[name] = content[..., : record.stop - record.start] if array.attrs[BY_UNIT] else content
     except (ValueError, KeyError, RuntimeError, OSError):
         return None
-    if record.get("sha256") != content_hash(arrays):
+    if record.sha256 != content_hash(arrays):
         return None
-    return Segment(place, int(record["start"]), int(record["stop"]), arrays)
+    return Segment(record.place, record.start, record.stop, arrays)

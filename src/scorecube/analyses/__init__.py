@@ -1,8 +1,14 @@
 """One file for each analysis, all of the same shape (see `analysis.py`)."""
 
 from scorecube.analyses.analysis import Analysis
+from scorecube.analyses.bootstrap import Bootstrap
+from scorecube.analyses.randomisation import Randomisation
+from scorecube.analyses.stability import Stability
 from scorecube.analyses.swap import Swap
+from scorecube.analyses.tukey import Tukey
 
-ANALYSES: dict[str, type[Analysis]] = {analysis.name: analysis for analysis in (Swap,)}
+ANALYSES: dict[str, type[Analysis]] = {
+    analysis.name: analysis for analysis in (Swap, Stability, Bootstrap, Randomisation, Tukey)
+}
 
-__all__ = ["ANALYSES", "Analysis", "Swap"]
+__all__ = ["ANALYSES", "Analysis", "Bootstrap", "Randomisation", "Stability", "Swap", "Tukey"]

@@ -1,0 +1,273 @@
+"""What all resampling tests of pairs of runs share: blocks of pairs, p-values, discriminative power, degenerate pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names, schema
+from scorecube.analyses.analysis import Analysis, Cost, Join, Output
+from scorecube.cube import cells, uses_gains
+from scorecube.errors import BadPlan
+from scorecube.kernels.exact import Units, centred_units
+from scorecube.kernels.pairs import pair_order, pair_place
+from scorecube.schema import Variable
+
+PAIR = (names.METRIC, names.GAIN, names.PAIR)
+CELL = (names.METRIC, names.GAIN)
+LEVEL = (*CELL, names.ALPHA)
+FIRST, SECOND = "first_run", "second_run"
+TILE = 128
+"""Pairs that are worked on together."""
+TILE_BYTES = 2**25
+SUMS_BYTES = 2**28
+"""Of the sums over resamples of the runs that a block needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTest(Analysis):
+    """A two-run test by resampling; a subclass says what is resampled and what the statistic is.
+
+    Parameters
+    ----------
+    alphas
+        Significance levels: a pair is significant if p < alpha.
+    sided
+        2, or 1 for the alternative that the first run (in label order) is better.
+    plus_one
+        p = (count + 1) / (B + 1) instead of count / B.
+    only_significant
+        The estimated difference is the largest over significant pairs instead of all pairs.
+    """
+
+    unit: ClassVar[str] = "pairs"
+    reading: ClassVar[frozenset[str]] = frozenset({"plus_one", "only_significant"})
+
+    alphas: tuple[float, ...] = (0.05, 0.01)
+    sided: int = 2
+    plus_one: bool = False
+    only_significant: bool = False
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        check_alphas(self.alphas)
+        check_runs(cube, self.name)
+        if self.sided not in (1, 2):
+            raise BadPlan(f"sided={self.sided}: a test is one-sided (1) or two-sided (2)")
+        return []
+
+    def units(self, cube: xr.Dataset, trials: int) -> int:
+        """Return the number of pairs of runs."""
+        return n_pairs(cube)
+
+    def places(self, cube: xr.Dataset) -> np.ndarray[Any, Any]:
+        """See `Analysis.places`: pairs are computed square by square and kept in label order."""
+        n_runs = cube.sizes[names.RUN]
+        return pair_place(*pair_order(n_runs), n_runs)
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`: trials that count, difference of the K-th largest replicate, degenerate replicates."""
+        n_cells = int(cells(cube)[1].max()) + 1
+        return (
+            Output("reached", (n_cells,), Join.CONCAT, "int32"),
+            Output("kth", (n_cells, len(self.alphas)), Join.CONCAT, "float64"),
+            Output("degenerate", (n_cells, 2), Join.ADD),
+        )
+
+    def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finish`; the variables are described in `VARIABLES`."""
+        reached, kth = totals["reached"], totals["kth"]
+        if self.only_significant:
+            below = [reached < bound for bound in bounds(trials, self.alphas, self.plus_one)]
+            kth = np.where(np.stack(below, axis=1), kth, np.nan)
+        largest = np.fmax.reduce(kth, axis=-1, initial=-math.inf)
+        largest[~np.isfinite(largest)] = np.nan
+        values = {
+            "kth_difference": totals["kth"], "estimated_difference": largest,
+            "undefined_replicates": totals["degenerate"][:, 0], "infinite_replicates": totals["degenerate"][:, 1],
+        }  # fmt: skip
+        facts = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
+        return pair_result(cube, reached, values, self.alphas, facts)
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        n_cells, n_runs, n_topics = cells(cube)[0].shape
+        per_trial = n_cells * self.seconds_per_trial(n_topics)
+        results = n_cells * n_pairs(cube) * (4 + 8 * len(self.alphas))
+        block = 8.0 * trials * (n_topics + 2 * 64 + 3) + 2 * TILE_BYTES
+        return Cost(
+            seconds=trials * per_trial, bytes=20.0 * n_cells, fixed_bytes=block + results,
+            fixed_seconds=4e-9 * trials * n_topics, most_units=max(64, int(SUMS_BYTES / (8 * trials)) * 16),
+        )  # fmt: skip
+
+    def seconds_per_trial(self, n_topics: int) -> float:
+        """Return what one trial of one pair and cell costs."""
+        return 4e-9 + 6e-11 * n_topics
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one cell's scores say of each pair: t (NaN for equal scores, infinite for a constant difference), odd pairs."""
+
+    t: np.ndarray[Any, np.dtype[np.float64]]
+    n_equal: int
+    n_constant: int
+
+
+def observe(scores: np.ndarray[Any, Any]) -> Observed:
+    """Return the t statistics of all pairs of runs (run, topic), in label order, a minus b."""
+    units = centred_units(scores)
+    n_runs, n = scores.shape
+    first, second = np.triu_indices(n_runs, 1)
+    t = np.empty(len(first))
+    n_equal = n_constant = 0
+    for low in range(0, len(first), TILE * TILE):
+        part = slice(low, low + TILE * TILE)
+        differences = units.values[first[part]] - units.values[second[part]]
+        differences[np.abs(differences) <= units.snap] = 0.0
+        total = units.sums[first[part]] - units.sums[second[part]]
+        total[np.abs(total) <= units.snap] = 0.0
+        squares = (differences**2).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
+            t[part] = total * math.sqrt(n * (n - 1)) / np.sqrt(squares)
+        n_equal += int(((squares == 0.0) & (total == 0.0)).sum())
+        n_constant += int(((squares == 0.0) & (total != 0.0)).sum())
+    return Observed(t, n_equal, n_constant)
+
+
+def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+    """Return the runs that a block of pairs needs, and first and second run of each pair as places among them."""
+    both = np.concatenate((inputs["first"][start:stop], inputs["second"][start:stop]))
+    runs, places = np.unique(both, return_inverse=True)
+    return runs, places[: stop - start], places[stop - start :]
+
+
+def cell_units(cube: xr.Dataset) -> list[Units]:
+    """Return the scores of each cell as integers."""
+    return [centred_units(cell) for cell in cells(cube)[0]]
+
+
+def n_pairs(cube: xr.Dataset) -> int:
+    """Return the number of pairs of runs."""
+    return cube.sizes[names.RUN] * (cube.sizes[names.RUN] - 1) // 2
+
+
+def check_alphas(alphas: tuple[float, ...]) -> None:
+    """Refuse levels that are none."""
+    if not alphas or not all(0 < alpha < 1 for alpha in alphas):
+        raise BadPlan(f"alpha {', '.join(map(str, alphas)) or 'without a number'}: give numbers between 0 and 1")
+
+
+def check_runs(cube: xr.Dataset, what: str) -> None:
+    """Refuse a cube of too few runs or topics, or with missing scores."""
+    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+    if n_runs < 2 or n_topics < 2:
+        raise BadPlan(f"{what} needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
+    missing = int((~np.isfinite(cube[names.SCORE].values)).sum())
+    if missing:
+        raise BadPlan(
+            f"{missing} scores are missing or infinite; leave their topics out with --drop-missing, or choose other runs, "
+            "topics or metrics"
+        )
+
+
+def rank_of(alpha: float, trials: int) -> int:
+    """Return K, the rank of the replicate that bounds a level: B alpha rounded up, at least 1 (Sakai 2007, Figure 7).
+
+    Examples
+    --------
+    >>> rank_of(0.05, 1000), rank_of(0.07, 100), rank_of(0.05, 999), rank_of(0.01, 50)
+    (50, 7, 50, 1)
+    """
+    return max(1, math.ceil(Fraction(str(alpha)) * trials))
+
+
+def p_values(reached: Any, trials: int, plus_one: bool) -> Any:
+    """Return count / B, or (count + 1) / (B + 1)."""
+    return (reached + 1) / (trials + 1) if plus_one else reached / trials
+
+
+def bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
+    """Return, for each level, the least count whose p-value is not below alpha, in exact arithmetic."""
+    exact = [Fraction(str(alpha)) for alpha in alphas]
+    return [math.ceil(alpha * (trials + 1) - 1 if plus_one else alpha * trials) for alpha in exact]
+
+
+def n_significant(
+    reached: np.ndarray[Any, Any], trials: int, alphas: tuple[float, ...], plus_one: bool
+) -> np.ndarray[Any, Any]:
+    """Return the number of pairs with p < alpha: (..., alpha)."""
+    return np.stack([(reached < bound).sum(axis=-1) for bound in bounds(trials, alphas, plus_one)], axis=-1)
+
+
+def pair_result(
+    cube: xr.Dataset,
+    reached: np.ndarray[Any, Any],
+    values: Mapping[str, np.ndarray[Any, Any]],
+    alphas: tuple[float, ...],
+    facts: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return the labelled result of a test of all pairs.
+
+    Parameters
+    ----------
+    reached
+        int (cell, pair): trials that count against the pair, of `facts["trials"]`.
+    values
+        Further variables of `VARIABLES` by cell.
+    facts
+        Attributes: trials, plus_one and others.
+    """
+    scores, cell_of = cells(cube)
+    trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
+    observed = [observe(cell) for cell in scores]
+    significant = n_significant(reached, trials, alphas, plus_one)
+    by_cell = {
+        "reached": reached, "p_value": p_values(reached, trials, plus_one), "t": np.stack([each.t for each in observed]),
+        "significant": significant, "share": significant / n_pairs(cube), "mean": scores.mean(axis=-1),
+        "degenerate_pairs": np.array([each.n_equal for each in observed]),
+        "constant_pairs": np.array([each.n_constant for each in observed]),
+    } | dict(values)  # fmt: skip
+    variables = [each for each in VARIABLES if each.name in by_cell]
+    first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+    coords = {
+        names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
+        "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(alphas),
+        FIRST: (names.PAIR, first.astype(np.int32)), SECOND: (names.PAIR, second.astype(np.int32)),
+    }  # fmt: skip
+    result = xr.Dataset({each.name: (each.dims, by_cell.pop(each.name)[cell_of]) for each in variables}, coords=coords)
+    few = [alpha for alpha in alphas if Fraction(str(alpha)) * trials < 1]
+    sizes = {
+        "n_runs": cube.sizes[names.RUN],
+        "n_topics": cube.sizes[names.TOPIC],
+        "notes": [
+            f"{trials} trials are too few for alpha {alpha:g}: no p-value lies between 0 and it" for alpha in few
+        ],
+    }
+    return schema.annotate(result.assign_attrs(dict(facts) | sizes), variables)
+
+
+VARIABLES = (
+    Variable("reached", PAIR, "i", "trials", "trials whose statistic is at least as extreme as the observed one"),
+    Variable("p_value", PAIR, "f", "1", "p-value; with the bootstrap, achieved significance level"),
+    Variable("t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"),
+    Variable(
+        "kth_difference", (*CELL, names.ALPHA, names.PAIR), "f", "score",
+        "absolute difference of means in the trial with the (B alpha)-th largest statistic",
+    ),
+    Variable("significant", LEVEL, "iu", "pairs", "pairs with a p-value below alpha"),
+    Variable("share", LEVEL, "f", "1", "discriminative power: share of pairs with a p-value below alpha"),
+    Variable("estimated_difference", LEVEL, "f", "score", "difference needed for significance: largest over pairs"),
+    Variable("mean", (*CELL, names.RUN), "f", "score", "mean score of a run"),
+    Variable("degenerate_pairs", CELL, "iu", "pairs", "pairs with equal scores on all topics"),
+    Variable("constant_pairs", CELL, "iu", "pairs", "pairs with the same difference on all topics: p = 0"),
+    Variable("undefined_replicates", CELL, "iu", "pairs x trials", "replicates without t: no difference and no spread"),
+    Variable("infinite_replicates", CELL, "iu", "pairs x trials", "replicates with infinite t: a difference without spread"),
+)  # fmt: skip

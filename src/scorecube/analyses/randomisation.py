@@ -1,0 +1,108 @@
+"""Paired randomisation test (Fisher): if two runs were alike, each topic's scores could as well be exchanged.
+
+References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests for information
+retrieval evaluation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names, schema
+from scorecube.analyses.analysis import Arrays
+from scorecube.analyses.pairs import PairTest, block_runs, cell_units, rank_of
+from scorecube.errors import BadPlan
+from scorecube.kernels.exceed import EQUAL, tail_differences
+from scorecube.kernels.pairs import pair_order
+from scorecube.kernels.resampling import sign_columns
+from scorecube.kernels.streams import stream_key
+
+SIGNS = (
+    schema.Variable(
+        names.TOPIC_SIGN, (names.TRIAL, names.TOPIC), "i", "1", "-1 where a trial exchanges a topic's scores"
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Randomisation(PairTest):
+    """Paired randomisation test of all pairs of runs.
+
+    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the share of trials in which
+    the mean difference with these signs is at least as large as the observed one. The t statistic gives the same test, as the
+    sum of squares does not change.
+
+    Parameters
+    ----------
+    alphas, sided, plus_one, only_significant
+        See `PairTest`.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), Randomisation(), trials=200, seed=1)["significant"].shape
+    (2, 1, 2)
+    """
+
+    name: ClassVar[str] = "randomisation"
+
+    def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.prepare`."""
+        units = cell_units(cube)
+        first, second = pair_order(cube.sizes[names.RUN])
+        inputs = {
+            "units": np.stack([each.uncentred for each in units]), "sums": np.stack([each.sums for each in units]),
+            "rounded": np.array([each.rounded for each in units]), "per_score": np.array([each.per_score for each in units]),
+            "first": first, "second": second, "trials": np.array(trials),
+            "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
+            "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
+        }  # fmt: skip
+        if samples is not None:
+            schema.check(samples, SIGNS, "the samples")
+            if schema.labels_of(samples, names.TOPIC) != schema.labels_of(cube, names.TOPIC):
+                raise BadPlan("the samples hold signs of other topics than the cube")
+            inputs["samples"] = samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)
+        return inputs
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        n_cells, _, n = inputs["units"].shape
+        trials, length = int(inputs["trials"]), stop - start
+        if "samples" in inputs:
+            signs = np.ascontiguousarray(inputs["samples"].T, dtype=np.float64)
+        else:
+            signs = sign_columns(inputs["key"], n, 0, trials)
+        runs, first, second = block_runs(inputs, start, stop)
+        reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
+        for cell in range(n_cells):
+            sums, scores = np.ascontiguousarray(inputs["units"][cell, runs]) @ signs, inputs["sums"][cell, runs]
+            difference = scores[first] - scores[second]
+            observed = np.abs(difference) if self.sided == 2 else difference
+            rounding = float(n) if inputs["rounded"][cell] else 0.0
+            edges = observed - EQUAL * np.abs(observed) - 2 * rounding
+            guesses = np.full(len(self.alphas), 2.0 * sums.std())
+            tail_differences(
+                sums, first, second, edges, rounding, self.sided, inputs["ranks"], guesses, reached[cell], kth[cell]
+            )
+            kth[cell] /= n * inputs["per_score"][cell]
+        return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
+
+    def seconds_per_trial(self, n_topics: int) -> float:
+        """See `PairTest.seconds_per_trial`."""
+        return 2e-9
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sign[trial, topic]``, the signs that a run draws."""
+        signs = sign_columns(stream_key(seed, names.Purpose.TOPIC_SIGNS), cube.sizes[names.TOPIC], 0, trials)
+        return schema.annotate(
+            xr.Dataset(
+                {names.TOPIC_SIGN: (SIGNS[0].dims, signs.T.astype(np.int8))}, coords={names.TOPIC: cube[names.TOPIC]}
+            ),
+            SIGNS,
+        )

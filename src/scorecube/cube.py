@@ -14,12 +14,10 @@ from scorecube import names, schema
 from scorecube.errors import BadInput, BadName, nearest
 from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 from scorecube.scores import to_matrices
+from scorecube.summaries import SUMMARY, summarise
 
 Item = TypeVar("Item")
 USES_GAINS = "uses_gains"
-SUMMARY = "summary"
-"""Coordinate along metric: how topics are summed up, see `summarise`."""
-GEOMETRIC_FLOOR = 1e-5
 EXCLUDED = "topics_without_relevant"
 """Attribute of a cube: judged topics left out because no document is relevant."""
 
@@ -294,25 +292,6 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
             cell_of[i, j] = len(kept) - 1
     values = cube[names.SCORE].values
     return np.stack([values[i, j] for i, j in kept]).astype(np.float64), cell_of
-
-
-def summarise(cube: xr.Dataset) -> xr.DataArray:
-    """Return one number for each metric, gain setting and run: the mean over topics, or what the metric's prefix says.
-
-    ``geo:`` is the geometric mean with scores below 1e-5 raised to it (trec_eval gm_map); ``area:`` is the mean over
-    X = 1 .. n/4 of the mean score of the X worst topics (Voorhees 2005, the area under MAP(X)). Missing scores are passed over.
-    """
-    scores = cube[names.SCORE]
-    result = scores.mean(names.TOPIC)
-    kinds = [str(kind) for kind in cube[SUMMARY].values] if SUMMARY in cube.coords else []
-    for k, kind in enumerate(kinds):
-        values = scores.values[k]
-        if kind == "geo":
-            result[k] = np.exp(np.nanmean(np.log(np.maximum(values, GEOMETRIC_FLOOR)), axis=-1))
-        elif kind == "area":
-            worst = np.sort(values, axis=-1)[..., : max(1, values.shape[-1] // 4)]
-            result[k] = (np.cumsum(worst, axis=-1) / np.arange(1, worst.shape[-1] + 1)).mean(axis=-1)
-    return result.rename("summary")
 
 
 def standardise(

@@ -34,10 +34,10 @@ def opposed(n: int, k: int) -> xr.Dataset:
 
 
 def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
-    """Analyse given samples of topic positions; the result has no metric and gain dims."""
+    """Analyse given samples of topic positions; the result has no metric, gain and size dims."""
     topics = np.array([str(topic) for topic in cube["topic"].values], object)
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[np.array(trials)])})
-    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(metric=0, gain=0)
+    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(metric=0, gain=0, size=0)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate:
     result = analyse(opposed(10, 7), Swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1)
     error = math.sqrt(rate * (1 - rate) / trials)
     # The two rates lie 18 standard errors apart.
-    assert abs(float(result["swap_rate"].isel(metric=0, gain=0, bin=20)) - rate) < 4 * error
-    assert float(result["swap_rate_low"].isel(metric=0, gain=0, bin=20)) < rate
-    assert float(result["swap_rate_high"].isel(metric=0, gain=0, bin=20)) > rate
+    assert abs(float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20)) - rate) < 4 * error
+    assert float(result["swap_rate_low"].isel(metric=0, gain=0, size=0, bin=20)) < rate
+    assert float(result["swap_rate_high"].isel(metric=0, gain=0, size=0, bin=20)) > rate
 
 
 @pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 0), ("s1", 4)])
@@ -94,7 +94,9 @@ def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: 
 def test_a_constant_difference_lies_in_its_own_bin_and_never_swaps(sampling: str, k: int) -> None:
     base = [0, 3, 7, 14, 29, 57, 58, 70]
     cube = make_cube([[score / 100 for score in base], [(score + k) / 100 for score in base]])
-    result = analyse(cube, Swap(sampling=sampling, size=3), trials=200, seed=k, workers=1).isel(metric=0, gain=0)
+    result = analyse(cube, Swap(sampling=sampling, size=3), trials=200, seed=k, workers=1).isel(
+        metric=0, gain=0, size=0
+    )
     expected = np.zeros(21, int)
     expected[min(k, 20)] = 200
     np.testing.assert_array_equal(result["count"], expected)
@@ -110,7 +112,7 @@ def test_identical_runs_are_decided_by_the_rule_alone(sampling: str, rule: str, 
     scores = np.random.default_rng(4).uniform(size=9).tolist()
     cube = make_cube([scores, scores, scores])
     result = analyse(cube, Swap(sampling=sampling, size=4, rule=rule), trials=50, seed=2, workers=1)
-    cell = result.isel(metric=0, gain=0)
+    cell = result.isel(metric=0, gain=0, size=0)
     assert int(cell["both_zero"]) == int(cell["count"][0]) == int(cell["count"].sum()) == 150
     assert float(cell["swap_rate"][0]) == rate
     assert float(cell["max_difference"]) == 0
@@ -131,7 +133,7 @@ def test_overlap_is_as_expected(
     sampling: str, n: int, size: int, unique: float, common: float, error: float
 ) -> None:  # fmt: skip
     """S0 Table 5; `error` is the standard error of the mean number of common topics in 1,000 trials."""
-    result = analyse(opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1)
+    result = analyse(opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1).isel(size=0)
     assert abs(float(result["common"]) - common) <= 3.5 * error + 5e-4
     if sampling == "replacement":
         # Variance of the number of distinct topics in a sample with replacement; 2,000 samples are averaged.
@@ -198,7 +200,7 @@ def test_a_confidence_of_many_digits_is_read_exactly(confidence: float) -> None:
     cube = make_cube([[0.35, 0.4, 0.5], [0.05, 0.1, 0.2]])
     result = analyse(cube, Swap(size=1, confidence=(confidence,)), trials=20_000, seed=1, workers=1)
     assert int(result["swaps"].sum()) == 0
-    np.testing.assert_array_equal(result["required_difference"].values, [[[0.2]]])
+    np.testing.assert_array_equal(result["required_difference"].values, [[[[0.2]]]])
 
 
 def test_confidence_rows_are_in_the_order_asked_for() -> None:
@@ -229,7 +231,7 @@ def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
 @pytest.mark.parametrize(("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)])
 def test_default_size(sampling: str, size: int) -> None:
     result = analyse(opposed(7, 3), Swap(sampling=sampling), trials=3, seed=0, workers=1)
-    assert result.attrs["size"] == size
+    assert result["size"].values.tolist() == [size]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_infinite_scores_are_refused(score: float) -> None:
 @pytest.mark.parametrize("block_trials", [0, -1])
 def test_blocks_without_trials_are_refused(block_trials: int) -> None:
     with pytest.raises(BadPlan):
-        analyse(opposed(4, 2), Swap(), trials=3, seed=0, workers=1, block_trials=block_trials)
+        analyse(opposed(4, 2), Swap(), trials=3, seed=0, workers=1, block_units=block_trials)
 
 
 @pytest.mark.parametrize("swap", ["Swap(size=30)", "Swap(size=60, sampling='independent')"])

@@ -2,13 +2,15 @@
 
 from scorecube.analyses.analysis import Analysis
 from scorecube.analyses.bootstrap import Bootstrap
+from scorecube.analyses.paired import Paired
 from scorecube.analyses.randomisation import Randomisation
 from scorecube.analyses.stability import Stability
 from scorecube.analyses.swap import Swap
 from scorecube.analyses.tukey import Tukey
+from scorecube.analyses.unpaired import Unpaired
 
 ANALYSES: dict[str, type[Analysis]] = {
-    analysis.name: analysis for analysis in (Swap, Stability, Bootstrap, Randomisation, Tukey)
+    analysis.name: analysis for analysis in (Swap, Stability, Bootstrap, Randomisation, Tukey, Unpaired, Paired)
 }
 
-__all__ = ["ANALYSES", "Analysis", "Bootstrap", "Randomisation", "Stability", "Swap", "Tukey"]
+__all__ = ["ANALYSES", "Analysis", "Bootstrap", "Paired", "Randomisation", "Stability", "Swap", "Tukey", "Unpaired"]

@@ -6,7 +6,7 @@ metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -15,25 +15,25 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names, schema
-from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
+from scorecube.analyses.analysis import Arrays, Cost, Join, Output
 from scorecube.analyses.intervals import wilson
-from scorecube.cube import SUMMARY, cells, uses_gains
+from scorecube.analyses.sampling import SAMPLINGS, TopicSampling, counts_of, units_of
+from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
-from scorecube.kernels.draws import Sampling, multiplicities, overlap, topic_samples
-from scorecube.kernels.grid import Grid, make_grid
+from scorecube.kernels.draws import overlap
 from scorecube.kernels.streams import stream_key
-from scorecube.kernels.swap import count_swaps, extremes
+from scorecube.kernels.swap_apart import count_swaps_apart
+from scorecube.kernels.swap_choice import Kernel, Tally, add_trials, choose_kernel, trials_at_once
 
-SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
 RULES = ("s0", "s1")
+SHARES = ("all", "none")
 DECIMALS = 12
 """Of means given back: what lies below is the grid's rounding."""
-TRIALS_AT_ONCE = 64
-"""Trials whose sample means are held at once: they stay in the second-level cache."""
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swap(Analysis):
+class Swap(TopicSampling):
     """Swap rates by performance difference, and the difference required for a given confidence.
 
     Every trial draws two topic samples, shared by all metrics, gain settings and pairs of runs. A pair is put into
@@ -45,7 +45,8 @@ class Swap(Analysis):
         ``disjoint``: two samples without common topics (S0 Fig. 1). ``replacement``: each drawn with replacement
         (S0 section 3.1, S1). ``independent``: each without replacement, apart (S0 section 3.2).
     size
-        Topics in each sample; None means all topics with replacement, else half of them.
+        Topics in each sample, one number or several (Voorhees and Buckley 2002); None means all topics with replacement, else
+        half of them.
     rule
         Two zero differences are no swap (``s0``) or one (``s1``).
     confidence
@@ -54,285 +55,258 @@ class Swap(Analysis):
         Width of the difference bins, in score units.
     bins
         Number of bins; the last one is open.
+    allow_zero
+        A required difference may be 0: the first bin counts like the others.
+    signed
+        Negative differences (of the run that comes first by name minus the other) have bins of their own, numbered -1, -2, ...;
+        S0 Fig. 1 prints signed differences, though its text means absolute ones. Required differences pool both signs.
+    symmetric
+        Every comparison counts in both directions: also with the second sample's difference, which the first confirms or not.
+    share
+        ``all``: a trial's samples serve all pairs of runs (S1). ``none``: every pair draws its own (S0 Fig. 1 to the letter),
+        which takes about a hundred times longer.
 
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.api import analyse
     >>> cube = simulate_cube(n_runs=6, seed=3)
-    >>> result = analyse(cube, Swap(sampling="replacement"), trials=100, seed=1)
-    >>> int(result["count"].sel(metric="AP").sum())
-    1500
+    >>> result = analyse(cube, Swap(sampling="replacement", size=(10, 50)), trials=100, seed=1)
+    >>> result["count"].sel(metric="AP", gain="3:2:1").sum("bin").values.tolist()
+    [1500, 1500]
     """
 
     name: ClassVar[str] = "swap"
-    reading: ClassVar[frozenset[str]] = frozenset({"rule", "confidence"})
+    reading: ClassVar[frozenset[str]] = frozenset({"rule", "confidence", "allow_zero"})
 
-    sampling: str = "disjoint"
-    size: int | None = None
     rule: str = "s0"
     confidence: tuple[float, ...] = (0.95, 0.9, 0.8)
     bin_width: float = 0.01
     bins: int = 21
-
-    def resolved_size(self, cube: xr.Dataset) -> int:
-        """Return the number of topics in each sample."""
-        n_topics = cube.sizes[names.TOPIC]
-        if self.size is not None:
-            return self.size
-        return n_topics if self.sampling == "replacement" else n_topics // 2
+    allow_zero: bool = False
+    signed: bool = False
+    symmetric: bool = False
+    share: str = "all"
 
     def check(self, cube: xr.Dataset) -> list[str]:
         """See `Analysis.check`."""
-        if self.sampling not in SAMPLINGS:
-            raise BadPlan(f"sampling {self.sampling!r} is not one of {', '.join(SAMPLINGS)}")
         if self.rule not in RULES:
             raise BadPlan(f"rule {self.rule!r} is not one of {', '.join(RULES)}")
+        if self.share not in SHARES:
+            raise BadPlan(f"share {self.share!r} is not one of {', '.join(SHARES)}")
         if not self.confidence or not all(0 < value < 1 for value in self.confidence):
             raise BadPlan(f"confidence {self.confidence} must be numbers between 0 and 1")
         if not 2 <= self.bins <= 1000 or not 0 < self.bin_width <= 1e6:
             raise BadPlan(f"bins={self.bins}, bin_width={self.bin_width}: need 2 to 1000 bins of positive width")
-        n_topics, n_runs, size = cube.sizes[names.TOPIC], cube.sizes[names.RUN], self.resolved_size(cube)
-        if n_runs < 2 or n_topics < 2:
-            raise BadPlan(f"the swap method needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
-        if size < 1:
-            raise BadPlan(f"sample size {size} must be at least 1")
-        if self.sampling == "disjoint" and 2 * size > n_topics:
-            raise BadPlan(
-                f"two disjoint samples of {size} topics need {2 * size} topics, but there are only {n_topics}; "
-                f"use --size {n_topics // 2} or less, or --sampling replacement"
-            )
-        if self.sampling == "independent" and size > n_topics:
-            raise BadPlan(
-                f"a sample of {size} topics without replacement needs {size} topics, but there are only {n_topics}"
-            )
-        _refuse_missing(cube)
-        _refuse_other_summaries(cube)
-        if self.sampling == "disjoint" and 2 * size == n_topics:
-            return [
-                f"disjoint samples of {size} out of {n_topics} topics only halve the topic set: trials are not independent"
-            ]
-        return []
+        return self.check_sampling(cube)
 
-    def grid(self, cube: xr.Dataset) -> Grid:
-        """Return the integer grid of the sample means."""
-        return make_grid(self.resolved_size(cube), Fraction(str(self.bin_width)), cells(cube)[0])
+    @property
+    def width(self) -> Fraction:
+        """Width of a bin, exactly as it is written."""
+        return Fraction(str(self.bin_width))
 
-    def prepare(self, cube: xr.Dataset, seed: int, samples: xr.Dataset | None) -> Arrays:
-        """See `Analysis.prepare`; `units` is (topic, cell * run), laid out for a matrix product."""
-        grid, size = self.grid(cube), self.resolved_size(cube)
-        scores, _ = cells(cube)
-        n_cells, n_runs, n_topics = scores.shape
-        inputs = {
-            "units": np.ascontiguousarray(grid.to_units(scores).reshape(n_cells * n_runs, n_topics).T),
-            "sizes": np.array([n_cells, n_runs, n_topics, size, self.bins]),
-            "units_per_bin": grid.units_per_bin,
-            "tolerance": np.array(grid.tolerance),
-            "key": stream_key(seed, names.Purpose.SWAP_TOPICS),
-            "sampling": np.array(Sampling[self.sampling.upper()]),
-        }
-        if samples is not None:
-            inputs["samples"] = sample_positions(samples, cube, size)
+    @property
+    def n_places(self) -> int:
+        """Number of bins, those of negative differences included."""
+        return 2 * self.bins if self.signed else self.bins
+
+    def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.prepare`."""
+        if samples is not None and self.share == "none":
+            raise BadPlan("with share='none' every pair of runs draws its own samples: none can be given")
+        inputs = self.sampling_inputs(cube, self.grids(cube, self.width), seed, samples)
+        if self.share == "none":
+            inputs["key"] = stream_key(seed, names.Purpose.SWAP_PAIRS)
         return inputs
 
     def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        n_cells = int(cells(cube)[1].max()) + 1
+        n_cells, n_sizes = int(cells(cube)[1].max()) + 1, len(self.sizes(cube))
         return (
-            Output("count", (n_cells, self.bins), Join.ADD),
-            Output("swap", (n_cells, self.bins), Join.ADD),
-            Output("both_zero", (n_cells,), Join.ADD),
-            Output("largest", (n_cells,), Join.MAX),
-            Output("widest", (n_cells,), Join.MAX),
-            Output("overlap", (3,), Join.ADD),
+            Output("count", (n_sizes, n_cells, self.n_places), Join.ADD),
+            Output("swap", (n_sizes, n_cells, self.n_places), Join.ADD),
+            Output("both_zero", (n_sizes, n_cells), Join.ADD),
+            Output("largest", (n_sizes, n_cells), Join.MAX),
+            Output("widest", (n_sizes, n_cells), Join.MAX),
+            Output("overlap", (n_sizes, 3), Join.ADD),
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, n_topics, size, bins = (int(number) for number in inputs["sizes"])
-        units_per_bin, tolerance = inputs["units_per_bin"], float(inputs["tolerance"])
-        count, swap = np.zeros((n_cells, bins), np.int64), np.zeros((n_cells, bins), np.int64)
-        both_zero, common = np.zeros(n_cells, np.int64), np.zeros(3, np.int64)
-        largest, widest = np.full(n_cells, -np.inf), np.zeros(n_cells)
-        for low in range(start, stop, TRIALS_AT_ONCE):
-            high = min(low + TRIALS_AT_ONCE, stop)
-            if "samples" in inputs:
-                drawn = np.ascontiguousarray(inputs["samples"][low:high])
-            else:
-                drawn = topic_samples(inputs["key"], int(inputs["sampling"]), n_topics, size, low, high)
-            counts = multiplicities(drawn, n_topics)
-            sums = (counts @ inputs["units"]).reshape(2, high - low, n_cells, n_runs)
-            count_swaps(sums[0], sums[1], units_per_bin, tolerance, count, swap, both_zero)
-            extremes(sums[0], sums[1], largest, widest)
+        count = self._count_apart if self.share == "none" else self._count_shared
+        parts = [count(inputs, step, start, stop) for step in range(len(inputs["sizes"]))]
+        tallies, common = [tally for tally, _ in parts], [total for _, total in parts]
+        fields = ("count", "swap", "both_zero", "largest", "widest")
+        return {name: np.stack([getattr(tally, name) for tally in tallies]) for name in fields} | {
+            "overlap": np.stack(common)
+        }
+
+    def _count_shared(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], step: int, start: int, stop: int
+    ) -> tuple[Tally, IntArray]:
+        n_cells, n_runs, _ = (int(number) for number in inputs["shape"])
+        size, tolerance, widths = int(inputs["sizes"][step]), float(inputs["tolerances"][step]), inputs["units_per_bin"]
+        units, tally = units_of(inputs, step), Tally.empty(n_cells, self.n_places)
+        largest_sum = size * float(np.abs(units).max())
+        kernel = Kernel.SIGNED if self.signed else choose_kernel(n_runs, self.bins, largest_sum, widths, tolerance)
+        common = np.zeros(3, np.int64)
+        at_once = trials_at_once(n_cells * n_runs)
+        for low in range(start, stop, at_once):
+            counts = counts_of(inputs, size, low, min(low + at_once, stop))
+            add_trials(kernel, counts, units, n_runs, widths, tolerance, tally, symmetric=self.symmetric)
             common += overlap(counts)
-        return {
-            "count": count, "swap": swap, "both_zero": both_zero, "overlap": common,
-            "largest": largest.astype(np.int64), "widest": widest.astype(np.int64),
-        }  # fmt: skip
+        return tally, common
+
+    def _count_apart(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], step: int, start: int, stop: int
+    ) -> tuple[Tally, IntArray]:
+        n_cells, n_runs, n_topics = (int(number) for number in inputs["shape"])
+        tally, common = Tally.empty(n_cells, self.n_places), np.zeros(3, np.int64)
+        units = np.ascontiguousarray(units_of(inputs, step).T.reshape(n_cells, n_runs, n_topics))
+        count_swaps_apart(
+            inputs["key"], int(inputs["sampling"]), units, int(inputs["sizes"][step]), start, stop, inputs["units_per_bin"],
+            float(inputs["tolerances"][step]), self.signed, self.symmetric, tally.count, tally.swap, tally.both_zero,
+            tally.largest, tally.widest, common,
+        )  # fmt: skip
+        return tally, common
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`; the variables are described in `VARIABLES`."""
-        _, cell_of = cells(cube)
-        grid = self.grid(cube)
-        count, swaps = totals["count"][cell_of], totals["swap"][cell_of].copy()
-        both_zero = totals["both_zero"][cell_of]
+        # From (size, cell, ...) to (metric, gain, size, ...).
+        cell_of = cells(cube)[1]
+        by_cell = {name: np.moveaxis(totals[name], 0, 1)[cell_of] for name in totals if name != "overlap"}
+        count, swaps, both_zero = by_cell["count"], by_cell["swap"], by_cell["both_zero"]
         if self.rule == "s1":
-            swaps[..., 0] += both_zero
+            swaps[..., self.n_places - self.bins] += both_zero
         low, high = wilson(swaps, count)
-        max_performance = np.round(grid.to_mean(totals["largest"].astype(np.float64)), DECIMALS)[cell_of]
-        first, suffix = self.required_bins(count, swaps)
-        width = Fraction(str(self.bin_width))
-        edges = np.array([float(k * width) for k in range(self.bins)])
-        required = np.where(suffix > 0, edges[suffix], np.nan)
-        at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
-        share = np.take_along_axis(at_least, suffix, axis=-1) / at_least[..., :1]
+        grid = self.grids(cube, self.width)[0]
+        to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
+        max_performance, max_difference = (
+            np.round(by_cell[name].astype(np.float64) * to_score, DECIMALS) for name in ("largest", "widest")
+        )
+        edges = np.array([float(k * self.width) for k in range(self.bins)])
+        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        samples = trials * (n_runs * (n_runs - 1) // 2 if self.share == "none" else 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(count > 0, swaps / count, np.nan)
-            relative = required / max_performance[..., np.newaxis]
-        unique_first, unique_second, common = (int(total) for total in totals["overlap"])
         values = {
             "count": count, "swaps": swaps, "both_zero": both_zero,
             "swap_rate": rate, "swap_rate_low": low, "swap_rate_high": high,
-            "required_difference": required,
-            "required_difference_first": np.where(first > 0, edges[first], np.nan),
-            "max_performance": max_performance,
-            "max_difference": np.round(grid.to_mean(totals["widest"].astype(np.float64)), DECIMALS)[cell_of],
-            "relative_difference": relative,
-            "share": np.where(suffix > 0, share, np.nan),
-            "unique": np.array((unique_first + unique_second) / (2 * trials)),
-            "common": np.array(common / trials),
+            **self._required(self._absolute(count), self._absolute(swaps), edges, max_performance),
+            "max_performance": max_performance, "max_difference": max_difference,
+            "unique": (totals["overlap"][:, 0] + totals["overlap"][:, 1]) / (2 * samples),
+            "common": totals["overlap"][:, 2] / samples,
         }  # fmt: skip
+        lower = np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
-            names.BIN: np.arange(self.bins), "lower": (names.BIN, edges),
-            names.CONFIDENCE: np.array(self.confidence),
+            names.SIZE: np.array(self.sizes(cube)), names.BIN: np.arange(self.n_places) - (self.n_places - self.bins),
+            "lower": (names.BIN, lower), names.CONFIDENCE: np.array(self.confidence),
         }  # fmt: skip
-        result = xr.Dataset(
-            {variable.name: (variable.dims, values[variable.name]) for variable in VARIABLES}, coords=coords
-        )
-        attrs = {"trials": trials, "size": self.resolved_size(cube), "sampling": self.sampling, "rule": self.rule}
-        attrs |= {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
-        return schema.annotate(result.assign_attrs(attrs), VARIABLES)
+        result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
+        attrs = {"trials": trials, "sampling": self.sampling, "rule": self.rule, "share": self.share}
+        return schema.annotate(result.assign_attrs(attrs | {"n_runs": n_runs, "n_topics": n_topics}), VARIABLES)
 
-    def required_bins(
-        self, count: np.ndarray[Any, Any], swaps: np.ndarray[Any, Any]
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return the bins whose lower edge is the required difference, 0 where there is none.
+    def _absolute(self, counts: IntArray) -> IntArray:
+        """Return the counts of absolute differences."""
+        return counts[..., self.bins :] + counts[..., self.bins - 1 :: -1] if self.signed else counts
 
-        Returns
-        -------
-        first
-            Lowest bin from 1 on whose swap rate is at most 1 - confidence; shape (metric, gain, confidence).
-        suffix
-            Lowest such bin with no higher bin above that rate; empty bins above do not matter.
-        """
-        first = np.zeros((*count.shape[:-1], len(self.confidence)), np.int64)
-        suffix = np.zeros_like(first)
-        for k, confidence in enumerate(self.confidence):
-            accepted = 1 - Fraction(str(confidence))
-            # Exact comparison of rates, in Python's integers: swaps / count <= accepted.
-            most = [int(each) * accepted.numerator // accepted.denominator for each in count.ravel()]
-            within = swaps <= np.array(most, np.int64).reshape(count.shape)
-            qualifies = within & (count > 0)
-            qualifies[..., 0] = False
-            holds_above = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[..., ::-1]
-            first[..., k] = np.argmax(qualifies, axis=-1)
-            suffix[..., k] = np.argmax(qualifies & holds_above, axis=-1)
-        return first, suffix
+    def _required(
+        self, count: IntArray, swaps: IntArray, edges: np.ndarray[Any, Any], max_performance: np.ndarray[Any, Any]
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        first, suffix = required_bins(count, swaps, self.confidence, lowest=0 if self.allow_zero else 1)
+        required = np.where(suffix >= 0, edges[suffix], np.nan)
+        at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
+        reached = np.take_along_axis(at_least, np.maximum(suffix, 0), axis=-1) / at_least[..., :1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = required / max_performance[..., np.newaxis]
+        return {
+            "required_difference": required, "required_difference_first": np.where(first >= 0, edges[first], np.nan),
+            "relative_difference": relative, "share": np.where(suffix >= 0, reached, np.nan),
+            "support": edges[self.bins - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],
+        }  # fmt: skip
 
-    def cost(self, cube: xr.Dataset) -> Cost:
-        """See `Analysis.cost`: about 2 ns a comparison plus the sample means."""
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`: comparisons, sample means and draws."""
         n_cells = int(cells(cube)[1].max()) + 1
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         comparisons = n_cells * n_runs * (n_runs - 1) / 2
-        multiplications = 2 * n_topics * n_cells * n_runs
-        held = TRIALS_AT_ONCE * 2 * 8 * (n_cells * n_runs + n_topics)
-        return Cost(
-            2.5e-9 * comparisons + 1e-10 * multiplications + 1e-6, 0.0, held + 8.0 * n_topics * n_cells * n_runs
-        )
+        draws = 2 * sum(self.sizes(cube))
+        held = 8.0 * n_cells * n_runs * (2 * n_topics + 4 * trials_at_once(n_cells * n_runs))
+        if self.share == "none":
+            return Cost(draws * comparisons * (2e-9 + 8e-9 / n_cells) + 1e-6, 0.0, held)
+        comparing = min(1.5e-9 * comparisons, 5e-9 * n_cells * n_runs * self.bins)
+        if self.signed:
+            comparing = 3.5e-9 * comparisons
+        per_size = comparing * (1 + self.symmetric) + 1e-10 * 2 * n_topics * n_cells * n_runs + 1e-6
+        return Cost(per_size * len(self.sizes(cube)) + 6e-9 * draws, 0.0, held)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws."""
-        self.check(cube)
-        key = stream_key(seed, names.Purpose.SWAP_TOPICS)
-        kind = int(Sampling[self.sampling.upper()])
-        drawn = topic_samples(key, kind, cube.sizes[names.TOPIC], self.resolved_size(cube), 0, trials)
-        labels = schema.label_array(schema.labels_of(cube, names.TOPIC))
-        return xr.Dataset({names.TOPIC_SAMPLE: (schema.SAMPLES[0].dims, labels[drawn])}, attrs={"seed": str(seed)})
+        """See `Analysis.samples`: ``topic_sample[trial, half, draw]`` for the largest size."""
+        if self.share == "none":
+            raise BadPlan("with share='none' every pair of runs draws its own samples: there are none to save")
+        return super().samples(cube, seed, trials)
 
 
-def sample_positions(samples: xr.Dataset, cube: xr.Dataset, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return given samples as topic positions (trial, half, draw); refuse samples that do not fit the cube."""
-    schema.check(samples, schema.SAMPLES, "the samples")
-    labels = samples[names.TOPIC_SAMPLE].values
-    if labels.shape[1:] != (2, size):
-        raise BadPlan(
-            f"the samples have {labels.shape[1]} halves of {labels.shape[2]} topics, the plan needs 2 halves of {size}"
-        )
-    position = {topic: k for k, topic in enumerate(schema.labels_of(cube, names.TOPIC))}
-    unknown = {str(label) for label in np.unique(labels.astype(object))} - position.keys()
-    if unknown:
-        raise BadPlan(f"the samples hold topics that the cube has not: {', '.join(sorted(unknown)[:5])}")
-    flat = np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size)
-    return flat.reshape(labels.shape)
+def required_bins(
+    count: IntArray, swaps: IntArray, confidence: Sequence[float], *, lowest: int = 1
+) -> tuple[IntArray, IntArray]:
+    """Return the bins whose lower edge is the required difference, -1 where there is none.
+
+    Parameters
+    ----------
+    count, swaps
+        By absolute difference, (..., bin).
+    confidence
+        1 - accepted swap rates.
+    lowest
+        Lowest bin that may be chosen.
+
+    Returns
+    -------
+    first
+        Lowest bin whose swap rate is at most 1 - confidence; shape (..., confidence).
+    suffix
+        Lowest such bin with no higher bin above that rate; empty bins above do not matter.
+    """
+    first = np.full((*count.shape[:-1], len(confidence)), -1, np.int64)
+    suffix = first.copy()
+    for k, level in enumerate(confidence):
+        accepted = 1 - Fraction(str(level))
+        # Exact comparison of rates, in Python's integers: swaps / count <= accepted.
+        most = [int(each) * accepted.numerator // accepted.denominator for each in count.ravel()]
+        within = swaps <= np.array(most, np.int64).reshape(count.shape)
+        qualifies = within & (count > 0)
+        qualifies[..., :lowest] = False
+        holds_above = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[..., ::-1]
+        for chosen, found in ((first, qualifies), (suffix, qualifies & holds_above)):
+            chosen[..., k] = np.where(found.any(axis=-1), np.argmax(found, axis=-1), -1)
+    return first, suffix
 
 
-def _refuse_other_summaries(cube: xr.Dataset) -> None:
-    kinds: list[str] = list(map(str, cube[SUMMARY].values)) if SUMMARY in cube.coords else []
-    odd = [metric for metric, kind in zip(schema.labels_of(cube, names.METRIC), kinds, strict=False) if kind != "mean"]
-    if odd:
-        raise BadPlan(
-            f"the swap method compares mean scores, and {', '.join(odd)} is no mean; leave it out with --metrics"
-        )
-
-
-def _refuse_missing(cube: xr.Dataset) -> None:
-    missing = ~np.isfinite(cube[names.SCORE].values)
-    if missing.any():
-        places = np.argwhere(missing)
-        kind = "infinite" if np.isinf(cube[names.SCORE].values).any() else "missing"
-        metric, _, run, topic = (
-            schema.labels_of(cube, dim)[k] for dim, k in zip(schema.CUBE[0].dims, places[0], strict=True)
-        )
-        advice = "leave such topics out with --drop-missing, or choose other" if kind == "missing" else "choose other"
-        raise BadPlan(
-            f"{len(places)} scores are {kind}, the first is {metric} of run {run} on topic {topic}; "
-            f"{advice} metrics, runs or topics"
-        )
-
-
-_CELL = (names.METRIC, names.GAIN)
+_CELL = (names.METRIC, names.GAIN, names.SIZE)
 _BINS = (*_CELL, names.BIN)
 _LEVELS = (*_CELL, names.CONFIDENCE)
-VARIABLES = (
-    schema.Variable(
-        "count", _BINS, "i", "comparisons", "pairs of runs and trials whose first difference lies in the bin"
-    ),
-    schema.Variable(
-        "swaps", _BINS, "i", "comparisons", "of these, those on which the second sample disagrees, by the rule"
-    ),
-    schema.Variable("both_zero", _CELL, "i", "comparisons", "pairs and trials with no difference in either sample"),
-    schema.Variable("swap_rate", _BINS, "f", "1", "swaps / count; missing where the bin is empty"),
-    schema.Variable("swap_rate_low", _BINS, "f", "1", "lower end of the 95 % Wilson interval of the swap rate"),
-    schema.Variable("swap_rate_high", _BINS, "f", "1", "upper end of the 95 % Wilson interval of the swap rate"),
-    schema.Variable(
-        "required_difference",
-        _LEVELS,
-        "f",
-        "score",
-        "lower edge of the lowest bin from which on no swap rate is too high",
-    ),
-    schema.Variable(
-        "required_difference_first",
-        _LEVELS,
-        "f",
-        "score",
-        "lower edge of the lowest bin whose swap rate is not too high",
-    ),
-    schema.Variable("max_performance", _CELL, "f", "score", "largest mean score over runs, trials and both samples"),
-    schema.Variable("max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"),
-    schema.Variable("relative_difference", _LEVELS, "f", "1", "required difference / largest mean score"),
-    schema.Variable("share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"),
-    schema.Variable("unique", (), "f", "topics", "mean number of distinct topics in a sample"),
-    schema.Variable("common", (), "f", "topics", "mean number of distinct topics common to both samples"),
+_RATE, _ANY = "lowest bin whose swap rate is not too high", "lowest bin from which on no swap rate is too high"
+VARIABLES = tuple(
+    schema.Variable(*facts)
+    for facts in (
+        ("count", _BINS, "i", "comparisons", "pairs of runs and trials whose first difference lies in the bin"),
+        ("swaps", _BINS, "i", "comparisons", "of these, those on which the second sample disagrees, by the rule"),
+        ("both_zero", _CELL, "i", "comparisons", "pairs and trials with no difference in either sample"),
+        ("swap_rate", _BINS, "f", "1", "swaps / count; missing where the bin is empty"),
+        ("swap_rate_low", _BINS, "f", "1", "lower end of the 95 % Wilson interval of the swap rate"),
+        ("swap_rate_high", _BINS, "f", "1", "upper end of the 95 % Wilson interval of the swap rate"),
+        ("required_difference", _LEVELS, "f", "score", f"lower edge of the {_ANY}"),
+        ("required_difference_first", _LEVELS, "f", "score", f"lower edge of the {_RATE}"),
+        ("max_performance", _CELL, "f", "score", "largest mean score over runs, trials and both samples"),
+        ("max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"),
+        ("relative_difference", _LEVELS, "f", "1", "required difference / largest mean score"),
+        ("share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"),
+        ("support", _CELL, "f", "score", "lower edge of the highest bin that is not empty"),
+        ("unique", (names.SIZE,), "f", "topics", "mean number of distinct topics in a sample"),
+        ("common", (names.SIZE,), "f", "topics", "mean number of distinct topics common to both samples"),
+    )
 )
+
+__all__ = ["RULES", "SAMPLINGS", "SHARES", "Swap", "required_bins"]

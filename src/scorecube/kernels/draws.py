@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.jit import compiled
-from scorecube.kernels.streams import below, fill_words
+from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.streams import below, fill_words, philox
 
 
 class Sampling(IntEnum):
@@ -48,21 +48,39 @@ def topic_samples(key: Any, sampling: int, n_topics: int, size: int, start: int,
     pools = np.empty((2, n_topics), np.int32)
     for trial in range(start, stop):
         fill_words(key, trial, words)
-        for topic in range(n_topics):
-            pools[0, topic] = topic
-            pools[1, topic] = topic
-        for position in range(2 * size):
-            half, draw = position % 2, position // 2
-            if sampling == 1:  # Sampling.REPLACEMENT
-                samples[trial - start, half, draw] = below(words[position], n_topics)
-                continue
-            # Fisher-Yates: one pool for both halves if they are to be disjoint, else one pool each.
-            pool = pools[0] if sampling == 0 else pools[half]
-            used = position if sampling == 0 else draw
-            chosen = used + below(words[position], n_topics - used)
-            pool[used], pool[chosen] = pool[chosen], pool[used]
-            samples[trial - start, half, draw] = pool[used]
+        draw_samples(words, sampling, n_topics, pools, samples[trial - start])
     return samples
+
+
+@inlined
+def pair_words(key: Any, trial: int, pair: int, words: Any) -> None:
+    """Write the words of one pair of runs in one trial: counter (1 + position // 4 + 2**32 * pair, trial, 0, 0)."""
+    n = words.shape[0]
+    for block in range((n + 3) // 4):
+        quad = philox(key[0], key[1], (np.uint64(pair) << np.uint64(32)) + np.uint64(block + 1), np.uint64(trial))
+        for k in range(min(4, n - 4 * block)):
+            words[4 * block + k] = quad[k]
+
+
+@inlined
+def draw_samples(words: Any, sampling: int, n_topics: int, pools: Any, samples: Any) -> None:
+    """Turn words into both topic samples, int32 of shape (half, draw); `pools` is working space (half, topic)."""
+    size = samples.shape[1]
+    if sampling == 1:  # Sampling.REPLACEMENT
+        for position in range(2 * size):
+            samples[position % 2, position // 2] = below(words[position], n_topics)
+        return
+    for topic in range(n_topics):
+        pools[0, topic] = topic
+        pools[1, topic] = topic
+    for position in range(2 * size):
+        half, draw = position % 2, position // 2
+        # Fisher-Yates: one pool for both halves if they are to be disjoint, else one pool each.
+        pool = pools[0] if sampling == 0 else pools[half]
+        used = position if sampling == 0 else draw
+        chosen = used + below(words[position], n_topics - used)
+        pool[used], pool[chosen] = pool[chosen], pool[used]
+        samples[half, draw] = pool[used]
 
 
 @compiled

@@ -12,14 +12,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.report.figures.sizes import size_curves
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import conditions, sensitivity
 from scorecube.schema import labels_of
 
 
+def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Draw swap rates by difference for one sample size, by size for several."""
+    return swap_rates(result, gain) if result.sizes[names.SIZE] == 1 else size_curves(result, gain)
+
+
 def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
     """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
+
+    Of several sample sizes the largest is shown.
 
     Parameters
     ----------
@@ -28,11 +36,14 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
     gain
         Gain setting; the first by default.
     """
-    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    result = result.isel(size=[-1])
+    cells = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(size=0)
     with rc_context(STYLE):
         figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
-        lower = result["lower"].values
+        lower = result["lower"].values.copy()
+        if np.isnan(lower[0]):  # the open bin of signed differences
+            lower[0] = 2 * lower[1] - lower[2]
         for k, label in enumerate(labels_of(result, names.METRIC)):
             cell = cells.isel(metric=k)
             colour = COLOURS[k % len(COLOURS)]
@@ -80,6 +91,8 @@ def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
 def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None) -> Figure:
     """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
 
+    Of several sample sizes the largest is shown.
+
     Parameters
     ----------
     results
@@ -110,6 +123,6 @@ def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, con
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
-    frame = sensitivity(result)
+    frame = sensitivity(result.isel(size=[-1]))
     setting = gain or labels_of(result, names.GAIN)[0]
     return frame[np.isclose(frame["confidence"], confidence) & (frame["gain"] == setting)]

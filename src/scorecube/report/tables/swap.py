@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables.rows import parts, where
+from scorecube.analyses.curves import fit_decay, sizes_beyond
+from scorecube.report.tables.rows import COLLECTION, parts, where
+
+
+def sizes_of(result: xr.Dataset) -> list[int]:
+    """Return the numbers of topics in the samples."""
+    return [int(size) for size in result[names.SIZE].values]
+
+
+def by_size(result: xr.Dataset) -> Iterator[tuple[dict[str, Any], int, xr.Dataset]]:
+    """Iterate over metrics, gain settings and sizes, the largest size first."""
+    for cell, data in parts(result):
+        for size in reversed(sizes_of(result)):
+            yield where(result) | cell, size, data.sel({names.SIZE: size})
 
 
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
     """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
-    facts = {name: result.attrs[name] for name in ("trials", "size", "sampling")}
     rows = [
-        where(result) | cell | {
+        cell | {
             "confidence": float(at.confidence), "required_difference": float(at.required_difference),
             "max_performance": float(at.max_performance), "relative_difference": float(at.relative_difference),
-            "share": float(at.share),
-        } | facts
-        for cell, data in parts(result)
+            "share": float(at.share), "trials": result.attrs["trials"], "size": size, "sampling": result.attrs["sampling"],
+            "required_difference_first": float(at.required_difference_first), "max_difference": float(at.max_difference),
+            "support": float(at.support),
+        }
+        for cell, size, data in by_size(result)
         for at in (data.isel(confidence=k) for k in range(data.sizes[names.CONFIDENCE]))
     ]  # fmt: skip
     frame = pd.DataFrame(rows)
     return frame.sort_values(
-        ["confidence", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
+        ["confidence", "size", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
     )
 
 
@@ -31,25 +49,82 @@ def rates(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none."""
     columns = ("lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high")
     rows = [
-        where(result) | cell | {"bin": k} | {name: data[name].values[k].item() for name in columns}
-        for cell, data in parts(result)
+        cell
+        | {"bin": int(data[names.BIN].values[k])}
+        | {name: data[name].values[k].item() for name in columns}
+        | {"size": size}
+        for cell, size, data in by_size(result)
         for k in range(data.sizes[names.BIN])
     ]
     return pd.DataFrame(rows)
 
 
+def curves(result: xr.Dataset) -> pd.DataFrame:
+    """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
+
+    ``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
+    one. Rows with ``extrapolated`` are sizes that were not tried, up to twice the largest: nothing but the continued fit.
+    """
+    tried = result[names.SIZE].values.astype(float)
+    beyond = sizes_beyond(tried)
+    rows = []
+    for cell, data in parts(result):
+        measured = data["swap_rate"].transpose(names.BIN, names.SIZE).values
+        heights, decays = fit_decay(tried, measured)
+        for k, (height, decay) in enumerate(zip(heights, decays, strict=True)):
+            bin_ = {"bin": int(data[names.BIN].values[k]), "lower": float(data["lower"].values[k])}
+            known = [*zip(tried, measured[k], [False] * len(tried), strict=True)]
+            further = [(size, np.nan, True) for size in beyond] if np.isfinite(height) else []
+            rows += [
+                where(result) | cell | bin_ | {
+                    "size": int(size), "swap_rate": float(rate), "fitted": float(height * np.exp(-decay * size)),
+                    "extrapolated": extrapolated,
+                }
+                for size, rate, extrapolated in known + further
+            ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
 def overlap(result: xr.Dataset) -> pd.DataFrame:
     """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
-    facts = {"size": result.attrs["size"], "sampling": result.attrs["sampling"]}
     return pd.DataFrame(
-        [where(result) | facts | {"unique": float(result["unique"]), "common": float(result["common"])}]
-    )
+        [
+            where(result) | {
+                "size": size, "sampling": result.attrs["sampling"], "unique": float(result["unique"].sel(size=size)),
+                "common": float(result["common"].sel(size=size)),
+            }
+            for size in sizes_of(result)
+        ]
+    )  # fmt: skip
+
+
+def sizes_text(result: xr.Dataset) -> str:
+    """Return the sample sizes in words.
+
+    Examples
+    --------
+    >>> sizes_text(xr.Dataset(coords={"size": [5, 10, 15, 20]}))
+    '5, 10, .. 20'
+    """
+    sizes = [str(size) for size in sizes_of(result)]
+    return ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]}, {sizes[1]}, .. {sizes[-1]}"
 
 
 def conditions(result: xr.Dataset) -> str:
-    """Return collection and conditions of a swap result in one line."""
+    """Return collection and conditions of a result in one line."""
     facts = result.attrs
+    own = ", own samples for every pair" if facts.get("share") == "none" else ""
     return (
-        f"{facts.get('collection', '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {facts['size']} of "
-        f"{facts['n_topics']} topics, {facts['trials']:,} trials".strip()
+        f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['sampling']} samples of {sizes_text(result)} of "
+        f"{facts['n_topics']} topics, {facts['trials']:,} trials{own}".strip()
+    )
+
+
+def support_note(result: xr.Dataset) -> str:
+    """Say where differences end, if the last bins are empty for every metric."""
+    highest, last = float(result["support"].max()), float(result["lower"].max())
+    return (
+        ""
+        if highest >= last
+        else f" No difference of {last:.2f} or more was seen: the highest bin begins at {highest:.2f}."
     )

@@ -1,0 +1,109 @@
+"""Pictures of swap rates and required differences against topic set size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scorecube import names
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.tables.swap import conditions, curves
+from scorecube.schema import labels_of
+
+COLUMNS = 3
+ROW_HEIGHT = 2.5
+MOST_BINS = 7
+"""Curves in one panel."""
+
+
+def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
+
+    Dashed curves are fits; where no points are, they are continued to sizes that were not tried: extrapolations.
+
+    Parameters
+    ----------
+    result
+        Of the swap method, with several sizes.
+    gain
+        Gain setting; the first by default.
+    """
+    setting = gain or labels_of(result, names.GAIN)[0]
+    metrics = labels_of(result, names.METRIC)
+    frame = curves(result)
+    frame = frame[frame["gain"] == setting]
+    bins = _some_bins(frame)
+    colours = dict(zip(bins, colormaps["viridis"](np.linspace(0, 0.9, len(bins))), strict=True))
+    columns = min(COLUMNS, len(metrics) + 1)
+    rows = -(-(len(metrics) + 1) // columns)
+    with rc_context(STYLE):
+        figure = Figure(
+            figsize=(FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)), layout="constrained"
+        )
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        _required(grid[0], result.sel(gain=setting))
+        lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
+        for axes, metric in zip(grid[1:], metrics, strict=False):
+            _rates(axes, frame[frame["metric"] == metric], colours)
+            axes.set_title(metric, loc="left", fontsize=9)
+            axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
+            axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
+            axes.set_xlim(right=frame["size"].max() * 1.02)
+        for axes in grid[len(metrics) + 1 :]:
+            axes.set_axis_off()
+        figure.suptitle(f"{conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
+        if bins:
+            handles, labels = grid[1].get_legend_handles_labels()
+            title = "difference from; dashed: fit, to the right of the grey line extrapolated"
+            figure.legend(handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8)
+    return figure
+
+
+def _some_bins(frame: pd.DataFrame) -> list[int]:
+    """Return up to seven bins, evenly spread over those that are not empty."""
+    filled = sorted({int(each) for each in frame.loc[frame["swap_rate"].notna(), "bin"]})
+    if len(filled) <= MOST_BINS:
+        return filled
+    return [filled[round(k * (len(filled) - 1) / (MOST_BINS - 1))] for k in range(MOST_BINS)]
+
+
+def _required(axes: Axes, cells: xr.Dataset) -> None:
+    confidence = float(cells[names.CONFIDENCE].max())
+    sizes = cells[names.SIZE].values
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
+        style: dict[str, Any] = {
+            "marker": MARKERS[k % len(MARKERS)],
+            "color": COLOURS[k % len(COLOURS)],
+            "linewidth": 1.0,
+        }
+        axes.plot(sizes, required, markersize=3.5, label=metric, **style)
+    axes.set_title(f"required at {confidence:.0%} confidence", loc="left", fontsize=9)
+    axes.set_xlabel("topics in a sample")
+    axes.set_ylabel("difference in mean score")
+    axes.set_ylim(bottom=0.0)
+    # Also of sizes for which no difference is large enough.
+    axes.set_xlim(0, sizes[-1] * 1.05)
+    axes.legend(fontsize=7, ncols=2 if cells.sizes[names.METRIC] > 3 else 1)
+
+
+def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
+    for number, colour in colours.items():
+        curve = frame[frame["bin"] == number].sort_values("size")
+        tried, beyond = curve[~curve["extrapolated"]], curve[curve["extrapolated"]]
+        lower = curve["lower"].iloc[0]
+        label = "below" if np.isnan(lower) else f"{lower:.2f}"
+        # No swap at all has no logarithm: a gap.
+        seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
+        axes.plot(tried["size"], seen, marker="o", markersize=2.5, linewidth=1.0, color=colour, label=label)
+        if len(beyond):
+            axes.plot(curve["size"], curve["fitted"], linestyle="--", linewidth=0.8, color=colour, alpha=0.7)
+    axes.set_yscale("log")
+    axes.set_xlabel("topics in a sample")
+    axes.set_ylabel("swap rate")

@@ -150,6 +150,17 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, score
     return path
 
 
+@pytest.fixture(scope="session")
+def analysed_study(finished_study: Path, tmp_path_factory: pytest.TempPathFactory, scorecube: Cli) -> Path:
+    """The finished study with a result of every analysis; not to be changed."""
+    path = Path(shutil.copytree(finished_study, tmp_path_factory.mktemp("analysed") / "study.zarr"))
+    from scorecube.analyses import ANALYSES
+
+    for name in ANALYSES:
+        scorecube(name, path, "--trials", 5, "--seed", 1).succeeded()
+    return path
+
+
 @pytest.fixture
 def study(finished_study: Path, tmp_path: Path) -> Path:
     """A copy of the finished study, to be changed at will."""

@@ -317,7 +317,7 @@ def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: 
     found = {base64.b64decode(address.partition(",")[2]).decode().strip() for address in addresses}
     tables = {
         scorecube("show", swapped, "swap", "--table", table, "--format", "csv").succeeded().stdout.strip()
-        for table in ("sensitivity", "rates", "overlap")
+        for table in ("sensitivity", "rates", "overlap", "curves")
     }
     assert found == tables
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scorecube.analyses import Swap
+    from scorecube.analyses import Bootstrap, Paired, Randomisation, Stability, Swap, Tukey, Unpaired
     from scorecube.api import (
         analyse,
         cube_from_scores,
@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {"Swap": "scorecube.analyses", "ScorecubeError": "scorecube.errors"}
+_ANALYSES = ("Bootstrap", "Paired", "Randomisation", "Stability", "Swap", "Tukey", "Unpaired")
+_HOMES = dict.fromkeys(_ANALYSES, "scorecube.analyses") | {"ScorecubeError": "scorecube.errors"}
 
 __all__ = [
+    "Bootstrap",
+    "Paired",
+    "Randomisation",
     "ScorecubeError",
+    "Stability",
     "Swap",
+    "Tukey",
+    "Unpaired",
     "analyse",
     "cube_from_scores",
     "evaluate",

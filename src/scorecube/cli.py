@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from scorecube import __version__, options
+from scorecube.commands import COMMANDS, analysis_command, choice, numbers
 from scorecube.console import say, split, tracking
-from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.errors import ScorecubeError
 
 if TYPE_CHECKING:
     from scorecube.analyses import Analysis
@@ -79,9 +77,11 @@ def evaluate(
     run_name: options.RunName = "tag",
     duplicates: options.Duplicates = "error",
     qrels_format: options.QrelsFormat = "auto",
+    intents: options.Intents = None,
     levels: options.Levels = None,
     no_relevant: options.NoRelevant = "exclude",
     missing_topic: options.MissingTopic = "zero",
+    unjudged: options.Unjudged = "nonrelevant",
     replace: options.Replace = False,
 ) -> None:
     """Score run files against judgements and add them to a study.
@@ -96,12 +96,14 @@ def evaluate(
     reading: dict[str, Any] = {
         "order": order, "precision": precision, "depth": depth, "run_name": run_name, "duplicates": duplicates,
         "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
+        "intents": intents,
     }  # fmt: skip
     with tracking("reading runs", "files") as progress:
         rankings = api.read_rankings(runs, qrels, teams, progress=progress, **reading)
     scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
     with tracking("evaluating", "metrics") as progress:
-        wanted = (split(metrics) or [], split(gains) or [])
+        chosen = split(metrics) or []
+        wanted = (api.condensed(chosen) if unjudged == "condense" else chosen, split(gains) or [])
         cube = api.evaluate_into(opened, name, rankings, *wanted, progress=progress, **scoring)
     say(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
     for line in remarks(rankings, cube):
@@ -131,7 +133,8 @@ def import_(
         typer.Option(
             "--layout",
             help="auto, matrix (topics down, runs across; one file a metric), long (columns run, topic, score and perhaps "
-            "metric, gain), trec_eval (output of trec_eval -q; one file a run) or nev (NTCIREVAL; one file a run).",
+            "metric, gain), or what a tool printed, one file a run: trec_eval (-q, also -o), nev (NTCIREVAL), "
+            "ir_measures (-q), gdeval, ndeval.",
         ),
     ] = "auto",
     transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
@@ -171,52 +174,62 @@ def info(
     typer.echo(json.dumps(facts, indent=1) if form == "json" else overview_text(facts))
 
 
-def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
-    """Make a command of a function that turns an analysis' own options into its record."""
-    make.__annotations__.pop("return", None)  # names a type that is only imported for checking
-    own = inspect.signature(make, eval_str=True).parameters
+@app.command()
+@analysis_command
+def swap(
+    sampling: options.TopicSampling = "disjoint",
+    size: options.SampleSizes = None,
+    rule: Annotated[str, typer.Option("--rule", help="Two zero differences are no swap (s0) or one (s1).")] = "s0",
+    confidence: Annotated[str, typer.Option("--confidence", help="1 - accepted swap rates.")] = "0.95,0.9,0.8",
+    bin_width: Annotated[float, typer.Option("--bin-width", help="Width of the difference bins.")] = 0.01,
+    bins: Annotated[int, typer.Option("--bins", help="Number of difference bins; the last one is open.")] = 21,
+    allow_zero: Annotated[bool, typer.Option("--allow-zero", help="A required difference may be 0.")] = False,
+    signed: Annotated[bool, typer.Option("--signed", help="Bins for negative differences, too.")] = False,
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Either sample in turn gives the difference that the other confirms.")
+    ] = False,
+    share: Annotated[
+        str, typer.Option("--share", help="Samples serve all pairs of runs, or none: each pair draws its own (slow).")
+    ] = "all",
+) -> Analysis:
+    """Swap method: how large must a difference be before another topic set would confirm it?
 
-    @functools.wraps(make)
-    def command(**given: Any) -> None:
-        from scorecube.jobs import run_analysis
+    Example: scorecube swap study.zarr --sampling disjoint --size 5..25:5 --trials 1000 --seed 1
+    """
+    from scorecube.analyses.sampling import parse_sizes
+    from scorecube.analyses.swap import RULES, SAMPLINGS, SHARES, Swap
 
-        run_analysis(make(**{key: given[key] for key in own}), {key: given[key] for key in options.COMMON})
-
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    shared = [
-        inspect.Parameter(key, kind, default=default, annotation=hint)
-        for key, (hint, default) in options.COMMON.items()
-    ]
-    parameters = [shared[0], *own.values(), *shared[1:]]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return command
+    for option, value, known in (("sampling", sampling, SAMPLINGS), ("rule", rule, RULES), ("share", share, SHARES)):
+        choice(f"--{option}", value, known)
+    return Swap(
+        sampling=sampling, size=None if size is None else parse_sizes(size), rule=rule, confidence=numbers("--confidence", confidence),
+        bin_width=bin_width, bins=bins, allow_zero=allow_zero, signed=signed, symmetric=symmetric, share=share,
+    )  # fmt: skip
 
 
 @app.command()
 @analysis_command
-def swap(
-    sampling: Annotated[str, typer.Option("--sampling", help="disjoint, replacement or independent.")] = "disjoint",
-    size: Annotated[
-        Optional[int],
-        typer.Option("--size", help="Topics in each sample; half of them, with replacement all, by default."),
-    ] = None,
-    rule: Annotated[str, typer.Option("--rule", help="Two zero differences are no swap (s0) or one (s1).")] = "s0",
-    confidence: Annotated[str, typer.Option("--confidence", help="1 - accepted swap rates.")] = "0.95,0.9,0.8",
+def stability(
+    sampling: options.TopicSampling = "disjoint",
+    size: options.SampleSizes = None,
+    fuzziness: Annotated[
+        str, typer.Option("--fuzziness", help="Means that differ by less than this share of the larger are equal.")
+    ] = "0.05",
 ) -> Analysis:
-    """Swap method: how large must a difference be before another topic set would confirm it?
+    """Stability method: how often does a topic sample contradict the majority of samples?
 
-    Example: scorecube swap study.zarr --sampling disjoint --size 25 --trials 1000 --seed 1
+    Example: scorecube stability study.zarr --size 25 --trials 1000 --seed 1
     """
-    from scorecube.analyses.swap import RULES, SAMPLINGS, Swap
+    from scorecube.analyses.sampling import SAMPLINGS, parse_sizes
+    from scorecube.analyses.stability import Stability
 
     choice("--sampling", sampling, SAMPLINGS)
-    choice("--rule", rule, RULES)
-    try:
-        levels = tuple(float(text) for text in split(confidence) or [])
-    except ValueError:
-        raise BadPlan(f"--confidence {confidence!r} is not numbers separated by commas") from None
-    return Swap(sampling=sampling, size=size, rule=rule, confidence=levels)
+    sizes = None if size is None else parse_sizes(size)
+    return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
+
+
+for each in COMMANDS:
+    app.command()(each)
 
 
 @app.command()
@@ -290,12 +303,6 @@ def list_(what: Annotated[str, typer.Argument(metavar="metrics|analyses", help="
 
     choice("list", what, ["metrics", "analyses"])
     typer.echo(render(api.list_metrics() if what == "metrics" else api.list_analyses(), "text"))
-
-
-def choice(option: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a word that is not among the known ones."""
-    if value not in known:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}", param_hint=option)
 
 
 def remarks(rankings: Any, cube: Any) -> list[str]:

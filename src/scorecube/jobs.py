@@ -62,7 +62,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
 
 def already(task: Task) -> bool:
     """Say so if a task's result is there."""
-    if task.stored() is None:
+    if not task.is_stored():
         return False
     say(f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do")
     return True
@@ -82,11 +82,13 @@ def run_task(task: Task, **how: Any) -> None:
     plan, name = task.plan, task.collection.name
     for warning in task.warnings:
         say(f"{name}: note: {warning}")
-    seed = "replayed samples" if plan.samples_digest else f"seed {plan.seed}"
-    say(f"{name}: {plan.analysis.name}, {seed}: {task.estimate(how['workers']).text(how['workers'])}")
+    seed = "" if not plan.analysis.resamples else ", replayed samples" if plan.samples_digest else f", seed {plan.seed}"
+    say(f"{name}: {plan.analysis.name}{seed}: {task.estimate(how['workers']).text(how['workers'])}")
     if recorded := task.recorded():
-        say(f"{name}: {recorded:,} trials are recorded already; {plan.trials - recorded:,} to go")
-    with tracking(f"{name}: {plan.analysis.name}", "trials") as progress:
+        say(
+            f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {plan.analysis.units(task.cube, plan.trials) - recorded:,} to go"
+        )
+    with tracking(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
         result = task.run(progress=progress, **how)
     for line in headline(result):
         say(f"{name}: {line}")

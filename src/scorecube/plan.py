@@ -85,7 +85,7 @@ def make_plan(
         raise BadPlan(f"trials={trials}: at least 1 is needed")
     if not 0 <= seed < 2**64:
         raise BadPlan(f"seed={seed} is not in 0 .. 2**64 - 1")
-    trials, seed = int(trials), int(seed)
+    trials, seed = (int(trials), int(seed)) if analysis.resamples else (1, 0)
     analysis.check(cube)
     if samples is None:
         return Plan(analysis, trials, seed, cube_digest(cube))

@@ -33,6 +33,10 @@ class Task:
         """Return the plan's result if it is there already."""
         return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
 
+    def is_stored(self) -> bool:
+        """Whether the plan's result is there already."""
+        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
+
     def recorded(self) -> int:
         """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
@@ -95,8 +99,8 @@ def _seed_of_stored(collection: Collection, plan: Plan) -> int:
     def without(record: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in record.items() if key not in ("seed", "trials")}
 
-    for result in reversed(collection.results(plan.analysis.name)):
-        stored = json.loads(result.attrs["plan"])
+    for facts in reversed(collection.result_facts(plan.analysis.name)):
+        stored = json.loads(facts["plan"])
         if without(stored) == without(plan.record()) and stored["seed"]:
             return int(stored["seed"])
     return plan.seed

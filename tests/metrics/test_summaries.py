@@ -12,9 +12,10 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import Swap
-from scorecube.cube import cube_from_scores, evaluate, standardise, summarise
+from scorecube.cube import cube_from_scores, evaluate, standardise
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.metrics import parse_metric
+from scorecube.summaries import summarise
 from scorecube.testing import simulate_rankings
 
 

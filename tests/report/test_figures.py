@@ -54,13 +54,13 @@ def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
     for gain in ("3:2:1", "1:1:1"):
         lines = {line.get_label(): line for line in swap_rates(result, gain).axes[0].get_lines()}
         for metric in ("AP", "RR"):
-            expected = result["swap_rate"].sel(metric=metric, gain=gain).values
+            expected = result["swap_rate"].sel(metric=metric, gain=gain).isel(size=0).values
             np.testing.assert_array_equal(lines[metric].get_ydata(), expected)
 
 
 def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
     heights = [bar.get_height() for bar in sensitivity_bars([result]).axes[0].patches]  # type: ignore[attr-defined]
-    expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).fillna(0.0).values
+    expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).isel(size=0).fillna(0.0).values
     np.testing.assert_allclose(heights, expected)
 
 

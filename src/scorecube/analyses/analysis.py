@@ -71,6 +71,8 @@ class Cost:
         Of one unit.
     fixed_bytes, fixed_seconds
         Of a block, however few its units.
+    result_bytes
+        Of all results together.
     most_units
         Of a block, whatever time it takes.
     """
@@ -79,6 +81,7 @@ class Cost:
     bytes: float
     fixed_bytes: float
     fixed_seconds: float = 0.0
+    result_bytes: float = 0.0
     most_units: int = 2**62
 
 
@@ -91,6 +94,9 @@ class Analysis(ABC):
     """Options that only `finish` reads: blocks computed with other values of them can be used again."""
     unit: ClassVar[str] = "trials"
     """What blocks are intervals of: ``trials``, or ``pairs`` of runs, each with all its trials."""
+
+    resamples: ClassVar[bool] = True
+    """Whether there are trials; if not, their number and the seed mean nothing."""
 
     def units(self, cube: xr.Dataset, trials: int) -> int:
         """Return how many units there are: trials, or what the analysis says."""

@@ -16,8 +16,9 @@ from scorecube.analyses.analysis import Analysis, Cost, Join, Output
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.exact import Units, centred_units
-from scorecube.kernels.pairs import pair_order, pair_place
+from scorecube.kernels.pairs import SIDE, pair_order, pair_place
 from scorecube.schema import Variable
+from scorecube.summaries import refuse_other_summaries
 
 PAIR = (names.METRIC, names.GAIN, names.PAIR)
 CELL = (names.METRIC, names.GAIN)
@@ -47,6 +48,8 @@ class PairTest(Analysis):
     """
 
     unit: ClassVar[str] = "pairs"
+    means_only: ClassVar[bool] = True
+    """Whether metrics that sum topics up otherwise are refused."""
     reading: ClassVar[frozenset[str]] = frozenset({"plus_one", "only_significant"})
 
     alphas: tuple[float, ...] = (0.05, 0.01)
@@ -57,7 +60,7 @@ class PairTest(Analysis):
     def check(self, cube: xr.Dataset) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_runs(cube, self.name)
+        check_runs(cube, f"the {self.name} test", means_only=self.means_only)
         if self.sided not in (1, 2):
             raise BadPlan(f"sided={self.sided}: a test is one-sided (1) or two-sided (2)")
         return []
@@ -83,10 +86,11 @@ class PairTest(Analysis):
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`; the variables are described in `VARIABLES`."""
         reached, kth = totals["reached"], totals["kth"]
-        if self.only_significant:
-            below = [reached < bound for bound in bounds(trials, self.alphas, self.plus_one)]
-            kth = np.where(np.stack(below, axis=1), kth, np.nan)
-        largest = np.fmax.reduce(kth, axis=-1, initial=-math.inf)
+        largest = np.full((len(reached), len(self.alphas)), np.nan)
+        for k, bound in enumerate(bounds(trials, self.alphas, self.plus_one)):
+            for cell in range(len(reached)):
+                counted = kth[cell, k][reached[cell] < bound] if self.only_significant else kth[cell, k]
+                largest[cell, k] = counted.max(initial=-math.inf)
         largest[~np.isfinite(largest)] = np.nan
         values = {
             "kth_difference": totals["kth"], "estimated_difference": largest,
@@ -97,13 +101,12 @@ class PairTest(Analysis):
 
     def cost(self, cube: xr.Dataset, trials: int) -> Cost:
         """See `Analysis.cost`."""
-        n_cells, n_runs, n_topics = cells(cube)[0].shape
-        per_trial = n_cells * self.seconds_per_trial(n_topics)
-        results = n_cells * n_pairs(cube) * (4 + 8 * len(self.alphas))
-        block = 8.0 * trials * (n_topics + 2 * 64 + 3) + 2 * TILE_BYTES
+        n_cells, _, n_topics = cells(cube)[0].shape
+        block = 8.0 * trials * (n_topics + 2 * SIDE + 3) + 2 * min(TILE_BYTES, 8 * TILE * trials)
         return Cost(
-            seconds=trials * per_trial, bytes=20.0 * n_cells, fixed_bytes=block + results,
-            fixed_seconds=4e-9 * trials * n_topics, most_units=max(64, int(SUMS_BYTES / (8 * trials)) * 16),
+            seconds=trials * n_cells * self.seconds_per_trial(n_topics), bytes=20.0 * n_cells, fixed_bytes=block,
+            fixed_seconds=4e-9 * trials * n_topics, result_bytes=n_cells * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
+            most_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
         )  # fmt: skip
 
     def seconds_per_trial(self, n_topics: int) -> float:
@@ -111,21 +114,24 @@ class PairTest(Analysis):
         return 4e-9 + 6e-11 * n_topics
 
 
-@dataclass(frozen=True)
-class Observed:
-    """What one cell's scores say of each pair: t (NaN for equal scores, infinite for a constant difference), odd pairs."""
+def observe(scores: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Write the t statistics of all pairs of runs of one cell, in label order, first minus second.
 
-    t: np.ndarray[Any, np.dtype[np.float64]]
-    n_equal: int
-    n_constant: int
+    Parameters
+    ----------
+    scores
+        float64 (run, topic).
+    t
+        float64 (pair,), written: NaN for equal scores, infinite for a constant difference.
 
-
-def observe(scores: np.ndarray[Any, Any]) -> Observed:
-    """Return the t statistics of all pairs of runs (run, topic), in label order, a minus b."""
+    Returns
+    -------
+    n_equal, n_constant
+        Pairs with equal scores, and with the same difference on all topics.
+    """
     units = centred_units(scores)
     n_runs, n = scores.shape
     first, second = np.triu_indices(n_runs, 1)
-    t = np.empty(len(first))
     n_equal = n_constant = 0
     for low in range(0, len(first), TILE * TILE):
         part = slice(low, low + TILE * TILE)
@@ -139,7 +145,14 @@ def observe(scores: np.ndarray[Any, Any]) -> Observed:
             t[part] = total * math.sqrt(n * (n - 1)) / np.sqrt(squares)
         n_equal += int(((squares == 0.0) & (total == 0.0)).sum())
         n_constant += int(((squares == 0.0) & (total != 0.0)).sum())
-    return Observed(t, n_equal, n_constant)
+    return n_equal, n_constant
+
+
+def spread(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return values by metric and gain setting; the same memory where every cell serves one."""
+    if np.array_equal(cell_of.ravel(), np.arange(len(by_cell))):
+        return by_cell.reshape(*cell_of.shape, *by_cell.shape[1:])
+    return np.asarray(by_cell[cell_of])
 
 
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
@@ -165,8 +178,8 @@ def check_alphas(alphas: tuple[float, ...]) -> None:
         raise BadPlan(f"alpha {', '.join(map(str, alphas)) or 'without a number'}: give numbers between 0 and 1")
 
 
-def check_runs(cube: xr.Dataset, what: str) -> None:
-    """Refuse a cube of too few runs or topics, or with missing scores."""
+def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True) -> None:
+    """Refuse a cube of too few runs or topics, with missing scores, or with metrics that are no means."""
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
         raise BadPlan(f"{what} needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
@@ -176,6 +189,8 @@ def check_runs(cube: xr.Dataset, what: str) -> None:
             f"{missing} scores are missing or infinite; leave their topics out with --drop-missing, or choose other runs, "
             "topics or metrics"
         )
+    if means_only:
+        refuse_other_summaries(cube, what)
 
 
 def rank_of(alpha: float, trials: int) -> int:
@@ -227,13 +242,13 @@ def pair_result(
     """
     scores, cell_of = cells(cube)
     trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
-    observed = [observe(cell) for cell in scores]
+    t = np.empty(reached.shape)
+    odd = np.array([observe(cell, t[k]) for k, cell in enumerate(scores)])
     significant = n_significant(reached, trials, alphas, plus_one)
     by_cell = {
-        "reached": reached, "p_value": p_values(reached, trials, plus_one), "t": np.stack([each.t for each in observed]),
+        "reached": reached, "p_value": p_values(reached, trials, plus_one), "t": t,
         "significant": significant, "share": significant / n_pairs(cube), "mean": scores.mean(axis=-1),
-        "degenerate_pairs": np.array([each.n_equal for each in observed]),
-        "constant_pairs": np.array([each.n_constant for each in observed]),
+        "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1],
     } | dict(values)  # fmt: skip
     variables = [each for each in VARIABLES if each.name in by_cell]
     first, second = np.triu_indices(cube.sizes[names.RUN], 1)
@@ -242,7 +257,9 @@ def pair_result(
         "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(alphas),
         FIRST: (names.PAIR, first.astype(np.int32)), SECOND: (names.PAIR, second.astype(np.int32)),
     }  # fmt: skip
-    result = xr.Dataset({each.name: (each.dims, by_cell.pop(each.name)[cell_of]) for each in variables}, coords=coords)
+    result = xr.Dataset(
+        {each.name: (each.dims, spread(by_cell.pop(each.name), cell_of)) for each in variables}, coords=coords
+    )
     few = [alpha for alpha in alphas if Fraction(str(alpha)) * trials < 1]
     sizes = {
         "n_runs": cube.sizes[names.RUN],

@@ -104,10 +104,10 @@ class Tukey(Analysis):
         """See `Analysis.cost`."""
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         places = n_runs * n_topics
-        results = 8.0 * n_cells * trials + 40.0 * n_cells * n_pairs(cube)
         return Cost(
-            seconds=places * (3e-9 + 1e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells + results
-        )
+            seconds=places * (3e-9 + 1e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells,
+            result_bytes=8.0 * n_cells * trials + 28.0 * n_cells * n_pairs(cube),
+        )  # fmt: skip
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``run_permutation[trial, topic, run]``, the permutations that a run draws."""

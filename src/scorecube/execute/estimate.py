@@ -22,6 +22,7 @@ INLINE_SECONDS = 0.05
 
 FIXED_SHARE = 20
 """A block lasts at least so many times what it costs before its first unit."""
+MENTIONED_BYTES = 2**26
 MOST_BLOCKS = 1000
 """More would only cost: each is recorded on its own."""
 
@@ -38,13 +39,18 @@ class Estimate:
     blocks: int
     block_units: int
     bytes_per_worker: float
+    result_bytes: float
 
     def text(self, workers: int) -> str:
         """Return one line for the screen."""
+        trials = f"{self.trials:,} trials x " if self.trials > 1 else ""
         blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
+        results = (
+            f" and {self.result_bytes / 2**20:,.0f} MiB for the results" if self.result_bytes > MENTIONED_BYTES else ""
+        )
         return (
-            f"{self.trials:,} trials x {self.comparisons:,} comparisons in {blocks}; "
-            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, {self.bytes_per_worker / 2**20:.0f} MiB each"
+            f"{trials}{self.comparisons:,} comparisons in {blocks}; "
+            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, {self.bytes_per_worker / 2**20:,.0f} MiB each{results}"
         )
 
 
@@ -82,4 +88,5 @@ def estimate(plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None
         blocks=math.ceil(units / block_units),
         block_units=block_units,
         bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
+        result_bytes=cost.result_bytes,
     )

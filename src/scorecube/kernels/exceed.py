@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.order import bracket, count_from, gather, nth_largest
+from scorecube.kernels.order import bracket, count_from, first_equal, gather, nth_largest
 
 EQUAL = 1e-12
 """Relative difference up to which two values of r are a tie: they differ by less where the mathematics says they are equal."""
@@ -206,10 +206,7 @@ def choose_trial(
         for k in range(near):
             total = total_of(sums_x, sums_y, places[k], x.shape[0] * snap)
             kept[k] = exact_ratio(x, y, counts, places[k], total, snap, sided)
-        wanted = nth_largest(kept[:near], rank - above)
-        for k in range(near):
-            if abs(kept[k] - wanted) <= EQUAL * abs(wanted):
-                return value, places[k]
+        return value, first_equal(kept[:near], places, rank - above, EQUAL)
     return value, places[0]
 
 

@@ -59,6 +59,16 @@ def nth_largest(values: Any, rank: int) -> float:
 
 
 @inlined
+def first_equal(values: Any, places: Any, rank: int, tolerance: float) -> Any:
+    """Return the first place whose value ties, within a relative tolerance, with the rank-th largest of the values."""
+    wanted = nth_largest(values, rank)
+    for k in range(values.shape[0]):
+        if values[k] == wanted or abs(values[k] - wanted) <= tolerance * abs(wanted):
+            return places[k]
+    return places[0]
+
+
+@inlined
 def bracket(values: Any, rank: int, guess: float) -> Any:
     """Return (low, high, number from `high` on) such that the rank-th largest value is in [low, high) with few others.
 

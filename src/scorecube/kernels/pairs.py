@@ -40,7 +40,8 @@ def pair_place(
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the place of pairs in label order: (0, 1), (0, 2), ..., (1, 2), ..."""
     x, y = first.astype(np.int64), second.astype(np.int64)
-    return x * (2 * n_runs - x - 1) // 2 + y - x - 1
+    places: np.ndarray[Any, np.dtype[np.int64]] = x * (2 * n_runs - x - 1) // 2 + y - x - 1
+    return places
 
 
 @compiled

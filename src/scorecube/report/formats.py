@@ -15,7 +15,19 @@ from scorecube.report.tables import as_records
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 PERCENT = {"relative_difference": 0, "share": 1}
 """Columns that people read in percent, with the decimals of the papers' tables."""
-DECIMALS = {"required_difference": 2, "lower": 2, "confidence": 2, "swap_rate": 4, "unique": 1, "common": 1}
+DECIMALS = {
+    "estimated_difference": 2,
+    "alpha": 2,
+    "required_difference": 2,
+    "required_difference_first": 2,
+    "support": 2,
+    "fuzziness": 2,
+    "lower": 2,
+    "confidence": 2,
+    "swap_rate": 4,
+    "unique": 1,
+    "common": 1,
+}
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
 LATEX |= {"^": r"\^{}", "~": r"\~{}", "\\": r"\textbackslash{}"}

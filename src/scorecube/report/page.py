@@ -117,7 +117,9 @@ def section(
 
 HEADINGS = {
     "required_difference": "(i) required difference", "max_performance": "(ii) largest mean", "relative_difference": "(iii) = (i)/(ii)",
-    "share": "(iv) share of comparisons", "size": "sample size", "unique": "distinct topics in a sample", "common": "topics in both samples",
+    "share": "(iv) share of comparisons", "required_difference_first": "(i) by the first bin alone",
+    "max_difference": "largest difference", "support": "highest bin begins at", "size": "sample size",
+    "unique": "distinct topics in a sample", "common": "topics in both samples",
 }  # fmt: skip
 
 

@@ -258,24 +258,32 @@ class Collection:
             raise BadStudy(f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings")
         return read_dataset(self.study.path, f"{self.name}/rankings")
 
+    def result_facts(self, analysis: str) -> list[dict[str, Any]]:
+        """Return the attributes of the finished results of an analysis, latest last; no array is read."""
+        group = child_group(self.group, f"results/{analysis}")
+        found = [dict(group[key].attrs) for key in keys(group)] if group is not None else []
+        return sorted(
+            (facts for facts in found if facts.get(COMPLETE)),
+            key=lambda facts: (str(facts.get("finished", "")), str(facts.get("digest", ""))),
+        )
+
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last."""
-        place = f"results/{analysis}"
-        names_of_plans = keys(child_group(self.group, place))
-        found = [read_dataset(self.study.path, f"{self.name}/{place}/{key}") for key in names_of_plans]
-        found = [result for result in found if result.attrs.get(COMPLETE)]
-        return sorted(
-            found, key=lambda result: (str(result.attrs.get("finished", "")), str(result.attrs.get("digest", "")))
-        )
+        place = f"{self.name}/results/{analysis}"
+        return [read_dataset(self.study.path, f"{place}/{facts['digest']}") for facts in self.result_facts(analysis)]
 
     def result(self, analysis: str) -> xr.Dataset:
         """Return the latest result of an analysis."""
-        results = self.results(analysis)
-        if not results:
+        facts = self.result_facts(analysis)
+        if not facts:
             raise BadStudy(
                 f"{self.study.path}: no result of {analysis} for collection {self.name!r}; run: scorecube {analysis} {self.study.path}"
             )
-        return results[-1]
+        return read_dataset(self.study.path, f"{self.name}/results/{analysis}/{facts[-1]['digest']}")
+
+    def has_result(self, analysis: str, digest: str) -> bool:
+        """Whether the result of a plan is there."""
+        return any(facts["digest"] == digest for facts in self.result_facts(analysis))
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
         """Return the result of a plan, or None."""
@@ -300,7 +308,7 @@ class Collection:
         analyses = keys(child_group(self.group, "results"))
         return {
             "rankings": "rankings" in self.group,
-            "results": {name: len(self.results(name)) for name in analyses},
+            "results": {name: len(self.result_facts(name)) for name in analyses},
         }
 
 

@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 import xarray as xr
 from matplotlib.figure import Figure
 
-from scorecube.report.figures import swap
+from scorecube.report.figures import pairs, stability, swap
 
-FIGURES: Mapping[str, Callable[[xr.Dataset, str | None], Figure]] = {"swap": swap.swap_rates}
+FIGURES: Mapping[str, Callable[[xr.Dataset, str | None], Figure]] = {
+    "swap": swap.swap_figure, "stability": stability.errors_and_ties, "bootstrap": pairs.p_value_curves,
+    "randomisation": pairs.p_value_curves, "unpaired": pairs.p_value_curves,
+    "tukey": pairs.p_value_curves, "paired": pairs.classical_curves,
+}  # fmt: skip
 """Picture of one result at one gain setting, the first by default."""
-OVERVIEWS: Mapping[str, Callable[[Sequence[xr.Dataset]], Figure]] = {"swap": swap.sensitivity_bars}
+OVERVIEWS: Mapping[str, Callable[[Sequence[xr.Dataset]], Figure]] = {
+    "swap": swap.sensitivity_bars, "bootstrap": pairs.power_bars, "randomisation": pairs.power_bars, "unpaired": pairs.power_bars, "tukey": pairs.power_bars,
+}  # fmt: skip
 """Picture of the results of several collections."""
 
 

@@ -11,13 +11,25 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, nearest
-from scorecube.report.tables import scores, swap
+from scorecube.report.tables import paired, pairs, scores, stability, swap
 from scorecube.report.tables.rows import COLLECTION, as_records, combine
 
 Table = Callable[[xr.Dataset], pd.DataFrame]
+TESTS: dict[str, Table] = {"power": pairs.power, "pairs": pairs.p_value_pairs, "curve": pairs.curve}
 TABLES: dict[str, dict[str, Table]] = {
     "scores": {"means": scores.means, "cells": scores.cells, "statistics": scores.statistics},
-    "swap": {"sensitivity": swap.sensitivity, "rates": swap.rates, "overlap": swap.overlap},
+    "swap": {
+        "sensitivity": swap.sensitivity,
+        "rates": swap.rates,
+        "overlap": swap.overlap,
+        "curves": swap.curves,
+    },
+    "stability": {"stability": stability.stability},
+    "bootstrap": TESTS | {"pairs": pairs.asl_pairs, "adjusted": pairs.adjusted_power},
+    "randomisation": TESTS | {"adjusted": pairs.adjusted_power},
+    "unpaired": TESTS | {"adjusted": pairs.adjusted_power},
+    "tukey": TESTS,
+    "paired": {"power": paired.power, "pairs": paired.pairs},
 }
 FROM_RANKINGS = {"statistics"}
 """Tables of `scores` that are made from rankings instead of the cube."""

@@ -8,9 +8,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.cube import summarise
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.schema import labels_of
+from scorecube.summaries import summarise
 
 
 def means(cube: xr.Dataset) -> pd.DataFrame:

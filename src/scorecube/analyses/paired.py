@@ -1,0 +1,164 @@
+"""Classical tests of pairs of runs, as quick references beside resampling: t, Wilcoxon's signed ranks, sign.
+
+All three are SciPy's; nothing is resampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+from scipy.stats import binom, ttest_1samp, wilcoxon
+
+from scorecube import names, schema
+from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
+from scorecube.analyses.pairs import FIRST, SECOND, check_alphas, check_runs, n_pairs
+from scorecube.cube import cells, uses_gains
+from scorecube.errors import BadPlan
+from scorecube.kernels.exact import centred_units
+from scorecube.schema import Variable
+
+TESTS = ("t", "wilcoxon", "sign")
+SECONDS = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
+AT_ONCE = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired(Analysis):
+    """Paired t test, Wilcoxon signed-rank test and sign test of all pairs of runs, two-sided, through SciPy.
+
+    Parameters
+    ----------
+    tests
+        Some of ``t``, ``wilcoxon`` (zero differences are left out, exact for few topics without ties) and ``sign``
+        (binomial on the topics that differ).
+    alphas
+        Significance levels: a pair is significant if p < alpha.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), Paired(tests=("t",)))["p_value"].dims
+    ('metric', 'gain', 'test', 'pair')
+    """
+
+    name: ClassVar[str] = "paired"
+    unit: ClassVar[str] = "pairs"
+    resamples: ClassVar[bool] = False
+    reading: ClassVar[frozenset[str]] = frozenset({"alphas"})
+
+    tests: tuple[str, ...] = TESTS
+    alphas: tuple[float, ...] = (0.05, 0.01)
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        check_alphas(self.alphas)
+        check_runs(cube, "a paired test")
+        if not self.tests or set(self.tests) - set(TESTS):
+            raise BadPlan(f"tests {', '.join(self.tests)}: choose some of {', '.join(TESTS)}")
+        return []
+
+    def units(self, cube: xr.Dataset, trials: int) -> int:
+        """Return the number of pairs of runs."""
+        return n_pairs(cube)
+
+    def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.prepare`; scores become integers where they can, so that equal differences are equal."""
+        if samples is not None:
+            raise BadPlan("classical tests take no samples")
+        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        units = [centred_units(cell) for cell in cells(cube)[0]]
+        return {
+            "scores": np.stack([each.uncentred for each in units]),
+            "first": first.astype(np.int32),
+            "second": second.astype(np.int32),
+        }
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        n_cells = int(cells(cube)[1].max()) + 1
+        return (Output("p", (n_cells, len(self.tests)), Join.CONCAT, "float64"),)
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        p = np.empty((len(inputs["scores"]), len(self.tests), stop - start))
+        for cell, scores in enumerate(inputs["scores"]):
+            for low in range(start, stop, AT_ONCE):
+                high = min(low + AT_ONCE, stop)
+                differences = scores[inputs["first"][low:high]] - scores[inputs["second"][low:high]]
+                for k, test in enumerate(self.tests):
+                    p[cell, k, low - start : high - start] = p_of(test, differences)
+        return {"p": p}
+
+    def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finish`."""
+        scores, cell_of = cells(cube)
+        p = totals["p"]
+        significant = np.stack([(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1)
+        values = {
+            "p_value": p,
+            "significant": significant,
+            "share": significant / p.shape[-1],
+            "mean": scores.mean(axis=-1),
+        }
+        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        coords = {
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
+            "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
+            names.TEST: schema.label_array(self.tests),
+            FIRST: (names.PAIR, first.astype(np.int32)), SECOND: (names.PAIR, second.astype(np.int32)),
+        }  # fmt: skip
+        result = xr.Dataset({each.name: (each.dims, values[each.name][cell_of]) for each in VARIABLES}, coords=coords)
+        facts = {"trials": 0, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "notes": []}
+        return schema.annotate(result.assign_attrs(facts), VARIABLES)
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        n_cells = int(cells(cube)[1].max()) + 1
+        seconds = n_cells * sum(SECONDS[test] for test in self.tests)
+        results = 8.0 * n_cells * len(self.tests) * n_pairs(cube)
+        return Cost(
+            seconds=seconds,
+            bytes=8.0 * n_cells,
+            fixed_bytes=60.0 * AT_ONCE * cube.sizes[names.TOPIC],
+            result_bytes=results,
+        )
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Refuse: nothing is drawn."""
+        raise BadPlan("classical tests draw no samples")
+
+
+def p_of(test: str, differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the two-sided p-values of differences (pair, topic); 1 where all are zero."""
+    equal = ~differences.any(axis=1)
+    p = np.ones(len(differences))
+    some = differences[~equal]
+    if not len(some):
+        return p
+    if test == "sign":
+        ahead, behind = (some > 0).sum(axis=1), (some < 0).sum(axis=1)
+        p[~equal] = np.minimum(1.0, 2 * binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5))
+    elif test == "wilcoxon":
+        p[~equal] = wilcoxon(some, axis=1).pvalue
+    else:
+        varying = np.ptp(some, axis=1) > 0
+        values = np.zeros(len(some))  # a constant difference has infinite t
+        if varying.any():
+            values[varying] = ttest_1samp(some[varying], 0.0, axis=1).pvalue
+        p[~equal] = values
+    return p
+
+
+_CELL = (names.METRIC, names.GAIN, names.TEST)
+VARIABLES = (
+    Variable("p_value", (*_CELL, names.PAIR), "f", "1", "p-value, two-sided"),
+    Variable("significant", (*_CELL, names.ALPHA), "iu", "pairs", "pairs with a p-value below alpha"),
+    Variable("share", (*_CELL, names.ALPHA), "f", "1", "share of pairs with a p-value below alpha"),
+    Variable("mean", (names.METRIC, names.GAIN, names.RUN), "f", "score", "mean score of a run"),
+)

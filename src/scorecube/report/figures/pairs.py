@@ -1,0 +1,92 @@
+"""Pictures of tests of pairs of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from scorecube import names
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.tables.pairs import conditions, power
+from scorecube.report.tables.rows import COLLECTION, combine
+from scorecube.schema import labels_of
+
+DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+POINTS = 1000
+"""Of a curve over very many pairs."""
+
+
+def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric tells apart.
+
+    Parameters
+    ----------
+    result
+        Of the bootstrap, randomisation or Tukey test.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    alphas = result[names.ALPHA].values
+    n_pairs = result.sizes[names.PAIR]
+    shown = np.unique(np.linspace(0, n_pairs - 1, POINTS).astype(int))
+    with rc_context(STYLE):
+        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        for k, label in enumerate(labels_of(result, names.METRIC)):
+            p = np.sort(cells["p_value"].isel(metric=k).values)
+            axes.plot(
+                shown + 1, p[shown], label=label, color=COLOURS[k % len(COLOURS)],
+                linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.4,
+            )  # fmt: skip
+        for alpha in alphas:
+            axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
+            axes.annotate(
+                f"{alpha:g}", (1.0, alpha), xycoords=("axes fraction", "data"), fontsize=8, color="0.35", ha="right", va="bottom"
+            )  # fmt: skip
+        top = min(1.0, max(3 * float(max(alphas)), 0.15))
+        axes.set_ylim(0.0, top)
+        axes.set_xlim(0, n_pairs)
+        axes.set_xlabel("pairs of runs, by p-value")
+        axes.set_ylabel("p-value")
+        axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
+        axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1, loc="upper left")
+    return figure
+
+
+def classical_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Sorted p-values of the first of the classical tests."""
+    return p_value_curves(result.isel({names.TEST: 0}), gain)
+
+
+def power_bars(results: Sequence[xr.Dataset]) -> Figure:
+    """Discriminative power by collection, a bar a metric (S1 Figure 10), at the largest level and the first gain setting."""
+    frames = []
+    for result in results:
+        frame = power(result)
+        frames.append(
+            frame[(frame["alpha"] == frame["alpha"].max()) & (frame["gain"] == labels_of(result, names.GAIN)[0])]
+        )
+    table = combine(frames)
+    alpha = float(table["alpha"].max())
+    metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
+    collections = list(dict.fromkeys(table[COLLECTION]))
+    with rc_context(STYLE):
+        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        width = 0.8 / len(metrics)
+        for k, metric in enumerate(metrics):
+            shares = table[table["metric"] == metric].set_index(COLLECTION)["share"].reindex(collections)
+            left = np.arange(len(collections)) + (k - (len(metrics) - 1) / 2) * width
+            axes.bar(
+                left, 100 * shares.fillna(0).to_numpy(), width * 0.92, color=COLOURS[k % len(COLOURS)], label=metric
+            )
+        axes.set_xticks(np.arange(len(collections)), collections)
+        axes.set_ylabel(f"% of pairs with p < {alpha:g}")
+        axes.grid(axis="x", visible=False)
+        axes.legend(ncols=5, loc="upper left", bbox_to_anchor=(0.0, -0.1))
+    return figure

@@ -1,0 +1,49 @@
+"""Tables of the classical tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.pairs import FIRST, SECOND
+from scorecube.report.tables.pairs import METHODS, adjusted
+from scorecube.report.tables.rows import parts, where
+from scorecube.schema import labels_of
+
+
+def power(result: xr.Dataset) -> pd.DataFrame:
+    """Share of significant pairs by test, level and adjustment for testing many pairs."""
+    rows = []
+    for cell, data in parts(result):
+        for k, test in enumerate(labels_of(result, names.TEST)):
+            for method in METHODS:
+                p = adjusted(data["p_value"].values[k], method)
+                for alpha in result[names.ALPHA].values:
+                    found = int((p < alpha).sum())
+                    facts = {"test": test, "alpha": float(alpha), "adjustment": method}
+                    rows.append(
+                        where(result) | cell | facts | {"significant": found, "pairs": len(p), "share": found / len(p)}
+                    )
+    return pd.DataFrame(rows).sort_values(
+        ["test", "adjustment", "alpha", "share"],
+        ascending=[False, False, False, False],
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def pairs(result: xr.Dataset) -> pd.DataFrame:
+    """Every pair of runs with its p-values; differences are first minus second run."""
+    first, second = result[FIRST].values, result[SECOND].values
+    runs = np.array(labels_of(result, names.RUN), object)
+    frames = []
+    for cell, data in parts(result):
+        mean = data["mean"].values
+        columns = {f"p_{test}": data["p_value"].values[k] for k, test in enumerate(labels_of(result, names.TEST))}
+        means = {"mean_difference": mean[first] - mean[second]}
+        frames.append(
+            pd.DataFrame(where(result) | cell | {"run_a": runs[first], "run_b": runs[second]} | means | columns)
+        )
+    return pd.concat(frames, ignore_index=True)

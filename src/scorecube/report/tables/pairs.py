@@ -1,0 +1,133 @@
+"""Tables of tests of pairs of runs: bootstrap, randomisation, Tukey."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.pairs import FIRST, SECOND
+from scorecube.report.tables.rows import parts, where
+from scorecube.schema import labels_of
+
+METHODS = ("none", "holm", "bh")
+"""Adjustments for testing many pairs: none, Holm (family-wise error), Benjamini and Hochberg (false discovery rate)."""
+
+
+def power(result: xr.Dataset) -> pd.DataFrame:
+    """Discriminative power, best first; the bootstrap's also with the estimated difference (S1 Tables 4 and 6)."""
+    estimated = "estimated_difference" in result
+    n_pairs = result.sizes[names.PAIR]
+    rows = []
+    for cell, data in parts(result):
+        for k, alpha in enumerate(result[names.ALPHA].values):
+            found = {
+                "alpha": float(alpha), "significant": int(data["significant"].values[k]), "pairs": n_pairs,
+                "share": float(data["share"].values[k]),
+            }  # fmt: skip
+            if estimated:
+                found["estimated_difference"] = float(data["estimated_difference"].values[k])
+            odd = {"degenerate_pairs": int(data["degenerate_pairs"]), "constant_pairs": int(data["constant_pairs"])}
+            rows.append(where(result) | cell | found | {"trials": result.attrs["trials"]} | odd)
+    return pd.DataFrame(rows).sort_values(
+        ["alpha", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
+    )
+
+
+def asl_pairs(result: xr.Dataset) -> pd.DataFrame:
+    """Every pair of runs with its achieved significance level; differences are first minus second run."""
+    return _pairs(result, "asl")
+
+
+def p_value_pairs(result: xr.Dataset) -> pd.DataFrame:
+    """Every pair of runs with its p-value; differences are first minus second run."""
+    return _pairs(result, "p_value")
+
+
+def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
+    first, second = result[FIRST].values, result[SECOND].values
+    runs = np.array(labels_of(result, names.RUN), object)
+    frames = []
+    for cell, data in parts(result):
+        mean, p = data["mean"].values, data["p_value"].values
+        never_zero = without_zeros(data, int(result.attrs["trials"]))
+        frames.append(
+            pd.DataFrame(
+                where(result) | cell | {
+                    "run_a": runs[first], "run_b": runs[second], "mean_difference": mean[first] - mean[second],
+                    "t": data["t"].values, label: p, f"{label}_holm": adjusted(never_zero, "holm"), f"{label}_bh": adjusted(never_zero, "bh"),
+                }
+            )
+        )  # fmt: skip
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.drop(columns="t") if label == "p_value" else frame
+
+
+def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:
+    """Return (count + 1) / (B + 1), which no adjustment can mistake for certainty (Phipson and Smyth 2010)."""
+    return np.asarray((data["reached"].values + 1) / (trials + 1))
+
+
+def adjusted(p: np.ndarray[Any, Any], method: str) -> np.ndarray[Any, Any]:
+    """Return p-values adjusted for the number of pairs.
+
+    Parameters
+    ----------
+    p
+        (pair,).
+    method
+        One of `METHODS`.
+    """
+    if method == "none":
+        return p
+    if method == "bh":
+        from scipy.stats import false_discovery_control
+
+        return np.asarray(false_discovery_control(p))
+    from statsmodels.stats.multitest import multipletests
+
+    return np.asarray(multipletests(p, method="holm")[1])
+
+
+def adjusted_power(result: xr.Dataset) -> pd.DataFrame:
+    """Significant pairs under each adjustment for testing many pairs; adjusted are (count + 1) / (B + 1).
+
+    Holm's needs more trials than pairs / alpha to find anything.
+    """
+    rows = []
+    for cell, data in parts(result):
+        for method in METHODS:
+            p = data["p_value"].values
+            p = p if method == "none" else adjusted(without_zeros(data, int(result.attrs["trials"])), method)
+            for alpha in result[names.ALPHA].values:
+                found = int((p < alpha).sum())
+                rows.append(
+                    where(result) | cell | {
+                        "alpha": float(alpha), "adjustment": method, "significant": found, "pairs": len(p), "share": found / len(p),
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def curve(result: xr.Dataset) -> pd.DataFrame:
+    """Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
+    frames = [
+        pd.DataFrame(
+            where(result) | cell | {"rank": np.arange(1, len(data["p_value"]) + 1), "p_value": np.sort(data["p_value"].values)}
+        )
+        for cell, data in parts(result)
+    ]  # fmt: skip
+    return pd.concat(frames, ignore_index=True)
+
+
+def conditions(result: xr.Dataset) -> str:
+    """Return collection and conditions of a test in one line."""
+    facts = result.attrs
+    return (
+        f"{facts.get('collection', '')}  {facts['n_runs']} runs ({result.sizes[names.PAIR]:,} pairs), "
+        f"{facts['n_topics']} topics, "
+        + (f"{facts['trials']:,} trials" if facts["trials"] else f"{result[names.TEST].item()} test")
+    ).strip()

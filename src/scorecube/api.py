@@ -125,6 +125,7 @@ def analyse(
     client: Client | None = None,
     workers: int | None = None,
     block_units: int | None = None,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Run an analysis of a cube in memory.
@@ -147,6 +148,8 @@ def analyse(
         Local threads, by default one per core.
     block_units
         Trials, or pairs of runs, per block; the result is the same whatever it is.
+    memory
+        Bytes that results and workers may take; by default four fifths of the machine's.
     progress
         Called with (trials done, trials in all).
 
@@ -171,6 +174,7 @@ def analyse(
         client=client,
         workers=workers or default_workers(),
         block_units=block_units,
+        memory=memory,
         progress=progress,
     )
 

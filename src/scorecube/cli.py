@@ -83,12 +83,16 @@ def evaluate(
     missing_topic: options.MissingTopic = "zero",
     unjudged: options.Unjudged = "nonrelevant",
     replace: options.Replace = False,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Score run files against judgements and add them to a study.
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
     from scorecube import api
+    from scorecube.execute.clients import open_chosen
     from scorecube.ingest.qrels import parse_level_map
 
     opened = api.open_study(study, mode="a")
@@ -98,8 +102,8 @@ def evaluate(
         "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
         "intents": intents,
     }  # fmt: skip
-    with tracking("reading runs", "files") as progress:
-        rankings = api.read_rankings(runs, qrels, teams, progress=progress, **reading)
+    with open_chosen(cluster, scheduler, workers) as (client, count), tracking("reading runs", "files") as progress:
+        rankings = api.read_rankings(runs, qrels, teams, workers=count, client=client, progress=progress, **reading)
     scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
     with tracking("evaluating", "metrics") as progress:
         chosen = split(metrics) or []

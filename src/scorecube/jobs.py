@@ -14,6 +14,7 @@ from scorecube.console import say, split, tracking
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client, read_profile
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.memory import parse_memory
 from scorecube.report.reading import headline
 from scorecube.storage.samples import read_samples, write_samples
 
@@ -30,6 +31,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     """
     study: str = given["study"]
 
+    memory = None if given["memory"] is None else parse_memory(given["memory"])
     profile = None if given["cluster"] is None else read_profile(given["cluster"])
     count = given["workers"] or (profile or {}).get("workers") or default_workers()
     reading_only = given["dry_run"] or given["out"] or not Path(study).exists()
@@ -44,7 +46,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         raise BadPlan("--save-samples writes the samples of one collection; name it with --collection")
     if given["dry_run"]:
         for task in tasks:
-            say(f"{task.collection.name}: {task.estimate(count).text(count)}")
+            say(f"{task.collection.name}: {task.estimate(count, memory).text(count)}")
         return
     if given["out"]:
         tasks = [copied(task, given["out"]) for task in tasks]
@@ -57,7 +59,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         # A cluster is started only if there is something to compute.
         client = stack.enter_context(open_client(profile, given["scheduler"], count)) if open_tasks else None
         for task in open_tasks:
-            run_task(task, client=client, workers=count, block_units=given["block_units"])
+            run_task(task, client=client, workers=count, block_units=given["block_units"], memory=memory)
 
 
 def already(task: Task) -> bool:
@@ -83,7 +85,7 @@ def run_task(task: Task, **how: Any) -> None:
     for warning in task.warnings:
         say(f"{name}: note: {warning}")
     seed = "" if not plan.analysis.resamples else ", replayed samples" if plan.samples_digest else f", seed {plan.seed}"
-    say(f"{name}: {plan.analysis.name}{seed}: {task.estimate(how['workers']).text(how['workers'])}")
+    say(f"{name}: {plan.analysis.name}{seed}: {task.estimate(how['workers'], how['memory']).text(how['workers'])}")
     if recorded := task.recorded():
         say(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {plan.analysis.units(task.cube, plan.trials) - recorded:,} to go"

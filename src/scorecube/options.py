@@ -85,6 +85,10 @@ SampleSizes = Annotated[
     ),
 ]
 
+Workers = Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")]
+Cluster = Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")]
+Scheduler = Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")]
+
 COMMON: dict[str, tuple[Any, Any]] = {
     "study": (StudyPath, inspect.Parameter.empty),
     "collection": (
@@ -120,13 +124,14 @@ COMMON: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "workers": (Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")], None),
-    "cluster": (
-        Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")],
-        None,
-    ),
-    "scheduler": (
-        Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")],
+    "workers": (Workers, None),
+    "cluster": (Cluster, None),
+    "scheduler": (Scheduler, None),
+    "memory": (
+        Annotated[
+            Optional[str],
+            typer.Option("--memory", help="Most memory to use, e.g. 4GB; four fifths of the machine's by default."),
+        ],
         None,
     ),
     "block_units": (

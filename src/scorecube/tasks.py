@@ -43,9 +43,9 @@ class Task:
         kept = choose(blocks.records(), self.plan.analysis.units(self.cube, self.plan.trials))
         return sum(record.stop - record.start for record in kept)
 
-    def estimate(self, workers: int) -> Estimate:
+    def estimate(self, workers: int, memory: int | None = None) -> Estimate:
         """Return the work to be expected."""
-        return estimate(self.plan, self.cube, workers)
+        return estimate(self.plan, self.cube, workers, memory=memory)
 
     def run(self, **how: Any) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""

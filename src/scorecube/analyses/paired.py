@@ -20,6 +20,7 @@ from scorecube.analyses.pairs import FIRST, SECOND, check_alphas, check_runs, n_
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.exact import centred_units
+from scorecube.kernels.pairs import label_order
 from scorecube.schema import Variable
 
 TESTS = ("t", "wilcoxon", "sign")
@@ -71,12 +72,12 @@ class Paired(Analysis):
         """See `Analysis.prepare`; scores become integers where they can, so that equal differences are equal."""
         if samples is not None:
             raise BadPlan("classical tests take no samples")
-        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        first, second = label_order(cube.sizes[names.RUN])
         units = [centred_units(cell) for cell in cells(cube)[0]]
         return {
             "scores": np.stack([each.uncentred for each in units]),
-            "first": first.astype(np.int32),
-            "second": second.astype(np.int32),
+            "first": first,
+            "second": second,
         }
 
     def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
@@ -106,12 +107,12 @@ class Paired(Analysis):
             "share": significant / p.shape[-1],
             "mean": scores.mean(axis=-1),
         }
-        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        first, second = label_order(cube.sizes[names.RUN])
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
             "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
-            FIRST: (names.PAIR, first.astype(np.int32)), SECOND: (names.PAIR, second.astype(np.int32)),
+            FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name][cell_of]) for each in VARIABLES}, coords=coords)
         facts = {"trials": 0, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "notes": []}

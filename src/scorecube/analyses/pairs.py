@@ -16,7 +16,7 @@ from scorecube.analyses.analysis import Analysis, Cost, Join, Output
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.exact import Units, centred_units
-from scorecube.kernels.pairs import SIDE, pair_order, pair_place
+from scorecube.kernels.pairs import SIDE, label_order, pair_order, pair_place
 from scorecube.schema import Variable
 from scorecube.summaries import refuse_other_summaries
 
@@ -131,7 +131,7 @@ def observe(scores: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> tuple[int,
     """
     units = centred_units(scores)
     n_runs, n = scores.shape
-    first, second = np.triu_indices(n_runs, 1)
+    first, second = label_order(n_runs)
     n_equal = n_constant = 0
     for low in range(0, len(first), TILE * TILE):
         part = slice(low, low + TILE * TILE)
@@ -251,11 +251,11 @@ def pair_result(
         "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1],
     } | dict(values)  # fmt: skip
     variables = [each for each in VARIABLES if each.name in by_cell]
-    first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+    first, second = label_order(cube.sizes[names.RUN])
     coords = {
         names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
         "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(alphas),
-        FIRST: (names.PAIR, first.astype(np.int32)), SECOND: (names.PAIR, second.astype(np.int32)),
+        FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
     }  # fmt: skip
     result = xr.Dataset(
         {each.name: (each.dims, spread(by_cell.pop(each.name), cell_of)) for each in variables}, coords=coords

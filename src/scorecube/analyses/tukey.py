@@ -19,6 +19,7 @@ from scorecube.analyses.pairs import cell_units, check_alphas, check_runs, n_pai
 from scorecube.cube import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.exceed import EQUAL
+from scorecube.kernels.pairs import label_order
 from scorecube.kernels.streams import stream_key
 from scorecube.kernels.tukey import given_ranges, null_ranges, permutations
 from scorecube.schema import Variable
@@ -90,7 +91,7 @@ class Tukey(Analysis):
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`."""
-        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        first, second = label_order(cube.sizes[names.RUN])
         reached = np.empty((len(totals["range"]), n_pairs(cube)), np.int32)
         for cell, units in enumerate(cell_units(cube)):
             difference = np.abs(units.sums[first] - units.sums[second])

@@ -20,7 +20,7 @@ from scorecube.analyses.samples import labelled_samples, sample_positions
 from scorecube.cube import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.draws import Sampling, topic_samples
-from scorecube.kernels.pairs import pair_order
+from scorecube.kernels.pairs import label_order, pair_order
 from scorecube.kernels.streams import stream_key
 from scorecube.kernels.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
 from scorecube.summaries import AREA, GEOMETRIC, KINDS, area_weights, kinds_of, log_scores, summarise
@@ -96,7 +96,7 @@ class Unpaired(PairTest):
         """See `Analysis.finish`; `mean` is each metric's own summary, `t` is Welch's."""
         result = super().finish(cube, totals, trials)
         scores, cell_of = cells(cube)
-        first, second = np.triu_indices(cube.sizes[names.RUN], 1)
+        first, second = label_order(cube.sizes[names.RUN])
         mean, variance = scores.mean(axis=-1), scores.var(axis=-1, ddof=1) / cube.sizes[names.TOPIC]
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (mean[:, first] - mean[:, second]) / np.sqrt(variance[:, first] + variance[:, second])

@@ -15,6 +15,7 @@ import yaml
 
 from scorecube.analyses.analysis import Analysis, Arrays
 from scorecube.errors import BadPlan
+from scorecube.execute.estimate import default_workers
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -73,6 +74,17 @@ def open_client(profile: Mapping[str, Any] | None, address: str | None, workers:
         Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip
         yield client
+
+
+@contextmanager
+def open_chosen(
+    cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None
+) -> Iterator[tuple[Client | None, int]]:
+    """Yield the client that options ask for, and the number of workers; see `open_client`."""
+    profile = None if cluster is None else read_profile(cluster)
+    count = workers or (profile or {}).get("workers") or default_workers()
+    with open_client(profile, scheduler, count) as client:
+        yield client, count
 
 
 def _connect(address: str) -> Client:

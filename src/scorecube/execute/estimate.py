@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.analysis import Cost
 from scorecube.cube import cells
 from scorecube.errors import BadPlan
+from scorecube.execute.memory import default_memory
 from scorecube.plan import Plan
 
 BLOCK_SECONDS = 0.5
@@ -59,13 +61,34 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def estimate(plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None = None) -> Estimate:
+def room_for(cost: Cost, workers: int, memory: int) -> int:
+    """Return how many units a block may have, if each worker is to keep within its share of the memory."""
+    each = (memory - cost.result_bytes) / workers - cost.fixed_bytes
+    if each < cost.bytes:
+        needed = cost.result_bytes + workers * (cost.fixed_bytes + cost.bytes)
+        raise BadPlan(
+            f"this needs about {needed / 1e9:.2g} GB ({cost.result_bytes / 1e9:.2g} for the results, the rest for {workers} workers), "
+            f"and {memory / 1e9:.2g} GB are allowed; use fewer --metrics, --trials or --workers, or raise --memory"
+        )
+    return max(1, int(each / max(cost.bytes, 1.0)))
+
+
+def estimate(
+    plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None = None, memory: int | None = None
+) -> Estimate:
     """Estimate tasks, memory and time of a plan.
 
     Parameters
     ----------
     block_units
         Units (trials, or pairs of runs) per block, if the caller fixes it; any value gives the same results.
+    memory
+        Bytes that results and all workers together may take; `default_memory` for None.
+
+    Raises
+    ------
+    BadPlan
+        What cannot fit into the memory, with both numbers.
     """
     if block_units is not None and block_units < 1:
         raise BadPlan(f"a block needs at least 1 of the {plan.analysis.unit}, not {block_units}")
@@ -76,7 +99,7 @@ def estimate(plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None
         by_time = max(1, int(length / cost.seconds))
         by_workers = math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers))
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = min(block_units, cost.most_units)
+        block_units = min(block_units, cost.most_units, room_for(cost, workers, memory or default_memory()))
     n_runs = cube.sizes[names.RUN]
     n_cells = int(cells(cube)[1].max()) + 1
     return Estimate(

@@ -35,9 +35,10 @@ def run(
     client: Client | None = None,
     workers: int = 1,
     block_units: int | None = None,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the last four arguments.
+    """Compute a plan and return its result; identical for every choice of the last five arguments.
 
     Parameters
     ----------
@@ -53,12 +54,14 @@ def run(
         Local threads.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
+    memory
+        Bytes that results and workers may take, see `estimate`.
     progress
         Called with (units done, units in all).
     """
     analysis, started = plan.analysis, time.time()
     outputs = analysis.outputs(cube)
-    planned = estimate(plan, cube, workers, block_units)
+    planned = estimate(plan, cube, workers, block_units, memory)
     totals, done = Totals(outputs, planned.units, analysis.places(cube)), 0
     kept: list[tuple[int, int]] = []
     for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():

@@ -35,6 +35,12 @@ def pair_order(n_runs: int) -> tuple[np.ndarray[Any, np.dtype[np.int32]], np.nda
     return np.concatenate(firsts), np.concatenate(seconds)
 
 
+def label_order(n_runs: int) -> tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int32]]]:
+    """Return first and second run of all pairs in label order: (0, 1), (0, 2), ..., (1, 2), ..."""
+    runs = np.arange(n_runs, dtype=np.int32)
+    return np.repeat(runs, n_runs - 1 - runs), np.concatenate([runs[k + 1 :] for k in runs])
+
+
 def pair_place(
     first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], n_runs: int
 ) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -6,8 +6,10 @@ read as data); labels are variable-length strings; metadata is not consolidated 
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 from zarr.codecs import ZstdCodec
 from zarr.core.array_spec import ArrayConfigParams
@@ -24,7 +26,9 @@ CHUNK_LENGTHS: Final[dict[str, dict[str, int]]] = {
     names.SCORE: {names.METRIC: 1, names.GAIN: 1},
     names.TOPIC_SAMPLE: {names.TRIAL: 1000},
 }
-"""Chunk length along some dims of some variables; everything else is one chunk."""
+"""Chunk length along some dims of some variables; everything else is one chunk, or as many as `MOST_BYTES` asks for."""
+MOST_BYTES: Final = 2**23
+"""Of a chunk: several are compressed at the same time."""
 
 
 EVERY_CHUNK: Final[ArrayConfigParams] = {"write_empty_chunks": True}
@@ -36,13 +40,27 @@ def compressor() -> ZstdCodec:
     return ZstdCodec(level=1, checksum=True)
 
 
+def plain_bytes(array: np.ndarray[Any, Any]) -> Any:
+    """Return the bytes of an array, to be hashed; they are not copied if they lie in order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def chunk_shape(name: str, variable: xr.Variable) -> tuple[int, ...]:
+    """Return the shape of a variable's chunks: first dims are cut first."""
+    lengths = CHUNK_LENGTHS.get(name, {})
+    chunks = [max(1, min(size, lengths.get(str(dim), size))) for dim, size in variable.sizes.items()]
+    for axis in range(len(chunks)):
+        others = math.prod(chunks) // chunks[axis] * variable.dtype.itemsize
+        if others * chunks[axis] > MOST_BYTES:
+            chunks[axis] = max(1, MOST_BYTES // others)
+    return tuple(chunks)
+
+
 def encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
     """Return the encoding of every variable and coordinate of a dataset."""
     result: dict[str, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
-        lengths = CHUNK_LENGTHS.get(str(name), {})
-        chunks = tuple(max(1, min(size, lengths.get(str(dim), size))) for dim, size in variable.sizes.items())
         result[str(name)] = {"compressors": compressor()}
-        if chunks:
-            result[str(name)]["chunks"] = chunks
+        if variable.ndim:
+            result[str(name)]["chunks"] = chunk_shape(str(name), variable)
     return result

@@ -20,7 +20,7 @@ import zarr
 
 from scorecube import names
 from scorecube.analyses.analysis import Arrays, Join, Output
-from scorecube.storage.encoding import EVERY_CHUNK, compressor
+from scorecube.storage.encoding import EVERY_CHUNK, compressor, plain_bytes
 from scorecube.storage.nodes import child_array, child_group
 
 RECORD = "record"
@@ -54,7 +54,7 @@ def content_hash(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         hasher.update(f"{name} {array.dtype.str} {array.shape};".encode())
-        hasher.update(array.tobytes())
+        hasher.update(plain_bytes(array))
     return hasher.hexdigest()
 
 

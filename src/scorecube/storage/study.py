@@ -17,13 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 import zarr
 
 from scorecube import names, schema
 from scorecube.errors import BadStudy, CorruptStudy, nearest
-from scorecube.storage.encoding import CONSOLIDATED, FORMAT_VERSION, ZARR_FORMAT, encoding
+from scorecube.storage.encoding import CONSOLIDATED, FORMAT_VERSION, ZARR_FORMAT, encoding, plain_bytes
 from scorecube.storage.nodes import child_group, keys
 from scorecube.storage.results import BlockStore
 
@@ -125,9 +124,7 @@ def content_digest(dataset: xr.Dataset) -> str:
         values = dataset[name].values
         text = values.dtype.kind in "OUT"
         hasher.update(f"{name} {values.shape} {'text' if text else values.dtype.str};".encode())
-        hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if text else np.ascontiguousarray(values).tobytes()
-        )
+        hasher.update("\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values))
     return hasher.hexdigest()
 
 

@@ -1,0 +1,40 @@
+"""How much memory there is, and how much a person allows."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from scorecube.errors import BadPlan
+
+SHARE = 0.8
+"""Of the machine's memory, by default."""
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+def parse_memory(text: str) -> int:
+    """Return the bytes of a size.
+
+    Examples
+    --------
+    >>> parse_memory("4GB"), parse_memory("512 MiB"), parse_memory("1.5g")
+    (4000000000, 536870912, 1500000000)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)?B?\s*", text.upper())
+    if found is None or float(found[1]) == 0:
+        raise BadPlan(f"--memory {text!r} is no size such as 4GB, 512MiB or 1.5G")
+    return int(float(found[1]) * UNITS[found[2] or ""])
+
+
+def default_memory() -> int:
+    """Return four fifths of the memory of the machine, or of what its container may use."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        total = 8 * 2**30
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        total = min(total, int(CONTROL_GROUP.read_text()))
+    return int(SHARE * total)

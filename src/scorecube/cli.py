@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from scorecube import __version__, options
+from scorecube import __version__, design_commands, options
 from scorecube.commands import COMMANDS, analysis_command, choice, numbers
 from scorecube.console import say, split, tracking
 from scorecube.errors import ScorecubeError
@@ -232,7 +232,7 @@ def stability(
     return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
 
 
-for each in COMMANDS:
+for each in (*COMMANDS, *design_commands.COMMANDS):
     app.command()(each)
 
 
@@ -293,7 +293,7 @@ def verify(study: options.StudyPath) -> None:
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the simulated study and its report.")] = Path("demo"),
 ) -> None:
-    """Build a simulated study, run every analysis, write a report."""
+    """Build a simulated study, run analyses on it, write a report."""
     from scorecube.demo import run_demo
 
     typer.echo(run_demo(out))

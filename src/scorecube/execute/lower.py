@@ -27,16 +27,20 @@ def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> 
         return analysis.block(inputs, start, stop)
 
 
-def lower(analysis: Analysis, inputs: Any, intervals: list[Interval]) -> dict[Interval, Delayed]:
+def lower(
+    analysis: Analysis, inputs: Any, intervals: list[Interval], compute_one: Callable[..., Any] = compute_block
+) -> dict[Interval, Delayed]:
     """Return the graph: one task for each interval of units.
 
     Parameters
     ----------
     inputs
         The arrays of `Analysis.prepare`, or a distributed future of them.
+    compute_one
+        What a task calls.
     """
     shared = delayed(inputs, pure=False, traverse=False) if isinstance(inputs, dict) else inputs
-    task = delayed(compute_block, pure=False)
+    task = delayed(compute_one, pure=False)
     # Keys are unlike those of any other run: several may be under way in one process or on one cluster.
     token = uuid.uuid4().hex
     return {
@@ -47,10 +51,19 @@ def lower(analysis: Analysis, inputs: Any, intervals: list[Interval]) -> dict[In
     }
 
 
-def compute_on_threads(graph: dict[Interval, Delayed], workers: int, on_block: OnBlock) -> None:
-    """Run a graph on local threads; `on_block` is called in the calling thread as blocks finish."""
+def compute_on_threads(
+    analysis: Analysis, inputs: Arrays, intervals: list[Interval], workers: int, on_block: OnBlock
+) -> None:
+    """Run blocks on local threads; `on_block` is called in the calling thread as they finish, and nothing is kept."""
+    finished: dict[Interval, Arrays] = {}
+
+    def put_aside(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> None:
+        # Not returned: the scheduler would hold all it is given until the end.
+        finished[start, stop] = compute_block(analysis, inputs, start, stop)
+
+    graph = lower(analysis, inputs, intervals, put_aside)
     interval_of = {task.key: interval for interval, task in graph.items()}
-    _compute(list(graph.values()), workers, lambda key, result: on_block(interval_of[key], result))
+    _compute(list(graph.values()), workers, lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])))
 
 
 def map_on_threads(

@@ -102,9 +102,9 @@ def _compute(
         for interval in pending:
             on_block(interval, plan.analysis.block(inputs, *interval))
     else:
-        from scorecube.execute.lower import compute_on_threads, lower
+        from scorecube.execute.lower import compute_on_threads
 
-        compute_on_threads(lower(plan.analysis, inputs, pending), workers, on_block)
+        compute_on_threads(plan.analysis, inputs, pending, workers, on_block)
 
 
 def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:

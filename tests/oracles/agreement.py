@@ -1,0 +1,171 @@
+"""Comparison of the tests of pairs of runs with their exact oracles: labels to positions, numbers to fractions."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube.api import analyse, cube_from_scores
+from tests.oracles.paired_tests import (
+    Outcome,
+    as_integers,
+    by_bootstrap,
+    by_signs,
+    p_value,
+    rank_of_level,
+    signed_square,
+    tukey_counts,
+)
+
+Table = list[list[Fraction]]
+PairTests = Bootstrap | Randomisation
+FAMILIES = {
+    "tenths": [Fraction(k, 10) for k in range(11)],
+    "ties": [Fraction(0), Fraction(1)],
+    "zero": [Fraction(0)],
+    "thirds": [Fraction(k, 3) for k in range(4)],
+    "sevenths": [Fraction(k, 7) for k in range(8)],
+    "reciprocal ranks": [Fraction(0), *(Fraction(1, rank) for rank in range(1, 18))],
+    "four decimals": [Fraction(k, 10000) for k in (0, 1, 99, 100, 101, 3333, 6667, 9999, 10000)],
+    "negative": [Fraction(k, 10) for k in range(-10, 11)],
+    "thousands": [Fraction(k) for k in (0, 1, 3, 333, 500, 667, 999, 1000)],
+    "many sizes": [Fraction(text) for text in ("0", "0.1", "0.2", "0.5", "1", "250", "-99.5")],
+    "binary": [Fraction(k, 1024) for k in (0, 1, 2, 3, 512, 513, 1023)],
+}
+"""Discrete scores, where ties and degenerate trials are common."""
+
+
+def as_cube(tables: Mapping[str, Table]) -> xr.Dataset:
+    """Return a cube of rational scores, rounded to floats as any file reader would."""
+    frames = {}
+    for metric, table in tables.items():
+        runs, topics = [f"r{k:03d}" for k in range(len(table))], [f"t{k:03d}" for k in range(len(table[0]))]
+        frames[metric] = pd.DataFrame([[float(score) for score in row] for row in table], index=runs, columns=topics)
+    return cube_from_scores(frames)
+
+
+def read_exactly(path: Path, cube: xr.Dataset) -> Table:
+    """Return the decimal texts of a score matrix (topics down) as fractions, for the runs and topics of a cube in their order."""
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    column = {run: k for k, run in enumerate(header)}
+    named = header[0] == "topic"
+    row_of = {row[0] if named else f"{k + 1:0{len(str(len(rows)))}d}": row for k, row in enumerate(rows)}
+    topics, runs = labels(cube, "topic"), labels(cube, "run")
+    return [[Fraction(row_of[topic][column[run]]) for topic in topics] for run in runs]
+
+
+def labels(cube: xr.Dataset, dim: str) -> list[str]:
+    """Return the labels of a dim."""
+    return [str(label) for label in cube[dim].values]
+
+
+def topic_positions(samples: xr.Dataset, cube: xr.Dataset) -> list[list[int]]:
+    """Return bootstrap samples of topic labels as positions, one list per trial."""
+    place = {topic: k for k, topic in enumerate(labels(cube, "topic"))}
+    return [[place[str(label)] for label in half[0]] for half in samples["topic_sample"].values]
+
+
+def labelled(samples: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
+    """Return topic positions, one list per trial, as samples that can be replayed."""
+    topics = cube["topic"].values.astype(object)[np.array(samples)]
+    return xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[:, np.newaxis])})
+
+
+def signs_of(rows: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
+    """Return signs, one row of topics per trial, as samples that can be replayed."""
+    return xr.Dataset(
+        {"topic_sign": (("trial", "topic"), np.array(rows, np.int8))}, coords={"topic": cube["topic"].values}
+    )
+
+
+def outcomes(table: Table, test: PairTests, drawn: Sequence[Sequence[int]]) -> dict[tuple[int, int], Outcome]:
+    """Return what the oracle says of every pair."""
+    whole, denominator = as_integers(table)
+    ranks = [rank_of_level(str(alpha), len(drawn)) for alpha in test.alphas]
+    found = {}
+    for i, j in combinations(range(len(whole)), 2):
+        if isinstance(test, Bootstrap):
+            found[i, j] = by_bootstrap(
+                whole[i], whole[j], denominator, drawn, ranks, sided=test.sided, studentised=test.studentised
+            )
+        else:
+            found[i, j] = by_signs(whole[i], whole[j], denominator, drawn, ranks, sided=test.sided)
+    return found
+
+
+def assert_pairs_agree(
+    result: xr.Dataset, table: Table, test: PairTests, drawn: Sequence[Sequence[int]], slack: float = 1e-13
+) -> dict[tuple[int, int], Outcome]:
+    """Compare the result of one metric and gain setting with the oracle, all pairs; return what that says.
+
+    Counts must be equal; differences of means equal up to `slack`, which is more than roundoff if scores had to be rounded.
+    """
+    trials, expected = len(drawn), outcomes(table, test, drawn)
+    pairs = list(expected)
+    assert list(zip(result["first_run"].values.tolist(), result["second_run"].values.tolist(), strict=True)) == pairs
+    assert result["reached"].values.tolist() == [each.count for each in expected.values()]
+    exact = [p_value(each.count, trials, plus_one=test.plus_one) for each in expected.values()]
+    assert result["p_value"].values.tolist() == [float(p) for p in exact]
+    for level, alpha in enumerate(test.alphas):
+        kth = [float(each.kth[level]) for each in expected.values()]
+        np.testing.assert_allclose(result["kth_difference"].values[level], kth, rtol=1e-11, atol=slack)
+        significant = [p < Fraction(str(alpha)) for p in exact]
+        assert int(result["significant"].values[level]) == sum(significant)
+        assert float(result["share"].values[level]) == sum(significant) / len(pairs)
+        counted = [d for d, chosen in zip(kth, significant, strict=True) if chosen or not test.only_significant]
+        largest = max(counted) if counted else math.nan
+        assert float(result["estimated_difference"].values[level]) == pytest.approx(
+            largest, rel=1e-11, abs=slack, nan_ok=True
+        )
+    assert int(result["undefined_replicates"]) == sum(each.undefined for each in expected.values())
+    assert int(result["infinite_replicates"]) == sum(each.infinite for each in expected.values())
+    assert_statistics_agree(result, table)
+    return expected
+
+
+def assert_statistics_agree(result: xr.Dataset, table: Table) -> None:
+    """Compare the t statistics, and the numbers of pairs without a finite one."""
+    whole, _ = as_integers(table)
+    equal = constant = 0
+    for place, (i, j) in enumerate(combinations(range(len(whole)), 2)):
+        z = [a - b for a, b in zip(whole[i], whole[j], strict=True)]
+        square = signed_square(z, sum(z), sum(value * value for value in z))
+        found = float(result["t"].values[place])
+        if square is None:
+            equal += 1
+            assert math.isnan(found)
+        else:
+            constant += math.isinf(square)
+            assert found == pytest.approx(math.copysign(math.sqrt(abs(float(square))), square), rel=1e-9)
+    assert int(result["degenerate_pairs"]) == equal
+    assert int(result["constant_pairs"]) == constant
+
+
+def assert_tukey_agrees(cube: xr.Dataset, tables: Mapping[str, Table], samples: xr.Dataset) -> None:
+    """Compare Tukey p-values of all metrics with the oracle."""
+    drawn = samples["run_permutation"].values.tolist()
+    result = analyse(cube, Tukey(), trials=len(drawn), samples=samples, workers=1)
+    for metric, table in tables.items():
+        counts = tukey_counts(as_integers(table)[0], drawn)
+        one = result.sel(metric=metric).isel(gain=0)
+        assert one["reached"].values.tolist() == list(counts.values())
+        assert one["p_value"].values.tolist() == [count / len(drawn) for count in counts.values()]
+        assert_statistics_agree(one, table)
+
+
+def one_result(cube: xr.Dataset, test: PairTests, drawn: Sequence[Sequence[int]]) -> xr.Dataset:
+    """Replay given samples or signs on a cube of one metric and gain setting."""
+    samples = labelled(drawn, cube) if isinstance(test, Bootstrap) else signs_of(drawn, cube)
+    result = analyse(cube, test, trials=len(drawn), samples=samples, workers=1)
+    return result.isel(metric=0, gain=0)

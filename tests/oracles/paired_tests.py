@@ -1,0 +1,140 @@
+"""Resampling tests of pairs of runs in exact rational arithmetic: loops over pairs and trials, as the papers print them.
+
+S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.3, Figures 5 to 7.
+F = Fisher 1935 / Smucker, Allan and Carterette 2007 (signs), C = Carterette 2012 (randomised Tukey HSD).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+Scores = Sequence[Sequence[Fraction]]
+"""Run x topic."""
+Whole = Sequence[Sequence[int]]
+"""Run x topic, in multiples of 1 / denominator."""
+Square = Fraction | float | None
+"""t^2 with the sign of t: exact, infinite, or None for 0 / 0."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What all trials say about one pair of runs."""
+
+    count: int
+    """Trials at least as extreme as what was observed."""
+    kth: list[Fraction]
+    """|difference of means| in the trial with the K-th largest statistic, for each K."""
+    undefined: int = 0
+    infinite: int = 0
+
+
+def as_integers(scores: Scores) -> tuple[list[list[int]], int]:
+    """Return the scores as multiples of 1 / (a common denominator), and that denominator."""
+    denominator = math.lcm(*(score.denominator for row in scores for score in row))
+    return [[score.numerator * (denominator // score.denominator) for score in row] for row in scores], denominator
+
+
+def signed_square(values: Sequence[int], total: int, squares: int) -> Square:
+    """Return t^2, with the sign of t, of values with this sum and sum of squares.
+
+    t = mean / (s / sqrt n) with s^2 = sum (value - mean)^2 / (n - 1), so t^2 = (n - 1) total^2 / (n squares - total^2).
+    """
+    n = len(values)
+    spread = n * squares - total * total
+    if spread == 0:
+        return None if total == 0 else math.copysign(math.inf, total)
+    return Fraction((n - 1) * total * abs(total), spread)
+
+
+def without_sign(square: Square) -> Square:
+    """Return t^2."""
+    return square if square is None or square >= 0 else -square
+
+
+def kth_largest(statistics: Sequence[Square], differences: Sequence[int], rank: int) -> int:
+    """Return |difference| of the trial with the rank-th largest statistic: the first drawn of equal ones, 0 / 0 last."""
+    defined = [statistic for statistic in statistics if statistic is not None]
+    if rank > len(defined):
+        return 0  # A trial without t has no difference.
+    wanted = heapq.nlargest(rank, defined)[-1]
+    return abs(differences[list(statistics).index(wanted)])
+
+
+def by_bootstrap(
+    x: Sequence[int], y: Sequence[int], denominator: int, samples: Sequence[Sequence[int]], ranks: Sequence[int],
+    *, sided: int = 2, studentised: bool = True,
+) -> Outcome:  # fmt: skip
+    """Test one pair on given samples of topic positions (S1 Figures 5 and 7).
+
+    w = z - mean z is kept n times too large, so that it is of integers. Of degenerate trials: infinite t* counts;
+    0 / 0 is t* := 0. One-sided, the alternative is that x is better.
+    """
+    n = len(x)
+    z = [a - b for a, b in zip(x, y, strict=True)]
+    w = [n * value - sum(z) for value in z]
+    w_squared = [value * value for value in w]
+    sums = [sum(map(w.__getitem__, sample)) for sample in samples]
+    unit = Fraction(1, denominator * n * n)
+    if not studentised:
+        signless = [abs(total) if sided == 2 else total for total in sums]
+        edge = n * (abs(sum(z)) if sided == 2 else sum(z))
+        count = sum(total >= edge for total in signless)
+        return Outcome(count, [abs(heapq.nlargest(rank, signless)[-1]) * unit for rank in ranks])
+    observed = signed_square(z, sum(z), sum(value * value for value in z))
+    statistics = [
+        signed_square(sample, total, sum(map(w_squared.__getitem__, sample)))
+        for sample, total in zip(samples, sums, strict=True)
+    ]
+    if sided == 2:
+        observed, statistics = without_sign(observed), [without_sign(each) for each in statistics]
+    # Identical runs have no t: ASL := 1. A constant difference has an infinite t, and all its trials are 0 / 0.
+    reached = [observed is None or (0 if each is None else each) >= observed for each in statistics]
+    return Outcome(
+        sum(reached), [kth_largest(statistics, sums, rank) * unit for rank in ranks],
+        sum(each is None for each in statistics), sum(each is not None and math.isinf(each) for each in statistics),
+    )  # fmt: skip
+
+
+def by_signs(
+    x: Sequence[int], y: Sequence[int], denominator: int, signs: Sequence[Sequence[int]], ranks: Sequence[int],
+    *, sided: int = 2,
+) -> Outcome:  # fmt: skip
+    """Test one pair with given signs of its per-topic differences (F)."""
+    z = [a - b for a, b in zip(x, y, strict=True)]
+    sums = [sum(sign * value for sign, value in zip(row, z, strict=True)) for row in signs]
+    if sided == 2:
+        sums = [abs(total) for total in sums]
+    edge = abs(sum(z)) if sided == 2 else sum(z)
+    unit = Fraction(1, denominator * len(z))
+    return Outcome(sum(total >= edge for total in sums), [abs(heapq.nlargest(rank, sums)[-1]) * unit for rank in ranks])
+
+
+def tukey_counts(whole: Whole, permutations: Sequence[Sequence[Sequence[int]]]) -> dict[tuple[int, int], int]:
+    """Count, for each pair, the trials whose range of run sums reaches the pair's difference (C); (trial, topic, run)."""
+    ranges = []
+    for permutation in permutations:
+        sums = [0] * len(whole)
+        for topic, order in enumerate(permutation):
+            for run, source in enumerate(order):
+                sums[run] += whole[source][topic]
+        ranges.append(max(sums) - min(sums))
+    totals = [sum(row) for row in whole]
+    return {
+        (i, j): sum(each >= abs(totals[i] - totals[j]) for each in ranges)
+        for i, j in combinations(range(len(whole)), 2)
+    }
+
+
+def rank_of_level(alpha: str, trials: int) -> int:
+    """Return K = ceil(alpha B), at least 1 (S1 Figure 7), from the printed alpha."""
+    return max(1, math.ceil(Fraction(alpha) * trials))
+
+
+def p_value(count: int, trials: int, *, plus_one: bool = False) -> Fraction:
+    """Return count / B or (count + 1) / (B + 1)."""
+    return Fraction(count + plus_one, trials + plus_one)

@@ -14,7 +14,7 @@ from scorecube import names, schema
 from scorecube.errors import BadInput, BadName, nearest
 from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 from scorecube.scores import to_matrices
-from scorecube.summaries import SUMMARY, summarise
+from scorecube.summaries import SUMMARY, summarise, summary_of
 
 Item = TypeVar("Item")
 USES_GAINS = "uses_gains"
@@ -139,10 +139,7 @@ def cube_dataset(
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
         USES_GAINS: (names.METRIC, np.array(gained)),
-        SUMMARY: (
-            names.METRIC,
-            schema.label_array("mean" if isinstance(each, str) else each.summary for each in metrics),
-        ),
+        SUMMARY: (names.METRIC, schema.label_array(summary_of(str(each)) for each in metrics)),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))

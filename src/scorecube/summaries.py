@@ -17,11 +17,21 @@ MEAN, GEOMETRIC, AREA = KINDS = ("mean", "geo", "area")
 GEOMETRIC_FLOOR = 1e-5
 
 
+def summary_of(metric: str) -> str:
+    """Return how the prefix of a metric's name says that topics are summed up.
+
+    Examples
+    --------
+    >>> summary_of("geo:AP"), summary_of("AP")
+    ('geo', 'mean')
+    """
+    prefix = metric.split(":")[0]
+    return prefix if prefix in KINDS else MEAN
+
+
 def kinds_of(cube: xr.Dataset) -> list[str]:
-    """Return how topics are summed up, by metric."""
-    if SUMMARY in cube.coords:
-        return [str(kind) for kind in cube[SUMMARY].values]
-    return [MEAN] * cube.sizes[names.METRIC]
+    """Return how topics are summed up, by metric, also of scores that were imported."""
+    return [summary_of(label) for label in schema.labels_of(cube, names.METRIC)]
 
 
 def log_scores(scores: FloatArray) -> FloatArray:
@@ -68,4 +78,8 @@ def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
     kinds = zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True)
     odd = [metric for metric, kind in kinds if kind != MEAN]
     if odd:
-        raise BadPlan(f"{what} compares mean scores, and {', '.join(odd)} is no mean; leave it out with --metrics")
+        are, them = ("is no mean", "it") if len(odd) == 1 else ("are no means", "them")
+        raise BadPlan(
+            f"{what} compares mean scores, and {', '.join(odd)} {are}; leave {them} out with --metrics, or compare runs by "
+            f"{them} with: scorecube unpaired"
+        )

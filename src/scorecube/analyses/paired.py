@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binom, ttest_1samp, wilcoxon
+from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 
 from scorecube import names, schema
 from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
@@ -26,6 +26,8 @@ from scorecube.schema import Variable
 TESTS = ("t", "wilcoxon", "sign")
 SECONDS = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
 AT_ONCE = 4096
+MOST_EXACT, MOST_PERMUTED = 50, 13
+"""Topics up to which Wilcoxon's test is exact: without ties and zero differences, and with them (SciPy's choice)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +62,8 @@ class Paired(Analysis):
         """See `Analysis.check`."""
         check_alphas(self.alphas)
         check_runs(cube, "a paired test")
-        if not self.tests or set(self.tests) - set(TESTS):
-            raise BadPlan(f"tests {', '.join(self.tests)}: choose some of {', '.join(TESTS)}")
+        if not self.tests or set(self.tests) - set(TESTS) or len(set(self.tests)) < len(self.tests):
+            raise BadPlan(f"tests {', '.join(self.tests) or 'without a name'}: choose some of {', '.join(TESTS)}")
         return []
 
     def units(self, cube: xr.Dataset, trials: int) -> int:
@@ -76,6 +78,7 @@ class Paired(Analysis):
         units = [centred_units(cell) for cell in cells(cube)[0]]
         return {
             "scores": np.stack([each.uncentred for each in units]),
+            "rounding": np.array([2.0 if each.rounded else 0.0 for each in units]),
             "first": first,
             "second": second,
         }
@@ -92,8 +95,9 @@ class Paired(Analysis):
             for low in range(start, stop, AT_ONCE):
                 high = min(low + AT_ONCE, stop)
                 differences = scores[inputs["first"][low:high]] - scores[inputs["second"][low:high]]
+                differences[np.abs(differences) <= inputs["rounding"][cell]] = 0.0
                 for k, test in enumerate(self.tests):
-                    p[cell, k, low - start : high - start] = p_of(test, differences)
+                    p[cell, k, low - start : high - start] = p_of(test, differences, float(inputs["rounding"][cell]))
         return {"p": p}
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
@@ -135,8 +139,8 @@ class Paired(Analysis):
         raise BadPlan("classical tests draw no samples")
 
 
-def p_of(test: str, differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the two-sided p-values of differences (pair, topic); 1 where all are zero."""
+def p_of(test: str, differences: np.ndarray[Any, Any], rounding: float = 0.0) -> np.ndarray[Any, Any]:
+    """Return the two-sided p-values of differences (pair, topic) that may be off by `rounding`; 1 where all are zero."""
     equal = ~differences.any(axis=1)
     p = np.ones(len(differences))
     some = differences[~equal]
@@ -146,14 +150,52 @@ def p_of(test: str, differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         ahead, behind = (some > 0).sum(axis=1), (some < 0).sum(axis=1)
         p[~equal] = np.minimum(1.0, 2 * binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5))
     elif test == "wilcoxon":
-        p[~equal] = wilcoxon(some, axis=1).pvalue
+        p[~equal] = signed_ranks(some)
     else:
-        varying = np.ptp(some, axis=1) > 0
+        varying = np.ptp(some, axis=1) > 2 * rounding
         values = np.zeros(len(some))  # a constant difference has infinite t
         if varying.any():
             values[varying] = ttest_1samp(some[varying], 0.0, axis=1).pvalue
         p[~equal] = values
     return p
+
+
+def signed_ranks(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return p-values of Wilcoxon's test of differences (pair, topic), each as SciPy gives it for the pair alone.
+
+    Zero differences are left out. The p-value is exact for up to 50 topics without ties and zeros, and for up to 13 with them,
+    else that of the normal approximation. Given many pairs at once, SciPy would choose one way for all of them.
+    """
+    n = differences.shape[1]
+    ordered = np.sort(np.abs(differences), axis=1)
+    plain = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
+    p = np.empty(len(differences))
+    if n > MOST_EXACT:
+        return np.asarray(wilcoxon(differences, axis=1, method="asymptotic").pvalue)
+    if plain.any():
+        p[plain] = wilcoxon(differences[plain], axis=1, method="exact").pvalue
+    if not plain.all():
+        rest = differences[~plain]
+        p[~plain] = wilcoxon(rest, axis=1, method="asymptotic").pvalue if n > MOST_PERMUTED else every_sign(rest)
+    return p
+
+
+def every_sign(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return exact p-values of the signed-rank test: the distribution of the rank sum over all signs, ties and zeros and all."""
+    zero = differences == 0
+    ranks = np.rint(2 * rankdata(np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit"))
+    twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(np.int64)  # ranks that are halved by ties, doubled
+    observed = np.where(differences > 0, twice, 0).sum(axis=1)
+    most = int(twice.sum(axis=1).max())
+    ways = np.zeros((len(differences), most + 1))
+    ways[:, 0] = 1.0
+    places = np.arange(most + 1)
+    for rank in twice.T:
+        before = places - rank[:, np.newaxis]
+        ways += np.where(before >= 0, np.take_along_axis(ways, np.maximum(before, 0), axis=1), 0.0)
+    reached = np.where(places >= observed[:, np.newaxis], ways, 0.0).sum(axis=1)
+    not_passed = np.where(places <= observed[:, np.newaxis], ways, 0.0).sum(axis=1)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(reached, not_passed) / 2.0 ** differences.shape[1]))
 
 
 _CELL = (names.METRIC, names.GAIN, names.TEST)

@@ -6,6 +6,7 @@ Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,15 +16,16 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.analysis import Arrays
-from scorecube.analyses.pairs import PairTest, block_runs, rank_of
+from scorecube.analyses.pairs import PairTest, block_runs, n_pairs, rank_of
 from scorecube.analyses.samples import labelled_samples, sample_positions
 from scorecube.cube import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.draws import Sampling, topic_samples
+from scorecube.kernels.exact import centred_units
 from scorecube.kernels.pairs import label_order, pair_order
 from scorecube.kernels.streams import stream_key
 from scorecube.kernels.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
-from scorecube.summaries import AREA, GEOMETRIC, KINDS, area_weights, kinds_of, log_scores, summarise
+from scorecube.summaries import GEOMETRIC, KINDS, MEAN, area_weights, kinds_of, log_scores, summarise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +63,13 @@ class Unpaired(PairTest):
         """See `Analysis.prepare`."""
         first, second = pair_order(cube.sizes[names.RUN])
         n = cube.sizes[names.TOPIC]
-        _, cell_of = cells(cube)
-        kinds = {int(cell): kind for row, kind in zip(cell_of, kinds_of(cube), strict=True) for cell in row}
+        scores = cells(cube)[0]
+        kinds = cell_kinds(cube)
+        units = [centred_units(each) for each in scores]
         inputs: Arrays = {
-            "scores": np.ascontiguousarray(cells(cube)[0]), "kinds": np.array([KINDS.index(kinds[cell]) for cell in sorted(kinds)]),
+            "scores": np.stack([unit.values if kind == MEAN else each for each, unit, kind in zip(scores, units, kinds, strict=True)]),
+            "sums": np.stack([unit.sums for unit in units]), "snap": np.array([unit.snap for unit in units]),
+            "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([KINDS.index(kind) for kind in kinds]),
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS),
@@ -82,26 +87,49 @@ class Unpaired(PairTest):
         )  # fmt: skip
         runs, first, second = block_runs(inputs, start, stop)
         reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
+        degenerate = np.zeros((n_cells, 2), np.int64)
         for cell in range(n_cells):
             scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), KINDS[inputs["kinds"][cell]]
-            values, spreads, observed, scale = tables(scores, kind, drawn, first, second)
-            edges = observed - EQUAL * np.abs(observed)
-            guesses = np.full(len(self.alphas), values.std())
-            tail_unpaired(values, spreads, first, second, edges, inputs["ranks"], guesses, reached[cell], kth[cell])
-            reached[cell][np.isnan(observed)] = trials
+            if kind == MEAN:
+                sums, snap, scale = inputs["sums"][cell, runs], float(inputs["snap"][cell]), inputs["to_mean"][cell]
+                values, spreads, edges = welch_tables(scores, sums, snap, drawn, first, second)
+            else:
+                values, edges, scale = geometric_tables(scores, drawn, first, second) if kind == GEOMETRIC else (
+                    area_tables(scores, drawn, first, second)
+                )  # fmt: skip
+                spreads = NO_SPREADS
+            # Of t^2 n / (n - 1), or of differences; only where the search for the K-th largest begins.
+            guesses = np.full(len(self.alphas), 4.0 if kind == MEAN else 2.0 * values.std())
+            tail_unpaired(
+                values,
+                spreads,
+                first,
+                second,
+                edges,
+                inputs["ranks"],
+                guesses,
+                reached[cell],
+                kth[cell],
+                degenerate[cell],
+            )
             kth[cell] *= scale
-        return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
+        return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
-        """See `Analysis.finish`; `mean` is each metric's own summary, `t` is Welch's."""
+        """See `Analysis.finish`; `mean` is each metric's own summary, `t` Welch's, NaN where the statistic is none."""
         result = super().finish(cube, totals, trials)
         scores, cell_of = cells(cube)
-        first, second = label_order(cube.sizes[names.RUN])
-        mean, variance = scores.mean(axis=-1), scores.var(axis=-1, ddof=1) / cube.sizes[names.TOPIC]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (mean[:, first] - mean[:, second]) / np.sqrt(variance[:, first] + variance[:, second])
+        t, constant = np.full((len(scores), n_pairs(cube)), np.nan), np.empty(len(scores), np.int64)
+        for cell, kind in enumerate(cell_kinds(cube)):
+            welch, constant[cell] = observe_welch(scores[cell])
+            if kind == MEAN:
+                t[cell] = welch
         result["t"].values = t[cell_of]
         result["mean"].values = summarise(cube).values
+        result["constant_pairs"].values = constant[cell_of]
+        result["constant_pairs"].attrs["long_name"] = (
+            "pairs of runs with different scores that are the same on all topics: p = 0"
+        )
         return result
 
     def seconds_per_trial(self, n_topics: int) -> float:
@@ -116,38 +144,78 @@ class Unpaired(PairTest):
 
 
 NO_SPREADS = np.empty((2, 0, 0))
+Table = np.ndarray[Any, Any]
 
 
-def tables(
-    scores: np.ndarray[Any, Any],
-    kind: str,
-    samples: np.ndarray[Any, Any],
-    first: np.ndarray[Any, Any],
-    second: np.ndarray[Any, Any],
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
-    """Return what pairs are made of: values and spreads (half, run, trial), observed statistics and scale of differences (pair,).
+def cell_kinds(cube: xr.Dataset) -> list[str]:
+    """Return how topics are summed up, by cell."""
+    _, cell_of = cells(cube)
+    kinds = {int(cell): kind for row, kind in zip(cell_of, kinds_of(cube), strict=True) for cell in row}
+    return [kinds[cell] for cell in sorted(kinds)]
 
-    An observed statistic is NaN where two runs have the same scores in any order and no spread to judge by.
+
+def observe_welch(scores: Table) -> tuple[Table, int]:
+    """Return Welch's t of all pairs of runs of a cell, first minus second, and how many pairs are of two constant runs that differ.
+
+    t is NaN for equal constant runs, infinite for different ones.
     """
-    trials, n = len(samples), scores.shape[1]
-    values = np.empty((2, len(scores), trials))
-    if kind == AREA:
-        weights = area_weights(n)
-        order = np.argsort(scores, axis=1, kind="stable")
-        resampled_areas(scores, order, samples, weights, values)
-        areas = np.take_along_axis(scores, order, axis=1)[:, : len(weights)] @ weights
-        values -= areas[:, np.newaxis]
-        return values, NO_SPREADS, np.abs(areas[first] - areas[second]), 1.0
-    logs = log_scores(scores) if kind == GEOMETRIC else scores
-    spreads = np.empty_like(values)
-    resampled_moments(logs, samples, values, spreads)
-    means = logs.mean(axis=1)
-    values -= means[:, np.newaxis]
-    if kind == GEOMETRIC:
-        np.exp(values, out=values)
-        common = np.exp((means[first] + means[second]) / 2)
-        return values, NO_SPREADS, np.abs(np.exp(means[first]) - np.exp(means[second])) / common, common
-    squares = ((scores - means[:, np.newaxis]) ** 2).sum(axis=1)
+    units = centred_units(scores)
+    n_runs, n = scores.shape
+    first, second = label_order(n_runs)
+    squares = (units.values**2).sum(axis=1)
+    total = units.sums[first] - units.sums[second]
+    total[np.abs(total) <= units.snap] = 0.0
+    spread = squares[first] + squares[second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (means[first] - means[second]) ** 2 / (squares[first] + squares[second])
-    return values, spreads, observed, 1.0
+        # Centred values are n times too large.
+        t = total * math.sqrt(n * (n - 1)) / np.sqrt(spread)
+    return t, int(((spread == 0.0) & (total != 0.0)).sum())
+
+
+def welch_tables(
+    centred: Table, sums: Table, snap: float, samples: Table, first: Table, second: Table
+) -> tuple[Table, Table, Table]:
+    """Return sums and spreads (half, run, trial) of shifted integer scores, and from where on a trial counts (pair,).
+
+    Two runs with equal means are the least extreme that can be seen: every trial counts.
+    """
+    n = centred.shape[1]
+    values = np.empty((2, len(centred), len(samples)))
+    spreads = np.empty_like(values)
+    resampled_moments(centred, samples, values, spreads)
+    squares = (centred**2).sum(axis=1)
+    difference = np.abs(sums[first] - sums[second])
+    difference[difference <= snap] = 0.0
+    difference *= n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = difference**2 / (squares[first] + squares[second])
+    ties = EQUAL + 4 * n * snap / np.maximum(difference, 1.0)
+    edges = np.where(np.isfinite(observed), observed * np.maximum(1.0 - ties, 0.0), math.inf)
+    edges[difference == 0.0] = -math.inf
+    return values, spreads, edges
+
+
+def geometric_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, Table]:
+    """Return geometric means over their observed values (half, run, trial), edges and scale of differences (pair,)."""
+    logs = log_scores(scores)
+    values = np.empty((2, len(scores), len(samples)))
+    resampled_moments(logs, samples, values, np.empty_like(values))
+    means = logs.mean(axis=1)
+    values /= scores.shape[1]
+    values -= means[:, np.newaxis]
+    np.exp(values, out=values)
+    common = np.exp((means[first] + means[second]) / 2)
+    observed = np.abs(np.exp(means[first]) - np.exp(means[second])) / common
+    return values, observed - EQUAL * (observed + 1.0), common
+
+
+def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, float]:
+    """Return area measures minus their observed values (half, run, trial), edges (pair,), and scale of differences."""
+    weights = area_weights(scores.shape[1])
+    values = np.empty((2, len(scores), len(samples)))
+    order = np.argsort(scores, axis=1, kind="stable")
+    resampled_areas(scores, order, samples, weights, values)
+    areas = np.take_along_axis(scores, order, axis=1)[:, : len(weights)] @ weights
+    values -= areas[:, np.newaxis]
+    size = np.abs(scores).max(axis=1)
+    return values, np.abs(areas[first] - areas[second]) - EQUAL * np.maximum(size[first], size[second]), 1.0

@@ -18,8 +18,8 @@ EQUAL = 1e-12
 
 
 @compiled
-def resampled_moments(scores: Any, samples: Any, means: Any, spreads: Any) -> None:
-    """Write sum and sum of squared deviations of every run over every sample.
+def resampled_moments(scores: Any, samples: Any, totals: Any, spreads: Any) -> None:
+    """Write sum and sum of squared deviations of every run over every sample; exact sums of integers, exactly 0 without spread.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def resampled_moments(scores: Any, samples: Any, means: Any, spreads: Any) -> No
         float64 (run, topic).
     samples
         int32 (trial, half, draw): topic positions.
-    means
-        float64 (half, run, trial), written: mean over the sample.
+    totals
+        float64 (half, run, trial), written: sum over the sample.
     spreads
         float64 (half, run, trial), written: sum of (x - mean)^2 over the sample.
     """
@@ -45,7 +45,7 @@ def resampled_moments(scores: Any, samples: Any, means: Any, spreads: Any) -> No
                 for draw in range(n):
                     difference = row[drawn[draw]] - mean
                     squares += difference * difference
-                means[half, run, trial], spreads[half, run, trial] = mean, squares
+                totals[half, run, trial], spreads[half, run, trial] = total, squares
 
 
 @compiled
@@ -83,7 +83,16 @@ def resampled_areas(scores: Any, order: Any, samples: Any, weights: Any, areas: 
 
 @compiled
 def tail_unpaired(
-    values: Any, spreads: Any, first: Any, second: Any, edges: Any, ranks: Any, guesses: Any, reached: Any, chosen: Any
+    values: Any,
+    spreads: Any,
+    first: Any,
+    second: Any,
+    edges: Any,
+    ranks: Any,
+    guesses: Any,
+    reached: Any,
+    chosen: Any,
+    degenerate: Any,
 ) -> None:
     """Count, for some pairs, the trials whose statistic reaches the observed one; find the K-th largest.
 
@@ -97,18 +106,21 @@ def tail_unpaired(
     first, second
         int (pair,): runs.
     edges
-        float64 (pair,): from which statistic on a trial counts.
+        float64 (pair,): from which statistic on a trial counts; -infinity for all trials.
     ranks, guesses
         int, float64 (alpha,): K of each level, and where the K-th largest may lie.
     reached
         int32 (pair,), written.
     chosen
         float64 (alpha, pair), written: absolute difference in the trial with the K-th largest statistic, the first drawn of equals.
+    degenerate
+        int64 (2,), added to: trials with neither difference nor spread, trials with a difference without spread.
     """
     n_trials = values.shape[2]
     statistic, kept, places = np.empty(n_trials), np.empty(n_trials), np.empty(n_trials, np.int64)
     welch = spreads.shape[2] > 0
     for pair in range(first.shape[0]):
+        infinite = 0
         x, y = values[0, first[pair]], values[1, second[pair]]
         for trial in range(n_trials):
             statistic[trial] = abs(x[trial] - y[trial])
@@ -118,18 +130,20 @@ def tail_unpaired(
                 spread, difference = u[trial] + v[trial], statistic[trial]
                 none = -math.inf if difference == 0.0 else math.inf
                 statistic[trial] = difference * difference / spread if spread > 0.0 else none
+            infinite = count_from(statistic, math.inf)
+            degenerate[0] += n_trials - count_from(statistic, 0.0)
+            degenerate[1] += infinite
         reached[pair] = count_from(statistic, edges[pair])
         for level in range(ranks.shape[0]):
             low, high, above = bracket(statistic, ranks[level], guesses[level])
             n = gather(statistic, low, high, kept, places)
-            infinite = count_from(statistic, math.inf) if high == math.inf else 0
             if ranks[level] <= infinite:
                 place = 0
                 while statistic[place] != math.inf:
                     place += 1
                 chosen[level, pair] = abs(x[place] - y[place])
                 continue
-            rank = ranks[level] - above - infinite
+            rank = ranks[level] - (infinite if high == math.inf else above)
             guesses[level] = nth_largest(kept[:n], rank)
             place = first_equal(kept[:n], places, rank, EQUAL)
             chosen[level, pair] = abs(x[place] - y[place])

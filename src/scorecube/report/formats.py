@@ -57,7 +57,8 @@ def cell_text(column: str, value: Any) -> str:
         return NONE
     if column in PERCENT:
         return f"{100 * value:.{PERCENT[column]}f}%"
-    return f"{value:.{DECIMALS.get(column, 4)}f}"
+    shown = f"{value:.{DECIMALS.get(column, 4)}f}"
+    return f"{value:g}" if column == "alpha" and float(shown) != value else shown
 
 
 def render(frame: pd.DataFrame, form: str) -> str:

@@ -35,7 +35,7 @@ from scorecube.schema import labels_of
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
 """Of a table that the page carries along; `scorecube show` prints longer ones."""
 
 
@@ -105,13 +105,14 @@ def section(
     chapter = CHAPTERS[kind]
     title = chapter.title(options)
     overview = figures.OVERVIEWS.get(kind)
-    downloads = ((name, combine([function(result) for result in results])) for name, function in TABLES[kind].items())
+    listed = [(name, combine([function(result) for result in results])) for name, function in TABLES[kind].items()]
     return {
         "name": chapter.name, "title": title, "about": chapter.about, "curves": curves,
         "anchor": re.sub(r"\W+", "-", f"{kind}-{title}-{hashlib.sha256(json.dumps(options).encode()).hexdigest()[:6]}"),
         "overview": picture(overview(results), f"{chapter.name}, all collections") if overview else None,
         "tables": [(heading, html_table(frame)) for heading, frame in chapter.tables(results)],
-        "downloads": [(name, download(frame)) for name, frame in downloads if len(frame) <= MOST_ROWS],
+        "downloads": [(name, download(frame)) for name, frame in listed if len(frame) <= MOST_ROWS],
+        "too_long": [(name, f"{len(frame):,}") for name, frame in listed if len(frame) > MOST_ROWS], "kind": kind,
     }  # fmt: skip
 
 
@@ -120,13 +121,18 @@ HEADINGS = {
     "share": "(iv) share of comparisons", "required_difference_first": "(i) by the first bin alone",
     "max_difference": "largest difference", "support": "highest bin begins at", "size": "sample size",
     "unique": "distinct topics in a sample", "common": "topics in both samples",
+    "significant": "significant pairs", "estimated_difference": "estimated difference", "degenerate_pairs": "pairs with equal scores",
+    "constant_pairs": "pairs with a constant difference",
 }  # fmt: skip
+OF_PAIRS = {"share": "share of pairs"}
+"""Headings of tables that count pairs of runs."""
 
 
 def html_table(frame: pd.DataFrame) -> Markup:
     """Return a table as HTML, numbers as people read them."""
+    headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
     head = "".join(
-        f'<th scope="col">{html.escape(HEADINGS.get(str(column), str(column)))}</th>' for column in frame.columns
+        f'<th scope="col">{html.escape(headings.get(str(column), str(column)))}</th>' for column in frame.columns
     )
     rows = []
     for record in merge_gains(frame).to_dict("records"):

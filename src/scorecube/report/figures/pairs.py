@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from scorecube import names
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
@@ -16,6 +18,11 @@ from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.schema import labels_of
 
 DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+HATCHES = ("", "////", "....", "xxxx")
+FEW = 30
+"""Pairs whose p-values are marked one by one."""
+LETTERS = 100
+"""Beside each other in a legend."""
 POINTS = 1000
 """Of a curve over very many pairs."""
 
@@ -37,24 +44,28 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     with rc_context(STYLE):
         figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
+        few: dict[str, Any] = {"marker": "o", "markersize": 3.5} if n_pairs <= FEW else {}
         for k, label in enumerate(labels_of(result, names.METRIC)):
             p = np.sort(cells["p_value"].isel(metric=k).values)
             axes.plot(
                 shown + 1, p[shown], label=label, color=COLOURS[k % len(COLOURS)],
-                linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.4,
+                linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.4, **few,
             )  # fmt: skip
         for alpha in alphas:
             axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
             axes.annotate(
-                f"{alpha:g}", (1.0, alpha), xycoords=("axes fraction", "data"), fontsize=8, color="0.35", ha="right", va="bottom"
+                f"{alpha:g}", (1.005, alpha), xycoords=("axes fraction", "data"), fontsize=8, color="0.35", va="center", annotation_clip=False
             )  # fmt: skip
         top = min(1.0, max(3 * float(max(alphas)), 0.15))
-        axes.set_ylim(0.0, top)
-        axes.set_xlim(0, n_pairs)
+        # A little room below, so that curves along p = 0 are seen.
+        axes.set_ylim(-0.02 * top, top)
+        axes.set_xlim(0, n_pairs + max(1, n_pairs // 50))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.set_xlabel("pairs of runs, by p-value")
         axes.set_ylabel("p-value")
         axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
-        axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1, loc="upper left")
+        figure.legend(loc="outside right upper")
     return figure
 
 
@@ -78,15 +89,22 @@ def power_bars(results: Sequence[xr.Dataset]) -> Figure:
     with rc_context(STYLE):
         figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
-        width = 0.8 / len(metrics)
+        width = 0.8 / max(len(metrics), 4)
         for k, metric in enumerate(metrics):
             shares = table[table["metric"] == metric].set_index(COLLECTION)["share"].reindex(collections)
             left = np.arange(len(collections)) + (k - (len(metrics) - 1) / 2) * width
             axes.bar(
-                left, 100 * shares.fillna(0).to_numpy(), width * 0.92, color=COLOURS[k % len(COLOURS)], label=metric
+                left,
+                100 * shares.fillna(0).to_numpy(),
+                width * 0.92,
+                color=COLOURS[k % len(COLOURS)],
+                label=metric,
+                hatch=HATCHES[k // len(COLOURS) % len(HATCHES)],
+                edgecolor="white",
+                linewidth=0,
             )
         axes.set_xticks(np.arange(len(collections)), collections)
         axes.set_ylabel(f"% of pairs with p < {alpha:g}")
         axes.grid(axis="x", visible=False)
-        axes.legend(ncols=5, loc="upper left", bbox_to_anchor=(0.0, -0.1))
+        figure.legend(ncols=max(1, min(6, LETTERS // (max(map(len, metrics)) + 6))), loc="outside lower left")
     return figure

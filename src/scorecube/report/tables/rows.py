@@ -34,6 +34,32 @@ def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
     ]
 
 
+CONDITIONS = {
+    "alpha", "bin", "confidence", "cutoff", "fuzziness", "k", "left_out", "lower", "n_topics_wanted", "rank", "size", "system", "threshold", "trial",
+}  # fmt: skip
+"""Columns of numbers that say under which conditions a row holds."""
+
+
+def averages(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of all numbers over collections (S4 Tables 7 and 12), of the rows that every collection has.
+
+    Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
+    """
+    texts = [
+        column for column in frame.columns
+        if column != COLLECTION and (column in CONDITIONS or not pd.api.types.is_numeric_dtype(frame[column]))
+    ]  # fmt: skip
+    frame = frame.drop(columns=[column for column in frame.columns if pd.api.types.is_bool_dtype(frame[column])])
+    collections = list(dict.fromkeys(frame[COLLECTION]))
+    groups = frame.groupby(texts, sort=False, dropna=False)
+    complete = frame[groups[COLLECTION].transform("nunique") == len(collections)]
+    numbers = [column for column in frame.columns if column != COLLECTION and column not in texts]
+    parts = complete.groupby(texts, sort=False, dropna=False)[numbers]
+    found = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
+    found.insert(0, COLLECTION, f"mean of {len(collections)}")
+    return found[[column for column in frame.columns if column in found.columns]]
+
+
 def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values, None for missing numbers."""
     return [

@@ -1,0 +1,222 @@
+"""Tables, pictures and chapters of the tests of pairs of runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import false_discovery_control
+
+import scorecube as sc
+from scorecube.analyses import ANALYSES
+from scorecube.report.figures.pairs import p_value_curves, power_bars
+from scorecube.report.formats import cell_text, render
+from scorecube.report.page import html_table, picture
+from scorecube.report.reading import headline
+from scorecube.report.tables import TABLES
+from scorecube.report.tables.pairs import adjusted
+from scorecube.testing import simulate_cube
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+RESAMPLING = ["bootstrap", "randomisation", "unpaired", "tukey"]
+EVERY = [*RESAMPLING, "paired"]
+METRICS = ("AP", "RR", "nDCG@10")
+
+
+def made(name: str, n_metrics: int = 3, n_runs: int = 7) -> xr.Dataset:
+    labels = [*METRICS, *(f"P@{k}" for k in range(1, 30))][:n_metrics]
+    cube = simulate_cube(n_runs=n_runs, seed=2, metrics=tuple(labels), gains=("3:2:1",))
+    return sc.analyse(cube, ANALYSES[name](), trials=90, seed=1).assign_attrs(collection="c")
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, xr.Dataset]:
+    return {name: made(name) for name in EVERY}
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_power_is_that_of_the_arrays_best_first(results: dict[str, xr.Dataset], name: str) -> None:
+    result, table = results[name], sc.table(results[name], "power")
+    assert len(table) == 6
+    for row in table.to_dict("records"):
+        cell = result.sel(metric=row["metric"], gain=row["gain"], alpha=row["alpha"])
+        p = cell["p_value"].values
+        assert (row["significant"], row["pairs"], row["share"]) == (
+            (p < row["alpha"]).sum(),
+            21,
+            (p < row["alpha"]).mean(),
+        )
+        assert (row["trials"], row["collection"]) == (90, "c")
+        assert ("estimated_difference" in row) == (name != "tukey")
+        if name != "tukey":
+            assert row["estimated_difference"] == cell["kth_difference"].max()
+    assert table["alpha"].is_monotonic_decreasing
+    assert all(part["share"].is_monotonic_decreasing for _, part in table.groupby("alpha"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_pairs_are_those_of_the_arrays(results: dict[str, xr.Dataset], name: str) -> None:
+    result, table = results[name], sc.table(results[name], "pairs")
+    runs = result["run"].values
+    for metric, part in table.groupby("metric"):
+        cell = result.sel(metric=metric).isel(gain=0)
+        first, second = cell["first_run"].values, cell["second_run"].values
+        assert part["run_a"].tolist() == runs[first].tolist()
+        assert part["run_b"].tolist() == runs[second].tolist()
+        mean = cell["mean"].values
+        np.testing.assert_array_equal(part["mean_difference"], mean[first] - mean[second])
+        if name == "paired":
+            for test in ("t", "wilcoxon", "sign"):
+                np.testing.assert_array_equal(part[f"p_{test}"], cell["p_value"].sel(test=test))
+            continue
+        label = "asl" if name == "bootstrap" else "p_value"
+        np.testing.assert_array_equal(part[label], cell["p_value"])
+        safe = (cell["reached"].values + 1) / 91
+        np.testing.assert_allclose(part[f"{label}_holm"], holm(safe))
+        np.testing.assert_allclose(part[f"{label}_bh"], false_discovery_control(safe))
+
+
+def holm(p: np.ndarray) -> list[float]:
+    """Return Holm's p-values by definition: the k-th smallest times (n - k + 1), never less than one before it."""
+    found, least = [0.0] * len(p), 0.0
+    for k, place in enumerate(np.argsort(p, kind="stable")):
+        least = max(least, min(1.0, (len(p) - k) * float(p[place])))
+        found[place] = least
+    return found
+
+
+def test_adjustments_of_plain_numbers() -> None:
+    p = np.array([0.01, 0.04, 0.03, 0.005, 0.5])
+    np.testing.assert_allclose(adjusted(p, "holm"), [0.04, 0.09, 0.09, 0.025, 0.5])
+    np.testing.assert_allclose(adjusted(p, "bh"), [0.025, 0.05, 0.05, 0.025, 0.5])
+    assert adjusted(p, "none") is p
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "unpaired", "paired"])
+def test_adjusted_power_counts_adjusted_p_values(results: dict[str, xr.Dataset], name: str) -> None:
+    result = results[name]
+    table = sc.table(result, "power" if name == "paired" else "adjusted")
+    if name == "paired":
+        table = table[table["test"] == "t"]
+        result = result.sel(test="t")
+    assert set(table["adjustment"]) == {"none", "holm", "bh"}
+    for row in table.to_dict("records"):
+        cell = result.sel(metric=row["metric"]).isel(gain=0)
+        p = cell["p_value"].values
+        safe = p if name == "paired" else (cell["reached"].values + 1) / 91
+        wanted = {"none": p, "holm": holm(safe), "bh": false_discovery_control(safe)}[row["adjustment"]]
+        assert row["significant"] == (np.array(wanted) < row["alpha"]).sum()
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_the_curve_is_the_sorted_p_values(results: dict[str, xr.Dataset], name: str) -> None:
+    for metric, part in sc.table(results[name], "curve").groupby("metric"):
+        p = results[name]["p_value"].sel(metric=metric).values[0]
+        assert part["p_value"].tolist() == sorted(p)
+        assert part["rank"].tolist() == list(range(1, 22))
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "latex"])
+@pytest.mark.parametrize("name", EVERY)
+def test_every_table_is_shown_in_every_format(scorecube: Cli, analysed_study: Path, name: str, form: str) -> None:
+    for table in TABLES[name]:
+        shown = scorecube("show", analysed_study, name, "--table", table, "--format", form).succeeded().stdout
+        frame = sc.table(next(iter(sc.open_study(analysed_study)["small"].results(name))), table)
+        if form == "json":
+            assert len(json.loads(shown)) == len(frame)
+        else:
+            header = shown.splitlines()[2 if form == "latex" else 0].replace("\\_", "_")
+            assert all(column in header for column in frame.columns)
+
+
+def test_people_read_two_decimals_of_an_estimated_difference_and_all_of_a_level(results: dict[str, xr.Dataset]) -> None:
+    shown = json.loads(render(sc.table(results["bootstrap"]), "json"))[0]["estimated_difference"]
+    assert f"  {shown:.2f}  " in render(sc.table(results["bootstrap"]), "text").splitlines()[2]
+    assert [cell_text("alpha", alpha) for alpha in (0.05, 0.1, 0.005, 0.001)] == ["0.05", "0.10", "0.005", "0.001"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(("n_metrics", "n_runs"), [(1, 3), (6, 7), (18, 5)])
+def test_curves_keep_clear_of_their_legend(name: str, n_metrics: int, n_runs: int) -> None:
+    result = made(name, n_metrics, n_runs)
+    figure = sc.figure(result)
+    figure.draw_without_rendering()
+    (axes,), (legend,) = figure.axes, figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= axes.get_window_extent().x1
+    assert figure.bbox.x1 >= box.x1
+    assert figure.bbox.y0 <= box.y0
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    plain = result.isel(test=0) if name == "paired" else result
+    for metric in result["metric"].values:
+        np.testing.assert_array_equal(lines[metric].get_ydata(), np.sort(plain["p_value"].sel(metric=metric).values[0]))
+    styles = {(lines[metric].get_color(), str(lines[metric].get_linestyle())) for metric in result["metric"].values}
+    assert len(styles) == n_metrics
+    assert axes.get_ylim()[0] < 0
+
+
+@pytest.mark.parametrize("n_metrics", [1, 6, 18])
+def test_bars_are_shares_and_their_legend_fits(n_metrics: int) -> None:
+    result = made("bootstrap", n_metrics, 5)
+    figure = power_bars([result, result.assign_attrs(collection="d")])
+    figure.draw_without_rendering()
+    bars = figure.axes[0].patches
+    heights = [bar.get_height() for bar in bars]  # type: ignore[attr-defined]
+    share = result["share"].sel(alpha=0.05).isel(gain=0).values
+    np.testing.assert_allclose(heights, 100 * np.repeat(share, 2))
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in bars}) == n_metrics
+    box = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.axes[0].get_window_extent().y0
+
+
+def test_very_many_pairs_are_drawn_with_few_points() -> None:
+    figure = p_value_curves(made("tukey", 2, 120))
+    ranks = np.asarray(figure.axes[0].get_lines()[0].get_xdata())
+    assert len(ranks) == 1000
+    assert (ranks[0], ranks[-1]) == (1, 7140)
+    assert len(picture(figure, "d")) < 150_000
+
+
+def test_the_page_has_a_chapter_for_each_test(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
+    scorecube("report", analysed_study, "--out", tmp_path / "page.html").succeeded()
+    page = (tmp_path / "page.html").read_text()
+    chapters = re.split(r"<h2 ", page)
+    titles = {
+        "bootstrap": "Bootstrap test", "randomisation": "Randomisation test", "unpaired": "Unpaired bootstrap test",
+        "tukey": "Randomised Tukey HSD test", "paired": "Classical tests",
+    }  # fmt: skip
+    for name, title in titles.items():
+        (chapter,) = [each for each in chapters if f">{title}: " in each[:200]]
+        assert chapter.count("<svg") >= 2
+        assert "share of pairs" in chapter
+        assert "(iv)" not in chapter
+        downloads = re.findall(r'<a download="[^"]*" href="data:text/csv;base64,[^"]+">(\w+)</a>', chapter)
+        assert downloads == list(TABLES[name])
+        for line in headline(next(iter(sc.open_study(analysed_study)["small"].results(name)))):
+            assert line.replace("<", "&lt;") in chapters[0]
+
+
+def test_shares_of_the_swap_method_keep_their_heading() -> None:
+    result = sc.analyse(simulate_cube(n_runs=4, seed=1), sc.Swap(), trials=20, seed=1)
+    assert "(iv) share of comparisons" in html_table(sc.table(result))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_reading_names_the_best_metric_or_that_there_is_none(results: dict[str, xr.Dataset], name: str) -> None:
+    result = results[name]
+    best = result["significant"].sel(alpha=0.05).max()
+    assert f"{int(best)} of 21" in " ".join(headline(result))
+    nothing = result.assign(
+        p_value=result["p_value"] * 0 + 1, significant=result["significant"] * 0, share=result["share"] * 0
+    )
+    line = headline(nothing)[0]
+    assert "no pair of runs has p < 0.05, whatever the metric (21 pairs)" in line
+    assert "is enough" not in line

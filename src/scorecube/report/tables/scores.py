@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.design import variances
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.schema import labels_of
 from scorecube.summaries import summarise
@@ -30,6 +31,14 @@ def cells(cube: xr.Dataset) -> pd.DataFrame:
     frame = cube[names.SCORE].to_series().reset_index()
     frame.insert(0, COLLECTION, cube.attrs.get(COLLECTION, ""))
     return frame
+
+
+def variance(cube: xr.Dataset) -> pd.DataFrame:
+    """Within-system variance of every metric (S3 equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
+    found = variances(cube)
+    frame = found.to_dataframe(dim_order=[names.METRIC, names.GAIN]).reset_index()
+    frame.insert(0, COLLECTION, cube.attrs.get(COLLECTION, ""))
+    return frame[[COLLECTION, names.METRIC, names.GAIN, "n_runs", "n_topics", "variance", "residual_variance"]]
 
 
 def statistics(rankings: xr.Dataset) -> pd.DataFrame:

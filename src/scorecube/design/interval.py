@@ -1,0 +1,74 @@
+"""Confidence intervals for the difference between two systems: how wide they are to be expected."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special, stats
+
+from scorecube.design.search import FloatArray, IntArray, smallest
+
+SERIES_FROM = 200.0
+"""Degrees of freedom from which the series of c4 is exact in double precision."""
+
+
+def c4(n: FloatArray) -> FloatArray:
+    """Return E[s] / sigma of a sample of n from a normal distribution.
+
+    It is sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2), through logarithms for small n, which Excel's GAMMA cannot beyond
+    n = 343, and by its asymptotic series for large n, where the logarithms' difference would lose digits.
+
+    Examples
+    --------
+    >>> c4(np.array([2.0, 10.0, 1e6])).round(8).tolist()
+    [0.79788456, 0.97265927, 0.99999975]
+    """
+    v = np.asarray(n, np.float64) - 1.0
+    u = 1.0 / np.maximum(v, SERIES_FROM)
+    series = 1.0 + u * (-1 / 4 + u * (1 / 32 + u * (5 / 128 + u * (-21 / 2048 - u * 399 / 8192))))
+    small = np.minimum(v, SERIES_FROM)
+    direct = np.sqrt(2.0 / small) * np.exp(special.gammaln((small + 1.0) / 2.0) - special.gammaln(small / 2.0))
+    return np.where(v >= SERIES_FROM, series, direct)
+
+
+def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Return the expected width of the t interval for a difference of means of n topics, in units of its standard deviation.
+
+    References
+    ----------
+    Sakai 2017 (S2), section 2: E[width] = 2 t c4(n) sigma_t / sqrt(n).
+
+    Examples
+    --------
+    >>> round(float(unit_width(np.array(50.0), np.array(0.05)) * np.sqrt(2 * 0.0368)), 4)
+    0.1534
+    """
+    n = np.asarray(n, np.float64)
+    return np.asarray(2.0 * stats.t.isf(alpha / 2.0, n - 1.0) * c4(n) / np.sqrt(n), np.float64)
+
+
+def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, most: float) -> IntArray:
+    """Return the smallest number of topics for which the expected width is at most what is asked for.
+
+    Parameters
+    ----------
+    variance
+        Within-system variance; differences have twice as much. All arrays have one shape.
+    width
+        Widest interval.
+    alpha
+        1 - confidence.
+    most
+        Highest answer.
+
+    References
+    ----------
+    S2, equation 1 (the first estimate) and section 2 (its increments).
+    """
+    with np.errstate(over="ignore"):
+        allowed = width / np.sqrt(2.0 * variance)
+        first = (2.0 * special.ndtri(alpha / 2.0) / allowed) ** 2
+
+    def narrow(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + 1e-12), bool)
+
+    return smallest(narrow, np.full_like(allowed, 2.0), np.ceil(first), most, "the number of topics")

@@ -1,0 +1,212 @@
+"""Power of the one-way analysis of variance and of the paired t test, exactly and as Sakai's tools approximate it.
+
+In both, the noncentrality of n topics is n times g = D^2 / (2 variance), where D is the difference to be detected: between
+the best and the worst of m systems (ANOVA; the others lie where they help least, in the middle), or between two (t).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import special, stats
+
+from scorecube.design.search import BoolArray, FloatArray, root
+
+NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
+    (0.01, 0.10): (10.439, 5.213),
+    (0.01, 0.20): (7.736, 4.551),
+    (0.05, 0.10): (6.903, 4.285),
+    (0.05, 0.20): (4.860, 3.584),
+}
+"""(alpha, beta) -> a, b of the approximate noncentrality a + b sqrt(m - 1) (Nagata 2003, as used by Sakai 2016)."""
+DECIMALS = 2
+"""Sakai's ANOVA tool takes a power that reads 1 - beta to this many decimals; 25 of 25 sizes of S3 Table 3 follow."""
+SLACK = 1e-12
+"""What a power may miss 1 - beta by, so that a difference computed from n topics asks for n topics again."""
+MOST_NONCENTRALITY = 1e15
+"""Power is 1 from here on for any alpha that is allowed; beyond, SciPy's distribution functions answer NaN."""
+
+
+class PowerModel(Protocol):
+    """A test of means, at given error probabilities; arrays have one shape."""
+
+    @property
+    def target(self) -> FloatArray:
+        """Power that is asked for: 1 - beta."""
+
+    def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return the exact power with n topics."""
+
+    def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return the power with n topics as Sakai's tool computes it."""
+
+    def tool_accepts(self, power: FloatArray) -> BoolArray:
+        """Return whether Sakai's tool takes this power for 1 - beta."""
+
+    def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
+        """Return (a, b) of the first estimate n0 = a / g + b."""
+
+
+@dataclass(frozen=True)
+class Anova:
+    """One-way analysis of variance of m systems.
+
+    Parameters
+    ----------
+    systems
+        Number of systems m, at least 2.
+    alpha, beta
+        Probabilities of a type I and a type II error.
+
+    References
+    ----------
+    Sakai and Shang 2016 (S3), section 3; Sakai 2017 (S2), equation 2.
+    """
+
+    systems: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+
+    @property
+    def target(self) -> FloatArray:
+        """Power that is asked for."""
+        return 1.0 - self.beta
+
+    def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return P(F' > w) of the noncentral F distribution."""
+        between, within = self.systems - 1.0, self.systems * (n - 1.0)
+        return _beyond_f(between, within, noncentrality, stats.f.isf(self.alpha, between, within))
+
+    def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return the approximate power: Patnaik's two moments, then Fisher's square root of chi-square is normal.
+
+        References
+        ----------
+        Nagata 2003 and Sakai 2016, as in SPEC B.8.
+        """
+        between, within = self.systems - 1.0, self.systems * (n - 1.0)
+        critical = stats.f.isf(self.alpha, between, within)
+        scale = (between + 2.0 * noncentrality) / (between + noncentrality)
+        degrees = (between + noncentrality) ** 2 / (between + 2.0 * noncentrality)
+        above = np.sqrt(critical / within) * np.sqrt(2.0 * within - 1.0)
+        above -= np.sqrt(scale / between) * np.sqrt(2.0 * degrees - 1.0)
+        normal = above / np.sqrt(scale / between + critical / within)
+        return np.asarray(special.ndtr(-normal), np.float64)
+
+    def tool_accepts(self, power: FloatArray) -> BoolArray:
+        """Return whether the power reads at least 1 - beta to two decimals (rule A of SPEC B.8)."""
+        return np.asarray(np.round(power, DECIMALS) >= self.target - SLACK, bool)
+
+    def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
+        """Return lambda0 / g; lambda0 by Nagata's constants in tool mode where they exist (S2 equation 2)."""
+        lambda0 = (tool_noncentrality if tool else exact_noncentrality)(self.systems, self.alpha, self.beta)
+        return lambda0, np.zeros_like(lambda0)
+
+
+@dataclass(frozen=True)
+class PairedT:
+    """Paired t test of two systems, whose differences have twice the within-system variance.
+
+    Parameters
+    ----------
+    alpha, beta
+        Probabilities of a type I and a type II error.
+    sided
+        2 (a difference either way) or 1 (the better system is known).
+    """
+
+    alpha: FloatArray
+    beta: FloatArray
+    sided: int = 2
+
+    @property
+    def target(self) -> FloatArray:
+        """Power that is asked for."""
+        return 1.0 - self.beta
+
+    def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return P(|t'| > t) of the noncentral t distribution, both tails, or P(t' > t) if one-sided.
+
+        The square of t' is a noncentral F of 1 and n - 1 degrees of freedom.
+        """
+        degrees = n - 1.0
+        if self.sided == 1:
+            critical = stats.t.isf(self.alpha, degrees)
+            bounded = np.sqrt(np.minimum(noncentrality, MOST_NONCENTRALITY))
+            return np.asarray(stats.nct.sf(critical, degrees, bounded), np.float64)
+        critical = stats.t.isf(self.alpha / 2.0, degrees) ** 2
+        return _beyond_f(np.ones_like(degrees), degrees, noncentrality, critical)
+
+    def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
+        """Return the exact power: the papers at hand do not say how Sakai's tool approximates it."""
+        return self.power(n, noncentrality)
+
+    def tool_accepts(self, power: FloatArray) -> BoolArray:
+        """Return whether the power is at least 1 - beta."""
+        return np.asarray(power >= self.target - SLACK, bool)
+
+    def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
+        """Return n0 = (z_alpha + z_beta)^2 / g + z_alpha^2 / 2, with alpha / 2 if two-sided; the same in both modes."""
+        z_alpha = -special.ndtri(self.alpha / self.sided)
+        return (z_alpha - special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
+
+
+def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    """Return the lambda at which a noncentral chi-square of m - 1 degrees of freedom passes its alpha point with probability 1 - beta.
+
+    Examples
+    --------
+    >>> float(exact_noncentrality(np.array(10.0), np.array(0.05), np.array(0.2)).round(3))
+    15.65
+    """
+    shape = np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta))
+    degrees = np.broadcast_to(systems - 1.0, shape)
+    critical = stats.chi2.isf(alpha, degrees)
+
+    def power(noncentrality: FloatArray) -> FloatArray:
+        return np.asarray(1.0 - special.chndtr(critical, degrees, noncentrality), np.float64)
+
+    return root(power, np.broadcast_to(1.0 - beta, shape).astype(np.float64))
+
+
+def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    """Return Nagata's approximate lambda0, linear in sqrt(m - 1); the exact one for other alpha and beta.
+
+    References
+    ----------
+    S2 Figure 1 (which says linear in phi; it is linear in its square root).
+
+    Examples
+    --------
+    >>> float(tool_noncentrality(np.array(10.0), np.array(0.05), np.array(0.2)).round(3))
+    15.612
+    """
+    root_degrees = np.sqrt(systems - 1.0)
+    found = np.full(np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan)
+    for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
+        here = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(beta, known_beta, rtol=1e-9)
+        found = np.where(here, constant + slope * root_degrees, found)
+    if np.isnan(found).any():
+        found = np.where(np.isnan(found), exact_noncentrality(systems, alpha, beta), found)
+    return found
+
+
+def has_constants(alpha: Any, beta: Any) -> bool:
+    """Return whether Nagata's constants exist for all these alpha and beta."""
+    pairs = np.broadcast(np.asarray(alpha, np.float64), np.asarray(beta, np.float64))
+    return all(any(np.allclose(pair, known, rtol=1e-9, atol=0.0) for known in NAGATA) for pair in pairs)
+
+
+def _beyond_f(between: FloatArray, within: FloatArray, noncentrality: FloatArray, critical: FloatArray) -> FloatArray:
+    # Not stats.ncf.sf, which answers -0.95 at noncentrality 0 (SciPy 1.17.1).
+    bounded = np.minimum(noncentrality, MOST_NONCENTRALITY)
+    power = np.asarray(1.0 - special.ncfdtr(between, within, bounded, critical), np.float64)
+    if np.isnan(power).any():
+        # SciPy answers NaN where 1 - power is below the smallest number; Patnaik's two moments say 1 there.
+        degrees = (between + bounded) ** 2 / (between + 2.0 * bounded)
+        central = special.fdtrc(degrees, within, critical * between / (between + bounded))
+        power = np.where(np.isnan(power), central, power)
+    return power

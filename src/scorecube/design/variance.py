@@ -1,0 +1,154 @@
+"""Variances of scores that topic set size design starts from: within systems (one-way), and the two-way residual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names, schema
+from scorecube.errors import BadPlan
+from scorecube.schema import Variable
+from scorecube.summaries import refuse_other_summaries
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+VARIANCE = "variance"
+RESIDUAL = "residual_variance"
+_CELL = (names.METRIC, names.GAIN)
+VARIABLES = (
+    Variable(VARIANCE, _CELL, "f", "1", "within-system variance of scores over topics (one-way ANOVA)"),
+    Variable(
+        RESIDUAL, _CELL, "f", "1", "variance left after runs and topics (two-way ANOVA); not for topic set size design"
+    ),
+    Variable("n_runs", _CELL, "i", "runs", "runs with a score on at least one topic"),
+    Variable("n_topics", _CELL, "i", "topics", "topics with a score of at least one run"),
+)
+
+
+def variances(cube: xr.Dataset) -> xr.Dataset:
+    """Estimate the variances of every metric and gain setting of a cube.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic); missing ones are NaN. What counts are the scores of single topics, whatever
+        summary a metric's prefix asks for.
+
+    Returns
+    -------
+    variances
+        Dataset over metric and gain: `variance` is what topic set size design takes; `residual_variance`, from which
+        the variance between topics is gone, is smaller and is *not* what Sakai's tools take; `n_runs`, `n_topics`.
+
+    References
+    ----------
+    Sakai and Shang 2016 (S3), equation 1.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> found = variances(simulate_cube(n_runs=5, seed=1))
+    >>> found["variance"].dims, found["variance"].round(4).values.tolist()
+    (('metric', 'gain'), [[0.0579], [0.0608]])
+    """
+    schema.check(cube, schema.CUBE, "the cube")
+    scores = np.asarray(cube[names.SCORE].values, np.float64)
+    present = ~np.isnan(scores)
+    values = {
+        VARIANCE: within_system_variance(scores),
+        RESIDUAL: residual_variance(scores),
+        "n_runs": present.any(axis=-1).sum(axis=-1),
+        "n_topics": present.any(axis=-2).sum(axis=-1),
+    }
+    coords = {dim: cube[dim] for dim in _CELL}
+    found = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
+    kept = {key: value for key, value in cube.attrs.items() if key == "collection"}
+    return schema.annotate(found.reset_coords(drop=True).assign_attrs(kept), VARIABLES)
+
+
+def design_variances(cube: xr.Dataset) -> xr.DataArray:
+    """Return the within-system variance of every metric and gain setting, where a design can start from it.
+
+    Raises
+    ------
+    BadPlan
+        A metric whose topics are not summed up by the mean, or without a run that has scores on two topics.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> design_variances(simulate_cube(n_runs=5, seed=1)).dims
+    ('metric', 'gain')
+    """
+    refuse_other_summaries(cube, "topic set size design")
+    found = variances(cube)[VARIANCE]
+    missing = [str(metric) for metric in found[names.METRIC].values[np.isnan(found.values).any(axis=-1)]]
+    if missing:
+        raise BadPlan(
+            f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out with --metrics"
+        )
+    return found
+
+
+def within_system_variance(scores: FloatArray) -> FloatArray:
+    """Return the one-way within-system variance V_E of scores (..., run, topic).
+
+    The squared distances of scores from their run's mean are added over all runs and divided by the sum of (topics of
+    the run - 1); without missing scores that is runs x (topics - 1). NaN where no run has two topics.
+
+    References
+    ----------
+    S3, equation 1; runs with missing scores are pooled.
+
+    Examples
+    --------
+    >>> float(within_system_variance(np.array([[0.0, 1.0, np.nan], [0.2, 0.2, 0.2]])))
+    0.16666666666666666
+    """
+    present = ~np.isnan(scores)
+    counts = present.sum(axis=-1)
+    filled = np.where(present, scores, 0.0)
+    means = filled.sum(axis=-1) / np.maximum(counts, 1)
+    off = np.where(present, scores - means[..., np.newaxis], 0.0)
+    # A second pass takes out what rounding left in the mean: equal scores have variance 0, exactly.
+    off = np.where(present, off - (off.sum(axis=-1) / np.maximum(counts, 1))[..., np.newaxis], 0.0)
+    return _ratio((off**2).sum(axis=(-2, -1)), np.maximum(counts - 1, 0).sum(axis=-1))
+
+
+def residual_variance(scores: FloatArray) -> FloatArray:
+    """Return the residual variance V_E2 of the two-way model run + topic, of scores (..., run, topic).
+
+    Without missing scores it is the sum of (x - run mean - topic mean + mean)^2 over (runs - 1)(topics - 1); with missing ones
+    the additive model is fitted by least squares. NaN where nothing is left to estimate it from.
+    """
+    present = ~np.isnan(scores)
+    n_runs, n_topics = scores.shape[-2:]
+    run_means = scores.mean(axis=-1, keepdims=True)
+    off = scores - run_means - (scores - run_means).mean(axis=-2, keepdims=True)
+    found = _ratio((off**2).sum(axis=(-2, -1)), np.full(scores.shape[:-2], (n_runs - 1) * (n_topics - 1)))
+    for cell in np.ndindex(*scores.shape[:-2]):
+        if not present[cell].all():
+            found[cell] = _unbalanced_residual(scores[cell], present[cell])
+    return found
+
+
+def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+    """Fit run + topic by the normal equations of a two-way table with gaps."""
+    if not present.any():
+        return float("nan")
+    weight = present.astype(np.float64)
+    centred = np.where(present, scores - scores[present].mean(), 0.0)
+    normal = np.block([[np.diag(weight.sum(axis=1)), weight], [weight.T, np.diag(weight.sum(axis=0))]])
+    effects, _, rank, _ = np.linalg.lstsq(normal, np.concatenate([centred.sum(axis=1), centred.sum(axis=0)]))
+    fitted = effects[: len(scores), np.newaxis] + effects[len(scores) :]
+    squares = float((np.where(present, centred - fitted, 0.0) ** 2).sum())
+    free = int(present.sum()) - int(rank)
+    return squares / free if free > 0 else float("nan")
+
+
+def _ratio(squares: Any, free: Any) -> FloatArray:
+    """Return sums of squares over degrees of freedom; NaN for none of them."""
+    degrees = np.asarray(free, np.float64)
+    found: FloatArray = np.divide(squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0)
+    return found

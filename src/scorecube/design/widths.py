@@ -1,0 +1,93 @@
+"""Worst-case confidence interval width by number of topics (Sakai 2017, S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import xarray as xr
+
+from scorecube import schema
+from scorecube.design.inputs import MIN_DIFF, NOTES, ROUTE, TOPICS, VARIABLES, VARIANCE, WIDTH, Numbers, labelled
+from scorecube.design.sizes import detectable_difference, expected_width
+from scorecube.errors import BadPlan
+
+ROUTES = ("ci", "anova-tool", "anova-exact")
+TOPIC_RANGE = range(10, 201)
+
+
+def wcw(
+    variance: Numbers,
+    topics: Numbers = TOPIC_RANGE,
+    *,
+    route: str | Sequence[str] = "ci",
+    systems: Numbers = 10,
+    alpha: Numbers = 0.05,
+    beta: Numbers = 0.2,
+) -> xr.Dataset:
+    """Return the width that confidence intervals for the difference of any two systems have at worst, on average.
+
+    Parameters
+    ----------
+    variance
+        Within-system variance of each measure's scores, e.g. from `variances`: a number, a list or a labelled array.
+    topics
+        Numbers of topics.
+    route
+        ``ci``: the expected width itself. S2 reads it off ANOVA-based design, as the difference that so many topics detect,
+        which is nearly the same for (alpha, beta, systems) = (.05, .20, 10), (.05, .10, 5), (.01, .20, 18) and
+        (.01, .10, 10): ``anova-tool`` with Sakai's rule in steps of 0.001, ``anova-exact`` with exact power. Several become a dimension.
+    systems, beta
+        Of the ANOVA routes.
+    alpha
+        1 - confidence.
+
+    Returns
+    -------
+    widths
+        Dataset: `width` over (route,) the dims of `variance`, and topics.
+
+    References
+    ----------
+    S2, sections 3 and 4, Figure 3.
+
+    Examples
+    --------
+    >>> wcw([0.0368, 0.0824], 50)["width"].round(4).values.tolist()
+    [0.1534, 0.2296]
+    >>> wcw(0.0368, [50, 100], route=["anova-tool", "anova-exact"])["width"].round(4).values.tolist()
+    [[0.152, 0.108], [0.1531, 0.1078]]
+    """
+    routes = [route] if isinstance(route, str) else list(route)
+    if not routes or len(set(routes)) < len(routes) or set(routes) - set(ROUTES):
+        raise BadPlan(f"route {', '.join(routes) or '(none)'}: choose one or some of {', '.join(ROUTES)}")
+    widths, notes = [], []
+    for each in routes:
+        if each == "ci":
+            width = expected_width(variance, topics, alpha=alpha)[WIDTH]
+        else:
+            how = "sakai" if each == "anova-tool" else "exact"
+            found = detectable_difference(variance, topics, systems=systems, alpha=alpha, beta=beta, mode=how)
+            width = found[MIN_DIFF].rename(WIDTH)
+            notes += found.attrs[NOTES]
+        widths.append(width)
+    axis = schema.label_array(routes)
+    if isinstance(route, str):
+        result = widths[0].to_dataset().assign_coords({ROUTE: route})
+    else:
+        # Intervals do without systems and beta; their row carries those of the others.
+        fullest = max(widths, key=lambda width: len(width.coords))
+        aligned = [
+            width.assign_coords({key: fullest[key] for key in fullest.coords if key not in width.coords})
+            .broadcast_like(fullest)
+            .transpose(*fullest.dims)
+            for width in widths
+        ]
+        result = xr.concat(aligned, dim=ROUTE, coords="minimal", compat="override").to_dataset(name=WIDTH)
+        result = result.assign_coords({ROUTE: axis})
+    wanted = [ROUTE] * (not isinstance(route, str)) + list(labelled(VARIANCE, variance).dims)
+    wanted += [str(dim) for dim in labelled(TOPICS, topics).dims]
+    result = result.transpose(*wanted, ...)
+    return schema.annotate(result.assign_attrs(analysis="wcw", notes=notes), [VARIABLES[WIDTH]])
+
+
+__all__ = ["ROUTES", "wcw"]

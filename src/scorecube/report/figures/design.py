@@ -1,0 +1,283 @@
+"""Pictures of topic set size design and of worst-case confidence interval widths (Sakai 2017, S2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.special import ndtri
+
+from scorecube import names
+from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size
+from scorecube.design.inputs import MOST_TOPICS
+from scorecube.errors import BadPlan
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+
+FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
+CONDITIONS = {"a": (0.05, 0.20, 10), "b": (0.05, 0.10, 5), "c": (0.01, 0.20, 18), "d": (0.01, 0.10, 10)}
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
+EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+DASHES = ("-", "--", ":")
+FORMATS = (".png", ".svg", ".pdf")
+WORDS = {
+    "topics": "number of topics", "min_diff": "difference to be detected", "width": "width of the confidence interval",
+    "power": "power",
+}  # fmt: skip
+PANEL = (3.6, 3.0)
+
+
+def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
+    """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (S2 Figure 1).
+
+    Parameters
+    ----------
+    systems
+        Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    """
+    m = np.array(list(systems), np.float64)
+    with rc_context(STYLE):
+        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
+            risks = (np.full_like(m, alpha), np.full_like(m, beta))
+            label = rf"$\alpha$ = {alpha:.2f}, $\beta$ = {beta:.2f}"
+            axes.plot(m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label)
+            axes.plot(m, exact_noncentrality(m, *risks), color=COLOURS[k], linewidth=0.8, linestyle=":")
+        for alpha in (0.01, 0.05):
+            level = four_z_squared(alpha)
+            axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
+            words = rf"$4 z^2$, $\alpha$ = {alpha:.2f}: {level:.2f}"
+            axes.annotate(
+                words, (m[-1], level), (0, -10), textcoords="offset points", ha="right", fontsize=8, color="0.3"
+            )
+        for name, (alpha, beta, number) in CONDITIONS.items():
+            at = float(tool_noncentrality(np.array(float(number)), np.array(alpha), np.array(beta)))
+            axes.plot([number], [at], marker="o", markersize=4, color="black")
+            place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+            axes.annotate(f"({name})", (number, at), place, textcoords="offset points", fontsize=8)
+        axes.set_xlabel("number of systems $m$")
+        axes.set_ylabel(r"noncentrality $\lambda$")
+        axes.set_ylim(bottom=0.0)
+        axes.legend()
+    return figure
+
+
+def tools_compared(variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai") -> Figure:
+    """Topics by confidence interval width, and by difference to be detected, a panel a variance (S2 Figure 2).
+
+    Parameters
+    ----------
+    variances
+        Within-system variances.
+    mode
+        Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
+    """
+    difference = np.round(np.arange(0.05, 0.501, 0.005), 3)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(2.6 * len(variances), 2.9), layout="constrained")
+        panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+        for axes, variance in zip(panels, variances, strict=True):
+            intervals = topic_set_size(variance, width=difference, method="ci")["topics"]
+            anova = topic_set_size(variance, difference, mode=mode)["topics"]
+            axes.plot(difference, intervals, color=COLOURS[0], linewidth=2.4, alpha=0.5, label="CI")
+            axes.plot(difference, anova, color=COLOURS[1], linewidth=1.0, linestyle="--", label=f"ANOVA, {mode}")
+            axes.set_yscale("log")
+            axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
+            axes.set_xlabel("width, or difference")
+        panels[0].set_ylabel("number of topics")
+        panels[-1].legend()
+    return figure
+
+
+def wcw_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Worst-case width of confidence intervals by number of topics, a curve a variance or metric: low is better (S2 Figure 3).
+
+    Parameters
+    ----------
+    result
+        Of `wcw`; several routes are told apart by dashes.
+    gain
+        Gain setting, where the result has any; the first by default.
+    """
+    return wcw_panels({str(result.attrs.get("collection", "")): result}, gain)
+
+
+def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Figure:
+    """Worst-case width by number of topics, a panel a collection (S2 Figure 3).
+
+    Parameters
+    ----------
+    results
+        Title -> result of `wcw`.
+    gain
+        Gain setting, where a result has any; each result's first by default.
+    """
+    columns = min(2, len(results))
+    rows = -(-len(results) // columns)
+    size = FIGURE_SIZE if len(results) == 1 else (PANEL[0] * columns, PANEL[1] * rows)
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for axes, (title, result) in zip(grid, results.items(), strict=False):
+            chosen, setting = _at_gain(result, gain)
+            for label, style, line in curves_of(chosen, "topics"):
+                marker = "o" if line["width"].size == 1 else None
+                axes.plot(line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style)
+            interval = f"{1 - float(chosen['alpha'].values.flat[0]):.0%} intervals" if chosen["alpha"].size == 1 else ""
+            axes.set_title(", ".join(word for word in (title, interval, setting) if word), loc="left", fontsize=9)
+            axes.set_ylim(bottom=0.0)
+            axes.legend(fontsize=7 if len(results) > 1 else 8)
+        for axes in grid[len(results) :]:
+            axes.set_axis_off()
+        figure.supxlabel("number of topics", fontsize=9)
+        figure.supylabel("worst-case confidence interval width", fontsize=9)
+    return figure
+
+
+def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Topics by difference to be detected, or by interval width, with what was asked for marked; or an inverse question.
+
+    Parameters
+    ----------
+    result
+        Of `topic_set_size`, `detectable_difference`, `achieved_power` or `expected_width`.
+    gain
+        Gain setting, where the result has any; the first by default.
+    """
+    return size_panels([result], gain)
+
+
+def size_panels(results: Sequence[xr.Dataset], gain: str | None = None) -> Figure:
+    """Topics by difference or width, a panel a collection; see `size_curves`."""
+    columns = min(2, len(results))
+    rows = -(-len(results) // columns)
+    size = FIGURE_SIZE if len(results) == 1 else (1.4 * PANEL[0] * columns, 1.2 * PANEL[1] * rows)
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for axes, result in zip(grid, results, strict=False):
+            _draw_sizes(axes, *_at_gain(result, gain))
+        for axes in grid[len(results) :]:
+            axes.set_axis_off()
+    return figure
+
+
+def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
+    inverse = "topics" not in chosen.data_vars
+    x = "topics" if inverse else "width" if chosen.attrs["method"] == "ci" else "min_diff"
+    y = next(name for name in ("topics", "min_diff", "width", "power") if name in chosen.data_vars)
+    if x not in chosen.dims:
+        chosen = chosen.expand_dims(x, axis=-1)
+    for label, style, line in curves_of(chosen, x):
+        asked = np.atleast_1d(line[x].values)
+        found = np.atleast_1d(line[y].values)
+        if inverse:
+            axes.plot(asked, found, label=label, marker="o", markersize=4, **style)
+            continue
+        curve = _nearby(line, x)
+        words = f"{label}: {found[0]} topics" if len(asked) == 1 else label
+        axes.plot(curve[x], curve["topics"], linewidth=1.2, label=words, **style)
+        axes.plot(asked, found, "o", markersize=5, color=style["color"])
+    axes.set_xlabel(WORDS[x])
+    axes.set_ylabel(WORDS[y])
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(", ".join(word for word in (_title(chosen), setting) if word), loc="left", fontsize=9, wrap=True)
+    axes.legend(fontsize=8)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the name's ending tells the format. See `check_figure_path` for what is refused."""
+    check_figure_path(path)
+    dateless: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with rc_context(STYLE):
+        figure.savefig(path, dpi=150, metadata=dateless[path.suffix.lower()])
+
+
+def check_figure_path(path: Path) -> None:
+    """Refuse a file that a figure cannot be written to.
+
+    Raises
+    ------
+    BadPlan
+        Another ending than png, svg or pdf, or a folder that does not exist.
+    """
+    if path.suffix.lower() not in FORMATS:
+        found = path.suffix or "no ending"
+        raise BadPlan(f"--figure {path}: a figure is written as {', '.join(FORMATS)}; found {found}")
+    if not path.parent.is_dir():
+        raise BadPlan(f"--figure {path}: there is no folder {path.parent}; make it first, or choose another place")
+
+
+def four_z_squared(alpha: float) -> float:
+    """Return 4 z^2 of a two-sided alpha.
+
+    Examples
+    --------
+    >>> round(four_z_squared(0.05), 3)
+    15.366
+    """
+    return float(4.0 * ndtri(alpha / 2.0) ** 2)
+
+
+def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
+    """Yield label, style and part of the result for each curve, which runs along one dim."""
+    # Routes change dashes, everything else colours, so routes vary fastest.
+    dims = sorted((str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along), key="route".__eq__)
+    counts = [result.sizes[dim] for dim in dims]
+    main = [k for k, dim in enumerate(dims) if dim != "route"]
+    for index in np.ndindex(*counts):
+        part = result.isel(dict(zip(dims, index, strict=True)))
+        number = int(np.ravel_multi_index([index[k] for k in main], [counts[k] for k in main])) if main else 0
+        routes = index[dims.index("route")] if "route" in dims else number // len(COLOURS)
+        style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[routes % len(DASHES)]}
+        words = [_word(dim, part) for dim in dims] or [_word("variance", part)]
+        yield ", ".join(words), style, part
+
+
+def _word(dim: str, part: xr.Dataset) -> str:
+    value = part[dim].values.item() if dim in part.variables else ""
+    if dim in (names.METRIC, "route"):
+        return str(value)
+    return (
+        f"{'m' if dim == 'systems' else WORDS.get(dim, dim)} {value:.4g}"
+        if isinstance(value, float)
+        else f"{dim} {value}"
+    )
+
+
+def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
+    if names.GAIN not in result.dims:
+        return result, ""
+    chosen = result.isel({names.GAIN: 0}) if gain is None else result.sel({names.GAIN: gain})
+    return chosen, f"gains {chosen[names.GAIN].item()}"
+
+
+def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
+    """Return the sizes for differences around those asked for, all else equal."""
+    asked = np.atleast_1d(line[x].values)
+    low = asked.min() * (0.6 if line["topics"].max() < MOST_TOPICS / 4 else 1.0)
+    grid = np.linspace(low, max(asked.max() * 1.6, low * 1.01), 120)
+    # A variance of 0 was remarked upon when the result was made.
+    variance = max(float(line["variance"]), float(np.finfo(np.float64).tiny))
+    alpha = float(line["alpha"])
+    if line.attrs["method"] == "ci":
+        return topic_set_size(variance, width=grid, alpha=alpha, method="ci")
+    systems = int(line["systems"]) if "systems" in line.variables else 2
+    return topic_set_size(
+        variance, grid, systems=systems, alpha=alpha, beta=float(line["beta"]),
+        method=line.attrs["method"], mode=line.attrs["mode"], sided=int(line.attrs["sided"]),
+    )  # fmt: skip
+
+
+def _title(result: xr.Dataset) -> str:
+    words = [f"{result.attrs.get('collection', '')}", str(result.attrs["method"]), str(result.attrs["mode"])]
+    for name in ("systems", "alpha", "beta"):
+        if name in result.coords and result[name].size == 1:
+            words.append(f"{name} {result[name].values.item():g}")
+    return ", ".join(word for word in words if word)

@@ -1,0 +1,195 @@
+"""The commands design and wcw, from variances and from a study; their tables and figure files."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.design import design_variances, topic_set_size
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+COLUMNS = ["method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta", "topics", "power"]
+VARIANCE = ["--variance", "0.0441"]
+
+
+def records(scorecube: Cli, *words: object) -> list[dict[str, Any]]:
+    listed = json.loads(scorecube(*words, "--format", "json").succeeded().stdout)
+    assert isinstance(listed, list)
+    return listed
+
+
+def test_sizes_of_a_variance(scorecube: Cli) -> None:
+    (row,) = records(scorecube, "design", *VARIANCE)
+    assert list(row) == COLUMNS
+    power = row.pop("power")
+    assert row == {
+        "method": "anova", "mode": "exact", "variance": 0.0441, "min_diff": 0.1, "width": None, "systems": 10,
+        "alpha": 0.05, "beta": 0.2, "topics": 139,
+    }  # fmt: skip
+    assert 0.8 <= power < 0.81
+
+
+@pytest.mark.parametrize(
+    ("words", "topics"),
+    [
+        ("--min-diff 0.15 --systems 10 --alpha 0.05 --beta 0.2 --method anova --mode sakai", 62),
+        ("--min-diff 0.15 --method anova --mode exact", 63),
+        ("--width 0.15 --method ci", 63),
+        ("--width 0.15 --method ci --mode sakai", 63),
+        ("--variance 0.0471 --min-diff 0.15 --method t", 35),
+        ("--variance 0.0471 --min-diff 0.15 --method t --sided 1", 28),
+    ],
+)
+def test_every_method_and_mode(scorecube: Cli, words: str, topics: int) -> None:
+    (row,) = records(scorecube, "design", *VARIANCE, *words.split())
+    assert row["topics"] == topics
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "markdown", "latex"])
+def test_every_format(scorecube: Cli, form: str) -> None:
+    shown = scorecube("design", "--variance", "0.0441,0.08", "--format", form).succeeded().stdout
+    assert all(word in shown for word in ("139", "252", "exact", "min"))
+    if form == "csv":
+        assert pd.read_csv(io.StringIO(shown)).columns.tolist() == COLUMNS
+
+
+def test_inverse_questions(scorecube: Cli) -> None:
+    (row,) = records(scorecube, "design", "--variance", "0.0368", "--topics", "50")
+    assert (round(row["min_diff"], 4), row["topics"], round(row["power"], 6)) == (0.1531, 50, 0.8)
+    (row,) = records(scorecube, "design", "--variance", "0.0368", "--topics", "50", "--mode", "sakai")
+    assert row["min_diff"] == 0.152
+    (row,) = records(scorecube, "design", "--variance", "0.5", "--topics", "34", "--min-diff", "0.5", "--method", "t")
+    assert (round(row["power"], 4), row["beta"]) == (0.8078, None)
+    rows = records(scorecube, "design", "--variance", "0.0368", "--topics", "25..100:25", "--method", "ci")
+    assert [row["topics"] for row in rows] == [25, 50, 75, 100]
+    assert round(rows[1]["width"], 4) == 0.1534
+
+
+def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
+    rows = records(scorecube, "design", finished_study, "--metrics", "Q,AP", "--min-diff", "0.2", "--mode", "sakai")
+    assert [list(row)[: len(COLUMNS)] for row in rows] == [COLUMNS] * 4
+    cube = sc.open_study(finished_study)["small"].cube
+    expected = topic_set_size(design_variances(cube), 0.2, mode="sakai")["topics"]
+    assert [(row["metric"], row["gain"]) for row in rows] == [(m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")]
+    for row in rows:
+        assert row["topics"] == int(expected.sel(metric=row["metric"], gain=row["gain"]))
+        assert row["collection"] == "small"
+    fewer = ["--top-runs", "3", "--by", "Q", "--gains", "auto", "--collection", "small"]
+    assert len(records(scorecube, "design", finished_study, *fewer)) == 3
+
+
+def test_a_study_shows_its_sizes_and_widths(scorecube: Cli, finished_study: Path) -> None:
+    shown = records(scorecube, "show", finished_study, "design")
+    assert shown == records(scorecube, "design", finished_study)
+    assert records(scorecube, "show", finished_study, "wcw") == records(scorecube, "wcw", finished_study)
+    text = scorecube("design", finished_study).succeeded().stdout
+    assert text.count(" any") == 1  # AP uses no gains
+
+
+def test_widths_of_variances(scorecube: Cli) -> None:
+    rows = records(scorecube, "wcw", "--variance", "0.0368,0.0824", "--topics", "10..200")
+    assert list(rows[0]) == ["route", "variance", "systems", "alpha", "beta", "topics", "width"]
+    assert [row["topics"] for row in rows] == [*range(10, 201)] * 2
+    found = {(row["variance"], row["topics"]): round(row["width"], 4) for row in rows}
+    assert (found[0.0368, 50], found[0.0824, 50]) == (0.1534, 0.2296)
+    rows = records(scorecube, "wcw", "--variance", "0.1144", "--topics", "50", "--route", "ci,anova-tool,anova-exact")
+    assert [round(row["width"], 4) for row in rows] == [0.2705, 0.268, 0.2699]
+    assert [row["systems"] for row in rows] == [None, 10, 10]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("words", ["design", "wcw", "design --topics 25,50 --method ci"])
+def test_figures_are_written(scorecube: Cli, finished_study: Path, tmp_path: Path, words: str, ending: str) -> None:
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    for start in (VARIANCE, [finished_study]):
+        path = tmp_path / f"picture.{ending}"
+        said = scorecube(*words.split(), *start, "--figure", path).succeeded().stderr
+        assert f"figure written to {path}" in said
+        assert path.read_bytes().startswith(starts[ending])
+        first = path.read_bytes()
+        scorecube(*words.split(), *start, "--figure", path).succeeded()
+        assert path.read_bytes() == first
+
+
+def test_collections_are_panels(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
+    scorecube("import", study, "--name", "other", tmp_path / "ap.csv").succeeded()
+    scorecube("wcw", study, "--figure", tmp_path / "w.svg").succeeded()
+    assert {row["collection"] for row in records(scorecube, "wcw", study)} == {"small", "other"}
+    drawn = (tmp_path / "w.svg").read_text()
+    assert "small, 95% intervals" in drawn
+    assert "other, 95% intervals" in drawn
+    scorecube("design", study, "--figure", tmp_path / "d.svg").succeeded()
+    drawn = (tmp_path / "d.svg").read_text()
+    assert "small, anova" in drawn
+    assert "other, anova" in drawn
+
+
+def test_equal_scores_need_two_topics(scorecube: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.5,1\n")
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
+    (row,) = records(scorecube, "show", tmp_path / "s", "design")
+    assert (row["variance"], row["topics"]) == (0.0, 2)
+    scorecube("design", tmp_path / "s", "--figure", tmp_path / "d.png").succeeded()
+
+
+def test_remarks_are_said_once(scorecube: Cli) -> None:
+    done = scorecube("design", "--variance", "0,0.05", "--mode", "sakai", "--beta", "0.3").succeeded()
+    assert done.stderr.count("note: a variance of 0 needs no topics at all") == 1
+    assert done.stderr.count("note: Nagata's constants exist for") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("design", "give --variance V, or a STUDY whose scores tell the variances; found neither"),
+        ("design nowhere.zarr --variance 0.1", "give --variance V, or a STUDY whose scores tell the variances; found both"),
+        ("design nowhere.zarr", "nowhere.zarr: no study there"),
+        ("design --variance x", "--variance 'x' is not numbers separated by commas"),
+        ("design --variance ,", "--variance ',': no number given"),
+        ("design --variance 0.1 --metrics AP", "--metrics chooses from a STUDY; with --variance leave it out"),
+        ("design --variance 0.1 --systems 2.5", "--systems '2.5' is not whole numbers like 50"),
+        ("design --variance 0.1 --topics 1", "topics 1: expected a number of topics"),
+        ("design --variance 0.1 --topics 50 --width 0.1", "--topics with --width: numbers of topics answer"),
+        ("design --variance 0.1 --topics 50 --method ci --min-diff 0.1", "--topics with --min-diff: numbers of topics"),
+        ("design --variance 0.1 --figure a.jpg", "--figure a.jpg: a figure is written as .png, .svg, .pdf; found .jpg"),
+        ("design --variance 0.1 --figure no/where/a.png", "there is no folder no/where; make it first"),
+        ("wcw --variance 0.1 --route z", "route z: choose one or some of ci, anova-tool, anova-exact"),
+        ("wcw --variance 0.1 --topics 9..2", "--topics '9..2' is not whole numbers like 50"),
+    ],
+)  # fmt: skip
+def test_wrong_requests_are_one_message(scorecube: Cli, words: str, text: str) -> None:
+    done = scorecube(*words.split())
+    assert done.status == 1
+    assert done.stdout == ""
+    assert text in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["--method z", "--mode z", "--format z", "--sided 3"])
+def test_unknown_words_are_wrong_usage(scorecube: Cli, words: str) -> None:
+    assert scorecube("design", *VARIANCE, *words.split()).status == 2
+
+
+def test_an_empty_study_is_refused(scorecube: Cli, study: Path) -> None:
+    assert "no collection 'x'" in scorecube("wcw", study, "--collection", "x").stderr
+
+
+@pytest.mark.data
+def test_variances_of_real_matrices_are_those_of_pandas(scorecube: Cli, data: Path, tmp_path: Path) -> None:
+    files = [data / "adhoc5" / f"{name}.csv" for name in ("ap", "p10", "rr")]
+    scorecube("import", tmp_path / "s", "--name", "adhoc5", *files).succeeded()
+    rows = records(scorecube, "design", tmp_path / "s")
+    matrices = [pd.read_csv(file).select_dtypes("number") for file in files]
+    matrices = [matrix.drop(columns=[c for c in matrix if str(c).lower() == "topic"]) for matrix in matrices]
+    expected = sorted(float(matrix.var(ddof=1).mean()) for matrix in matrices)
+    assert sorted(row["variance"] for row in rows) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,104 @@
+"""Curves of the figures are the numbers of the calculators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.lines import Line2D
+
+import scorecube as sc
+from scorecube.design import detectable_difference, expected_width, tool_noncentrality, topic_set_size, wcw
+from scorecube.report.figures.design import (
+    CONDITIONS,
+    four_z_squared,
+    noncentrality_curves,
+    tools_compared,
+    wcw_panels,
+)  # fmt: skip
+from scorecube.testing import simulate_cube
+
+
+def xs(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.asarray(line.get_xdata(), np.float64)
+
+
+def ys(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.asarray(line.get_ydata(), np.float64)
+
+
+def test_figure_1_of_s2() -> None:
+    axes = noncentrality_curves().axes[0]
+    lines = axes.get_lines()
+    m = np.arange(2.0, 31.0)
+    np.testing.assert_allclose(ys(lines[6]), tool_noncentrality(m, np.array(0.05), np.array(0.2)))
+    flat = {round(float(ys(line)[0]), 3) for line in lines if line.get_linestyle() == "--"}
+    assert flat == {15.366, 26.540}
+    points = {(float(xs(line)[0]), float(ys(line)[0])) for line in lines if line.get_marker() == "o"}
+    assert {x for x, _ in points} == {float(systems) for _, _, systems in CONDITIONS.values()}
+    # (a) to (d) lie near the lines.
+    assert all(min(abs(y / four_z_squared(alpha) - 1) for alpha in (0.01, 0.05)) < 0.02 for _, y in points)
+
+
+@pytest.mark.parametrize("mode", ["sakai", "exact"])
+def test_figure_2_of_s2(mode: str) -> None:
+    figure = tools_compared([0.0182, 0.1145], mode)
+    for axes, variance in zip(figure.axes, (0.0182, 0.1145), strict=True):
+        intervals, anova = axes.get_lines()
+        x = xs(anova)
+        np.testing.assert_array_equal(ys(anova), topic_set_size(variance, x, mode=mode)["topics"])
+        np.testing.assert_array_equal(ys(intervals), topic_set_size(variance, width=x, method="ci")["topics"])
+        # The curves are surrogates of each other (S2 section 3): at most two topics or 2 % apart.
+        assert (np.abs(ys(anova) - ys(intervals)) <= np.maximum(2, 0.02 * ys(intervals))).all()
+
+
+def test_figure_3_of_s2() -> None:
+    panels = {"robust": [0.0471, 0.1145], "web": [0.0824, 0.0368], "diversity": [0.0779], "stc": [0.1144, 0.0193]}
+    results = {title: wcw(variances, route="anova-tool") for title, variances in panels.items()}
+    figure = wcw_panels(results)
+    assert [axes.get_title(loc="left").split(",")[0] for axes in figure.axes] == list(panels)
+    for axes, (title, variances) in zip(figure.axes, panels.items(), strict=True):
+        for line, variance in zip(axes.get_lines(), variances, strict=True):
+            assert line.get_label() == f"variance {variance:.4g}"
+            np.testing.assert_array_equal(xs(line), range(10, 201))
+            np.testing.assert_array_equal(ys(line), results[title]["width"].sel(variance=variance))
+
+
+def test_widths_by_route_and_of_metrics() -> None:
+    result = wcw([0.04, 0.08], route=["ci", "anova-exact"])
+    lines = sc.figure(result).axes[0].get_lines()
+    expected = [f"variance {v}, {route}" for v in (0.04, 0.08) for route in ("ci", "anova-exact")]
+    assert [line.get_label() for line in lines] == expected
+    assert [line.get_linestyle() for line in lines] == ["-", "--"] * 2
+    np.testing.assert_array_equal(ys(lines[3]), result["width"].sel(variance=0.08, route="anova-exact"))
+    cube = simulate_cube(n_runs=4, gains=("3:2:1", "1:1:1"))
+    result = wcw(sc.variances(cube)["variance"])
+    axes = sc.figure(result).axes[0]
+    assert [line.get_label() for line in axes.get_lines()] == ["AP", "nDCG@10"]
+    assert "gains 3:2:1" in axes.get_title(loc="left")
+    np.testing.assert_array_equal(ys(axes.get_lines()[1]), result["width"].isel(metric=1, gain=0))
+
+
+@pytest.mark.parametrize("method", ["anova", "t", "ci"])
+def test_sizes_by_difference(method: str) -> None:
+    asked: dict[str, Any] = {"width": 0.1} if method == "ci" else {"min_diff": 0.1}
+    result = topic_set_size([0.04, 0.08], method=method, **asked)
+    axes = sc.figure(result).axes[0]
+    curves, points = axes.get_lines()[::2], axes.get_lines()[1::2]
+    for k, n in enumerate(result["topics"].values):
+        assert curves[k].get_label() == f"variance {[0.04, 0.08][k]}: {n} topics"
+        assert (xs(points[k]).tolist(), ys(points[k]).tolist()) == ([0.1], [n])
+        x, y = xs(curves[k]), ys(curves[k])
+        assert x.min() < 0.1 < x.max()
+        assert (np.diff(y) <= 0).all()
+        assert abs(np.interp(0.1, x, y) - n) <= 2
+
+
+def test_inverse_questions_are_drawn_by_topics() -> None:
+    for result, name in ((detectable_difference([0.04, 0.08], [25, 50, 100]), "min_diff"), (expected_width(0.04, [25, 50]), "width")):  # fmt: skip
+        lines = sc.figure(result).axes[0].get_lines()
+        values = np.atleast_2d(result[name].values)
+        assert len(lines) == len(values)
+        for line, expected in zip(lines, values, strict=True):
+            np.testing.assert_array_equal(ys(line), expected)

@@ -1,0 +1,267 @@
+"""What must hold for all numbers, labels of results, and refusals."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import scorecube as sc
+from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size, wcw
+from scorecube.design.search import root, smallest
+from scorecube.errors import BadPlan
+
+VARIANCE = st.floats(1e-4, 0.25)
+DIFFERENCE = st.floats(0.02, 0.8)
+RISK = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.2])
+HOW = st.fixed_dictionaries(
+    {"method": st.sampled_from(["anova", "t"]), "mode": st.sampled_from(["exact", "sakai"]), "alpha": RISK}
+)
+
+
+def size(variance: Any, difference: Any, **how: Any) -> int:
+    return int(topic_set_size(variance, difference, **how)["topics"])
+
+
+@given(VARIANCE, DIFFERENCE, RISK, HOW, st.floats(1.0, 3.0))
+def test_more_is_needed_for_more_variance_power_and_smaller_differences(
+    variance: float, difference: float, beta: float, how: dict[str, Any], factor: float
+) -> None:
+    base = size(variance, difference, beta=beta, **how)
+    assert size(variance * factor, difference, beta=beta, **how) >= base
+    assert size(variance, difference * factor, beta=beta, **how) <= base
+    if how["mode"] == "exact":  # rule A starts from another approximation at each beta
+        assert size(variance, difference, beta=beta / factor, **how) >= base
+
+
+@given(VARIANCE, DIFFERENCE, RISK, HOW)
+def test_sizes_are_the_smallest_with_enough_power(
+    variance: float, difference: float, beta: float, how: dict[str, Any]
+) -> None:
+    found = topic_set_size(variance, difference, beta=beta, **(how | {"mode": "exact"}))
+    n = int(found["topics"])
+    assert float(found["power"]) >= 1 - beta - 1e-12
+    if n > 2:
+        less = achieved_power(variance, difference, n - 1, alpha=how["alpha"], method=how["method"])
+        assert float(less["power"]) < 1 - beta
+
+
+@given(VARIANCE, st.integers(2, 5000), RISK, HOW)
+def test_a_difference_from_topics_asks_for_these_topics(
+    variance: float, n: int, beta: float, how: dict[str, Any]
+) -> None:
+    # The tool's first estimate for the t test is above z^2 / 2 whatever the difference.
+    assume(n >= 6 or (how["method"], how["mode"]) != ("t", "sakai"))
+    difference = float(detectable_difference(variance, n, beta=beta, **how)["min_diff"])
+    if how["mode"] == "exact":
+        assert size(variance, difference, beta=beta, **how) == n
+        assert float(achieved_power(variance, difference, n, alpha=how["alpha"], method=how["method"])["power"]) == (
+            pytest.approx(1 - beta, abs=1e-9)
+        )
+    else:
+        assert size(variance, difference, beta=beta, **how) <= n
+        if difference > 0.001:
+            assert size(variance, round(difference - 0.001, 3), beta=beta, **how) > n
+
+
+@given(VARIANCE, st.integers(2, 100_000), RISK)
+def test_a_width_from_topics_asks_for_these_topics(variance: float, n: int, alpha: float) -> None:
+    width = float(expected_width(variance, n, alpha=alpha)["width"])
+    assert int(topic_set_size(variance, width=width, alpha=alpha, method="ci")["topics"]) == n
+
+
+@given(VARIANCE, DIFFERENCE, st.floats(0.01, 1000.0))
+def test_the_unit_of_scores_does_not_matter(variance: float, difference: float, unit: float) -> None:
+    power = float(achieved_power(variance, difference, 30)["power"])
+    assert float(achieved_power(variance * unit**2, difference * unit, 30)["power"]) == pytest.approx(power, rel=1e-9)
+
+
+@given(DIFFERENCE, RISK)
+def test_one_sided_tests_need_no_more(difference: float, alpha: float) -> None:
+    assert size(0.05, difference, method="t", sided=1, alpha=alpha) <= size(0.05, difference, method="t", alpha=alpha)
+
+
+def test_two_systems_of_anova_are_an_unpaired_t_test_with_more_freedom() -> None:
+    anova = achieved_power(0.05, 0.2, [2, 5, 30], systems=2)["power"].values
+    assert (anova > achieved_power(0.05, 0.2, [2, 5, 30], method="t")["power"].values).all()
+
+
+@pytest.mark.parametrize(
+    "how", [{"systems": 2}, {"systems": 10}, {"systems": 40}, {"method": "t"}, {"method": "t", "sided": 1}]
+)
+@pytest.mark.parametrize("alpha", [0.001, 0.2])
+def test_exact_power_grows_from_alpha_to_one(how: dict[str, Any], alpha: float) -> None:
+    # SciPy's noncentral F is NaN for some noncentralities, e.g. 3067 with 9 and 10 degrees of freedom.
+    difference = np.logspace(-5, 6, 4401)
+    power = achieved_power(0.01, difference, [2, 5, 30, 1000], alpha=alpha, **how)["power"].values
+    assert np.isfinite(power).all()
+    assert (np.diff(power, axis=0) >= -1e-9).all()
+    np.testing.assert_allclose(power[0], alpha, rtol=0.02)
+    np.testing.assert_allclose(power[-1], 1.0)
+
+
+def test_approximate_power_grows_with_topics() -> None:
+    # Near alpha it falls first, which no search meets: rule A begins where power is about 1 - beta.
+    for systems in (2, 3, 10, 100):
+        power = achieved_power(0.0441, [0.02, 0.1, 0.5], range(2, 800), systems=systems, mode="sakai")["power"].values
+        assert ((np.diff(power, axis=1) >= -1e-12) | (power[:, 1:] < 0.1)).all()
+
+
+def test_arrays_are_single_numbers_side_by_side() -> None:
+    variance = np.linspace(0.001, 0.2, 7)
+    ways: list[dict[str, Any]] = [{}, {"mode": "sakai"}, {"method": "t"}]
+    for each in ways:
+        together = topic_set_size(variance, [0.05, 0.2], **each)
+        assert together["topics"].dims == ("variance", "min_diff")
+        assert together["topics"].dtype == np.int64
+        alone = [[size(float(v), d, **each) for d in (0.05, 0.2)] for v in variance]
+        assert together["topics"].values.tolist() == alone
+    many = topic_set_size(0.05, 0.1, systems=[2, 10], alpha=[0.01, 0.05], beta=[0.1, 0.2], mode="sakai")
+    assert many["topics"].shape == (2, 2, 2)
+    assert int(many["topics"].sel(systems=10, alpha=0.05, beta=0.2)) == size(0.05, 0.1, mode="sakai")
+
+
+def test_ten_thousand_variances_take_a_moment() -> None:
+    start = time.perf_counter()
+    topic_set_size(np.linspace(0.001, 0.3, 10_000))
+    wcw(np.linspace(0.001, 0.3, 1000), route=["ci", "anova-exact"])
+    assert time.perf_counter() - start < 20  # 0.5 s where nothing else runs; a loop takes minutes
+
+
+def test_labels_of_variances_stay() -> None:
+    variance = xr.DataArray([[0.04], [0.08]], {"metric": ["AP", "RR"], "gain": ["auto"]}, ("metric", "gain"))
+    before = variance.copy(deep=True)
+    found = topic_set_size(variance, 0.1)
+    assert found["topics"].dims == ("metric", "gain")
+    assert found["variance"].sel(metric="RR", gain="auto") == 0.08
+    rows = sc.table(found, "sizes")
+    assert rows["metric"].tolist() == ["AP", "RR"]
+    assert wcw(variance, range(10, 21))["width"].dims == ("metric", "gain", "topics")
+    xr.testing.assert_identical(variance, before)
+
+
+def test_results_of_single_numbers_are_single_numbers() -> None:
+    result = sc.topic_set_size(
+        variance=0.044, min_diff=0.1, systems=10, alpha=0.05, beta=0.2, method="anova", mode="exact"
+    )
+    assert int(result["topics"]) == result.topics.item() == 139
+    assert result["topics"].dims == ()
+    for name in (*result.data_vars, *result.coords):
+        assert {"long_name", "units"} <= result[name].attrs.keys(), name
+    for other in (topic_set_size(0.04, method="ci"), detectable_difference(0.04, 50), wcw(0.04, 50)):
+        assert all({"long_name", "units"} <= each.attrs.keys() for each in other.data_vars.values())
+    (row,) = sc.table(result, "sizes").to_dict("records")
+    expected = {"method": "anova", "mode": "exact", "variance": 0.044, "min_diff": 0.1, "width": None, "systems": 10, "alpha": 0.05, "beta": 0.2, "topics": 139}  # fmt: skip
+    assert {key: row[key] for key in expected} == expected
+    assert row["power"] == pytest.approx(0.8, abs=0.01)
+
+
+def test_tables_have_a_row_for_each_combination() -> None:
+    frame = sc.table(topic_set_size([0.04, 0.08], [0.1, 0.2, 0.3]))
+    assert len(frame) == 6
+    assert list(zip(frame["variance"], frame["min_diff"], strict=True)) == [(v, d) for v in (0.04, 0.08) for d in (0.1, 0.2, 0.3)]  # fmt: skip
+    frame = sc.table(wcw([0.04, 0.08], [50, 100], route=["ci", "anova-exact"]), "widths")
+    assert frame["route"].tolist() == ["ci"] * 4 + ["anova-exact"] * 4
+    assert frame["topics"].tolist() == [50, 100] * 4
+    assert frame.loc[frame["route"] == "ci", "systems"].isna().all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pd.concat([frame, frame])
+
+
+@pytest.mark.parametrize("mode", ["exact", "sakai"])
+@pytest.mark.parametrize("how", [{}, {"method": "t"}, {"method": "ci", "width": 0.1}])
+def test_no_variance_needs_two_topics_and_says_so(mode: str, how: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match="a variance of 0 needs no topics at all; 2, the fewest possible"):
+        found = topic_set_size([0.0, 0.05], mode=mode, **how)
+    assert found["topics"].values[0] == 2
+    assert found["topics"].values[1] == topic_set_size(0.05, mode=mode, **how)["topics"]
+    assert any("variance of 0" in note for note in found.attrs["notes"])
+    for route in ("ci", "anova-tool", "anova-exact"):
+        assert float(wcw(0.0, 50, route=route)["width"]) == 0.0
+    assert float(achieved_power(0.0, 0.1, 5, mode=mode)["power"]) == 1.0
+    assert float(detectable_difference(0.0, 5, mode=mode)["power"]) == 1.0
+
+
+def test_very_small_variances_need_two_topics() -> None:
+    ways: list[dict[str, Any]] = [{}, {"mode": "sakai"}, {"method": "t"}, {"method": "t", "sided": 1}]
+    for each in ways:
+        assert size(1e-12, 0.5, **each) == 2
+        assert size(1e-300, 1e9, **each) == 2
+
+
+def test_other_risks_have_no_constants_and_say_so() -> None:
+    known = topic_set_size(0.05, mode="sakai", alpha=0.01, beta=0.1).attrs["notes"]
+    other = topic_set_size(0.05, mode="sakai", alpha=0.02).attrs["notes"]
+    assert not any("Nagata" in note for note in known)
+    assert any("Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only" in note for note in other)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"variance": -0.1}, "variance -0.1: expected a within-system variance of scores, at least 0"),
+    ({"variance": float("nan")}, "variance nan: expected a within-system variance"),
+    ({"variance": "0.1"}, "variance '0.1': expected a within-system variance"),
+    ({"variance": []}, "variance: no value given; expected a within-system variance"),
+    ({"variance": np.ones((2, 2))}, "variance: an array of 2 dims; give a number, a list, or an xarray.DataArray"),
+    ({"variance": xr.DataArray([0.1, np.nan], {"metric": ["AP", "RR"]}, "metric")}, r"variance nan \(metric RR\): expected"),
+    ({"min_diff": 0.0}, "min_diff 0: expected a difference in mean score, more than 0"),
+    ({"systems": 1}, "systems 1: expected a number of systems, a whole number from 2"),
+    ({"systems": 2.5}, "systems 2.5: expected a number of systems, a whole number from 2"),
+    ({"alpha": 0.0}, "alpha 0: expected a probability between 0 and 1, both excluded"),
+    ({"alpha": 1.0}, "alpha 1: expected a probability between 0 and 1"),
+    ({"beta": 1.5}, "beta 1.5: expected a probability between 0 and 1"),
+    ({"beta": 0.95}, "alpha 0.05 with beta 0.95: a power of 1 - beta must be more than alpha"),
+    ({"method": "z"}, "method 'z' is not known: choose anova or t or ci"),
+    ({"mode": "excel"}, "mode 'excel' is not known: choose exact or sakai"),
+    ({"sided": 1}, "sided 1 is for method t: anova has no direction"),
+    ({"sided": 3, "method": "t"}, "sided 3 is not known"),
+    ({"width": 0.1}, "method anova takes min_diff, not width"),
+    ({"min_diff": 0.1, "method": "ci"}, "method ci takes width, not min_diff"),
+    ({"min_diff": 1e-5}, "the number of topics would be more than 10,000,000: ask for a larger difference"),
+    ({"min_diff": 1e-200, "method": "t"}, "the number of topics would be more than 10,000,000"),
+    ({"width": 1e-200, "method": "ci"}, "the number of topics would be more than 10,000,000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "text"), REFUSED)
+def test_impossible_requests_are_refused(wrong: dict[str, Any], text: str) -> None:
+    with pytest.raises(BadPlan, match=text):
+        topic_set_size(**({"variance": 0.05} | wrong))
+
+
+def test_impossible_inverse_questions_are_refused() -> None:
+    with pytest.raises(BadPlan, match="topics 1: expected a number of topics, a whole number from 2"):
+        expected_width(0.05, 1)
+    with pytest.raises(BadPlan, match="method ci has no difference to be detected; use expected_width"):
+        detectable_difference(0.05, 50, method="ci")
+    with pytest.raises(BadPlan, match="method ci has no difference to be detected; use expected_width"):
+        achieved_power(0.05, 0.1, 50, method="ci")
+    with pytest.raises(
+        BadPlan, match="topics 2: mode sakai never gives fewer than 6 here; give more, or use mode exact"
+    ):
+        detectable_difference(0.05, [2, 50], method="t", mode="sakai", alpha=0.001)
+    for route in ("z", [], ["ci", "ci"]):
+        with pytest.raises(BadPlan, match="choose one or some of ci, anova-tool, anova-exact"):
+            wcw(0.05, 50, route=route)
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 3000), st.integers(-40, 3000)), min_size=1, max_size=8))
+def test_search_finds_the_smallest(cases: list[tuple[int, int, int]]) -> None:
+    floor, answer, guess = (np.array(column, float) for column in zip(*cases, strict=True))
+    found = smallest(lambda n: n >= answer, floor, guess, 10_000, "it")
+    assert found.tolist() == np.maximum(floor, answer).tolist()
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=5))
+def test_root_is_met_from_above(points: list[float]) -> None:
+    target = np.array(points) ** 3
+    found = root(lambda x: x**3, target)
+    assert (found**3 >= target).all()
+    np.testing.assert_allclose(found, points, rtol=1e-12, atol=1e-50)

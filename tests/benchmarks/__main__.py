@@ -1,12 +1,12 @@
-"""``python -m tests.benchmarks [swap|evaluate ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [swap|correlation|evaluate|pairs ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import evaluate, swap
+from tests.benchmarks import correlation, evaluate, pairs, swap
 
-BENCHMARKS = {"swap": swap.main, "evaluate": evaluate.main}
+BENCHMARKS = {"swap": swap.main, "correlation": correlation.main, "evaluate": evaluate.main, "pairs": pairs.main}
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or list(BENCHMARKS)

@@ -106,7 +106,7 @@ class Tukey(Analysis):
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         places = n_runs * n_topics
         return Cost(
-            seconds=places * (3e-9 + 1e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells,
+            seconds=places * (1.1e-9 + 0.3e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells,
             result_bytes=8.0 * n_cells * trials + 28.0 * n_cells * n_pairs(cube),
         )  # fmt: skip
 

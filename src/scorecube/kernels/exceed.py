@@ -3,10 +3,10 @@
 With w the per-topic differences of a pair, centred and in integer units, S1 = sum c w and S2 = sum c w^2 over a resample with
 multiplicities c, |t*| is a rising function of r = S1^2 / S2: t^2 = (n - 1) r / (n - r). So neither a root nor a variance is
 formed. S1 is exact. S2 comes out of a matrix product whose rounding depends on its shape and precision, so r is known up
-to a relative `guard`; what that leaves open is decided by `exact_ratio`, which adds topic by topic. Results are therefore the
+to a relative `guard`; what that leaves open is decided by `exact_ratios`, which add topic by topic. Results are therefore the
 same for every tile, library and precision of the product.
 
-r is -inf where S1 = S2 = 0: such a replicate has no t, counts only if t = 0, and comes last. r = n means infinite t.
+r is -inf where S1 = S2 = 0: such a replicate has no t, which counts as t* = 0 where that decides, and comes last. r = n means infinite t.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.order import bracket, count_from, first_equal, gather, nth_largest
 
 EQUAL = 1e-12
-"""Relative difference up to which two values of r are a tie: they differ by less where the mathematics says they are equal."""
+"""Relative difference up to which two statistics are a tie: they differ by less where the mathematics says they are equal."""
+INFINITE = 1e300
+"""Stands for infinite t among numbers that are compared by their relative difference."""
 
 
 @inlined
@@ -40,37 +42,70 @@ def differences(sums_x: Any, sums_y: Any, snap_sum: float, sided: int, values: A
 
 
 @inlined
-def ratios(sums_x: Any, sums_y: Any, squares: Any, snap_sum: float, sided: int, values: Any) -> int:
-    """Write r of every trial, with the sign of S1 if one-sided; return how many trials have none."""
-    undefined = 0
+def ratios(
+    sums_x: Any, sums_y: Any, squares: Any, snap_sum: float, sided: int, low: float, high: float, infinite: float, values: Any
+) -> Any:  # fmt: skip
+    """Write r of every trial, with the sign of S1 if one-sided, in the precision of `squares`.
+
+    Returns
+    -------
+    sure, unsure, extreme, undefined
+        How many reach `high`, lie in [low, high), are as far from zero as `infinite`, and have none.
+    """
+    kind = squares.dtype.type
+    low, high, infinite, none = kind(low), kind(high), kind(infinite), kind(-math.inf)
+    # Counters of the width of the values go through vector registers with them.
+    sure, open_, extreme, undefined = np.int32(0), np.int32(0), np.int32(0), 0
     for trial in range(sums_x.shape[0]):
         total = sums_x[trial] - sums_y[trial]
-        total = total if abs(total) > snap_sum else 0.0
-        square = np.float64(squares[trial])
-        ratio = total * total / square
-        ratio = -ratio if sided == 1 and total < 0.0 else ratio
-        none = square == 0.0
-        values[trial] = -math.inf if none else ratio
-        undefined += none
-    return undefined
+        total = kind(total if abs(total) > snap_sum else 0.0)
+        ratio = total * total / squares[trial]
+        ratio = -ratio if sided == 1 and total < 0 else ratio
+        ratio = none if squares[trial] == 0 else ratio
+        values[trial] = ratio
+        sure = np.int32(sure + (ratio >= high))
+        open_ = np.int32(open_ + (ratio >= low))
+        extreme = np.int32(extreme + (abs(ratio) >= infinite))
+    if extreme > 0:
+        for trial in range(values.shape[0]):
+            undefined += values[trial] == none
+    return np.int64(sure), np.int64(open_ - sure), np.int64(extreme), undefined
 
 
 @inlined
-def exact_ratio(x: Any, y: Any, counts: Any, trial: int, total: float, snap: float, sided: int) -> float:
-    """R of one pair and trial with S2 added topic by topic; `x`, `y` are the centred scores of the two runs."""
-    squares = 0.0
-    for topic in range(x.shape[0]):
+def exact_ratios(
+    x: Any, y: Any, sums_x: Any, sums_y: Any, counts: Any, places: Any, snap: float, sided: int, room: Any
+) -> Any:
+    """Return q = S1^2 / sum c (n w - S1)^2 of one pair and some trials, added topic by topic, signed if one-sided.
+
+    t^2 = n (n - 1) q, so large t are told apart, as they are not by r, which comes near n. The deviations n w - S1 are exact. It is
+    `INFINITE` without any, and -inf without t. `x`, `y` are the centred scores of the two runs; `room` is float64 (3, trial).
+    """
+    n, n_places = x.shape[0], places.shape[0]
+    spreads, squares, totals = room[0, :n_places], room[1, :n_places], room[2, :n_places]
+    for k in range(n_places):
+        spreads[k], squares[k] = 0.0, 0.0
+        totals[k] = total_of(sums_x, sums_y, places[k], n * snap)
+    for topic in range(n):
         difference = x[topic] - y[topic]
-        if abs(difference) > snap:
-            squares += counts[topic, trial] * (difference * difference)
-    if squares == 0.0:
-        return -math.inf
-    ratio = total * total / squares
-    return float(-ratio if sided == 1 and total < 0.0 else ratio)
+        difference = difference if abs(difference) > snap else 0.0
+        for k in range(n_places):
+            count, deviation = counts[topic, places[k]], n * difference - totals[k]
+            squares[k] += count * (difference * difference)
+            spreads[k] += count * (deviation * deviation)
+    for k in range(n_places):
+        # Of rounded scores, what is left of equal differences is rounding.
+        constant = spreads[k] == 0.0 or (snap > 0.0 and spreads[k] <= EQUAL * n * n * squares[k])
+        ratio = INFINITE if constant else totals[k] * totals[k] / spreads[k]
+        ratio = -ratio if sided == 1 and totals[k] < 0.0 else ratio
+        spreads[k] = ratio if squares[k] > 0.0 else -math.inf
+    return spreads
 
 
 @compiled
-def observed_ratios(centred: Any, sums: Any, first: Any, second: Any, snap: float, sided: int, out: Any) -> None:
+def observed_ratios(
+    centred: Any, sums: Any, first: Any, second: Any, snap: float, sided: int, out: Any, exact: Any
+) -> None:
     """Write r of the scores themselves, signed if one-sided: 0 for equal means, NaN for equal scores, n for a constant difference.
 
     Parameters
@@ -79,8 +114,8 @@ def observed_ratios(centred: Any, sums: Any, first: Any, second: Any, snap: floa
         float64 (run, topic), (run,): see `kernels.exact.Units`.
     first, second
         int (pair,): rows.
-    out
-        float64 (pair,).
+    out, exact
+        float64 (pair,): r, and q as from `exact_ratios`.
     """
     n = centred.shape[1]
     for pair in range(first.shape[0]):
@@ -94,12 +129,14 @@ def observed_ratios(centred: Any, sums: Any, first: Any, second: Any, snap: floa
                 squares += difference * difference
         # With z = (w + total) / n: sum z^2 n^2 = sum w^2 + n total^2.
         ratio = (n * total) * (n * total) / (squares + n * total * total)
+        spread = total * total / squares if squares > 0.0 else INFINITE
+        exact[pair] = -spread if sided == 1 and total < 0.0 else spread
         out[pair] = math.nan if total == 0.0 and squares == 0.0 else -ratio if sided == 1 and total < 0.0 else ratio
 
 
 @compiled
 def tail_studentised(
-    squares: Any, sums: Any, centred: Any, counts: Any, first: Any, second: Any, observed: Any, ties: Any,
+    squares: Any, sums: Any, centred: Any, counts: Any, first: Any, second: Any, observed: Any, exact: Any, ties: Any,
     guard: float, snap: float, sided: int, ranks: Any, guesses: Any, reached: Any, totals: Any, degenerate: Any,
 ) -> None:  # fmt: skip
     """Count, for some pairs, the trials that reach the observed r; find S1 of the trials with the K-th largest r.
@@ -111,13 +148,13 @@ def tail_studentised(
     sums, centred
         float64 (run, trial), (run, topic): sums of centred scores over each resample, and the centred scores.
     counts
-        float64 (topic, trial).
+        Unsigned integers (topic, trial): how often a trial draws a topic.
     first, second
         int (pair,): rows of `sums` and `centred`.
-    observed
-        float64 (pair,): as from `observed_ratios`.
+    observed, exact
+        float64 (pair,): r and q as from `observed_ratios`.
     ties
-        float64 (pair,): relative difference of r up to which a replicate ties with the observed one.
+        float64 (pair,): relative difference up to which a replicate ties with the observed one.
     guard
         Relative uncertainty of `squares`.
     snap
@@ -137,60 +174,55 @@ def tail_studentised(
     """
     n_topics, n_trials = counts.shape
     snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
-    values, kept, places = np.empty(n_trials), np.empty(n_trials), np.empty(n_trials, np.int64)
+    values, kept = np.empty(n_trials, squares.dtype), np.empty(n_trials, squares.dtype)
+    room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
     for pair in range(first.shape[0]):
         x, y, sums_x, sums_y = centred[first[pair]], centred[second[pair]], sums[first[pair]], sums[second[pair]]
-        undefined = ratios(sums_x, sums_y, squares[pair], snap_sum, sided, values)
         edge = observed[pair] - ties[pair] * abs(observed[pair])
-        low, high = edge - guard * abs(edge), edge + guard * abs(edge)
-        count, unsure, extreme = three_counts(values, low, high, infinite)
+        low, high = edge - guard * abs(edge), observed[pair] + guard * abs(observed[pair])
+        count, unsure, extreme, undefined = ratios(
+            sums_x, sums_y, squares[pair], snap_sum, sided, low, high, infinite, values
+        )
         if math.isnan(edge):
             count = n_trials
         elif edge == 0.0:
             # t = 0: a replicate without t is as good; others count if they are on the right side.
             count = n_trials if sided == 2 else count_from(values, 0.0) + undefined
         elif unsure > 0:
-            for k in range(gather(values, low, high, kept, places)):
-                total = total_of(sums_x, sums_y, places[k], snap_sum)
-                count += exact_ratio(x, y, counts, places[k], total, snap, sided) >= edge
+            n = gather(values, low, high, kept, places)
+            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
+            count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
+        if sided == 1 and edge < 0.0:
+            count += undefined  # t* = 0 of a replicate without t is more than t
         reached[pair] = count
         degenerate[0] += undefined
         if extreme > undefined:
-            for trial in range(n_trials):
-                if infinite <= abs(values[trial]) < math.inf:
-                    total = total_of(sums_x, sums_y, trial, snap_sum)
-                    degenerate[1] += exact_ratio(x, y, counts, trial, total, snap, 2) >= n_topics * (1.0 - EQUAL)
+            n = gather(np.abs(values), infinite, math.inf, kept, places)
+            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, 2, room)
+            degenerate[1] += count_from(decided, INFINITE)
         for level in range(ranks.shape[0]):
-            guess, chosen = choose_trial(
-                values, ranks[level], guesses[level], guard, x, y, sums_x, sums_y, counts, snap, sided, kept, places
-            )
-            guesses[level] = guess
-            totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if chosen >= 0 else 0.0
+            guesses[level], n, rank = candidates(values, ranks[level], guesses[level], guard, kept, places)
+            chosen = places[0]
+            if n > 1:
+                decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
+                chosen = first_equal(decided, places, rank, EQUAL)
+            totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if n > 0 else 0.0
 
 
 @inlined
-def three_counts(values: Any, low: float, high: float, infinite: float) -> Any:
-    """Return how many values reach `high`, lie in [low, high), and are as far from zero as `infinite`."""
-    sure, open_, extreme = 0, 0, 0
-    for k in range(values.shape[0]):
-        sure += values[k] >= high
-        open_ += values[k] >= low
-        extreme += abs(values[k]) >= infinite
-    return sure, open_ - sure, extreme
+def candidates(values: Any, rank: int, guess: float, guard: float, kept: Any, places: Any) -> Any:
+    """Find the trials that may have the rank-th largest r in truth, or tie with it; `kept` and `places` are written.
 
-
-@inlined
-def choose_trial(
-    values: Any, rank: int, guess: float, guard: float,
-    x: Any, y: Any, sums_x: Any, sums_y: Any, counts: Any, snap: float, sided: int, kept: Any, places: Any,
-) -> Any:  # fmt: skip
-    """Return the rank-th largest r as it is known, and its trial: the first drawn of equal ones, -1 for one without t."""
+    Returns
+    -------
+    value, n, rank
+        The rank-th largest r as it is known; how many trials, 0 if it is one without t; the rank among them.
+    """
     low, high, above = bracket(values, rank, guess)
     n = gather(values, low, high, kept, places)
     value = nth_largest(kept[:n], rank - above)
     if value == -math.inf:
-        return guess, -1
-    # What lies so near may be the rank-th largest in truth, or tie with it.
+        return guess, 0, 0
     width = abs(value) * 2.0 * (guard + EQUAL)
     if value - width < low or value + width >= high:
         n = gather(values, value - width, math.inf, kept, places)
@@ -202,12 +234,7 @@ def choose_trial(
         elif kept[k] >= value - width:
             kept[near], places[near] = kept[k], places[k]
             near += 1
-    if near > 1:
-        for k in range(near):
-            total = total_of(sums_x, sums_y, places[k], x.shape[0] * snap)
-            kept[k] = exact_ratio(x, y, counts, places[k], total, snap, sided)
-        return value, first_equal(kept[:near], places, rank - above, EQUAL)
-    return value, places[0]
+    return value, near, rank - above
 
 
 @compiled

@@ -57,6 +57,15 @@ def _trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _count_ones(typing_context: Any, word: Any) -> Any:
+    """Number of set bits: one machine instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
 def _compare_bytes(operator: str) -> Any:
     """Return what compares the 64 bytes at an address with one byte: bit k of the word is set where byte k passes."""
 
@@ -79,5 +88,6 @@ load_word: Any = intrinsic(_load_word)
 load_byte: Any = intrinsic(_load_byte)
 swap_bytes: Any = intrinsic(_swap_bytes)
 trailing_zeros: Any = intrinsic(_trailing_zeros)
+count_ones: Any = intrinsic(_count_ones)
 bytes_below: Any = intrinsic(_compare_bytes("<"))
 bytes_equal: Any = intrinsic(_compare_bytes("=="))

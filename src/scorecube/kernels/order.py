@@ -7,38 +7,51 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.intrinsics import trailing_zeros
 from scorecube.kernels.jit import inlined
 
 FEW = 16
 """Candidates for the K-th largest that are worth looking at one by one."""
 ROUNDS = 40
-STRIDE = 32
-"""Values that are passed over together where none is wanted."""
+STRIDE = 64
+"""Values that are passed over together where none is wanted: as many as a word has bits."""
 
 
 @inlined
 def count_from(values: Any, threshold: float) -> int:
     """Return how many values reach a threshold."""
-    found = 0
+    # Of the width of what is compared, threshold and counter go through vector registers with the values.
+    threshold, found = values.dtype.type(threshold), np.int32(0)
     for k in range(values.shape[0]):
-        found += values[k] >= threshold
-    return found
+        found = np.int32(found + (values[k] >= threshold))
+    return np.int64(found)
 
 
 @inlined
 def gather(values: Any, low: float, high: float, kept: Any, places: Any) -> int:
     """Write the values from `low` up to, not including, `high`, and their places; return their number."""
+    low, high = values.dtype.type(low), values.dtype.type(high)
     n, size = 0, values.shape[0]
-    for start in range(0, size, STRIDE):
-        stop = min(start + STRIDE, size)
-        inside = 0
-        for k in range(start, stop):
-            inside += (values[k] >= low) & (values[k] < high)
+    whole = size - size % STRIDE
+    for start in range(0, whole, STRIDE):
+        inside = np.int32(0)
+        for k in range(STRIDE):
+            inside = np.int32(inside + ((values[start + k] >= low) & (values[start + k] < high)))
         if inside > 0:
-            for k in range(start, stop):
-                if low <= values[k] < high:
-                    kept[n], places[n] = values[k], k
-                    n += 1
+            # One bit for each value: only those that are wanted are looked at.
+            wanted = np.uint64(0)
+            for k in range(STRIDE):
+                here = (values[start + k] >= low) & (values[start + k] < high)
+                wanted |= np.uint64(here) << np.uint64(k)
+            while wanted != 0:
+                k = start + trailing_zeros(wanted)
+                wanted &= wanted - np.uint64(1)
+                kept[n], places[n] = values[k], k
+                n += 1
+    for k in range(whole, size):
+        if low <= values[k] < high:
+            kept[n], places[n] = values[k], k
+            n += 1
     return n
 
 
@@ -77,6 +90,7 @@ def bracket(values: Any, rank: int, guess: float) -> Any:
     low, high, from_low, from_high = -math.inf, math.inf, values.shape[0], 0
     slope = math.log(values.shape[0] / (rank - 0.5)) / guess if guess > 0.0 else 1.0
     for _ in range(ROUNDS):
+        guess = float(values.dtype.type(guess))
         if from_low - from_high <= FEW or not low < guess < high:
             break
         found = count_from(values, guess)

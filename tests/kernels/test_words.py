@@ -18,7 +18,7 @@ def padded(content: bytes) -> Any:
     return np.frombuffer(content + bytes(PADDING), np.uint8)
 
 
-def read(text: str) -> tuple[float, bool]:
+def read(text: str) -> Any:
     buffer = padded(b"!" + text.encode() + b" 1.5")
     return read_number(np.uint64(buffer.ctypes.data), 1, 1 + len(text))
 

@@ -18,7 +18,7 @@ STRIDE = 64
 
 
 @inlined
-def count_from(values: Any, threshold: float) -> int:
+def count_from(values: Any, threshold: float) -> Any:
     """Return how many values reach a threshold."""
     # Of the width of what is compared, threshold and counter go through vector registers with the values.
     threshold, found = values.dtype.type(threshold), np.int32(0)

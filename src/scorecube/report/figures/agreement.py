@@ -1,0 +1,94 @@
+"""Pictures of the agreement of two sets of judgements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scorecube import names
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.tables.agreement import conditions
+from scorecube.schema import labels_of
+
+MOST_METRICS = 4
+"""In one picture; the tables have all."""
+ROW_HEIGHT = 3.2
+MOVED = 0.1
+"""Share of the runs that a run must pass or lose to for its slope to have a colour."""
+
+
+def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
+    """Means under both sets with the diagonal, and ranks under both sets joined by lines; a row a metric.
+
+    Runs that lose many ranks are red, those that gain many are blue; the one that loses most is ringed and named.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``agreement``.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    metrics = labels_of(result, names.METRIC)
+    shown = metrics[:MOST_METRICS]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)), layout="constrained")
+        panels = figure.subplots(len(shown), 2, squeeze=False)
+        for k, metric in enumerate(shown):
+            at = cells.isel(metric=k)
+            colours = _colours(at)
+            _means(panels[k, 0], at, colours, result.attrs)
+            _ranks(panels[k, 1], at, colours, result.attrs)
+            tau, low, high = (float(at[name].values[0]) for name in ("agreement", "low", "high"))
+            panels[k, 0].set_title(f"{metric}: tau {tau:.3f} [{low:.3f}, {high:.3f}]", loc="left", fontsize=9)
+        more = "" if len(shown) == len(metrics) else f"; {len(metrics) - len(shown)} more metrics in the tables"
+        figure.suptitle(f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}", x=0.01, ha="left", fontsize=9)
+    return figure
+
+
+def _colours(at: xr.Dataset) -> list[str]:
+    change = at["rank_second"].values - at["rank_first"].values
+    least = max(1.0, MOVED * len(change))
+    return [COLOURS[1] if lost >= least else COLOURS[0] if -lost >= least else "0.65" for lost in change]
+
+
+def _name(at: xr.Dataset) -> tuple[int, str]:
+    """Return the run that loses most ranks, and what to write beside it: nothing if none loses any."""
+    run = int(at["drop_run"])
+    return run, labels_of(at, names.RUN)[run] if int(at["drop"]) > 0 else ""
+
+
+def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
+    a, b = at["mean_first"].values, at["mean_second"].values
+    low, high = min(a.min(), b.min()), max(a.max(), b.max())
+    margin = 0.05 * max(high - low, 1e-9)
+    axes.plot([low - margin, high + margin], [low - margin, high + margin], linewidth=0.8, color="0.4", linestyle="--")
+    axes.scatter(a, b, s=12, c=colours, linewidths=0)
+    run, name = _name(at)
+    if name:
+        axes.scatter(a[run], b[run], s=45, facecolors="none", edgecolors="0.1", linewidths=0.9)
+    axes.set_xlabel(f"mean, {facts['set_a']}")
+    axes.set_ylabel(f"mean, {facts['set_b']}")
+
+
+def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
+    first, second = at["rank_first"].values, at["rank_second"].values
+    # Runs that moved little are drawn first, so that the others lie above them.
+    for run in np.argsort(np.abs(second - first), kind="stable"):
+        axes.plot([0, 1], [first[run], second[run]], color=colours[run], linewidth=0.9, marker="o", markersize=2)
+    run, name = _name(at)
+    if name:
+        axes.annotate(
+            name, (1, second[run]), (5, 0), textcoords="offset points", fontsize=7, va="center", annotation_clip=False
+        )
+    axes.set_xlim(-0.08, 1.5)
+    axes.set_xticks([0, 1], [str(facts["set_a"]), str(facts["set_b"])])
+    axes.invert_yaxis()
+    axes.grid(axis="x", visible=False)
+    axes.set_ylabel("rank")

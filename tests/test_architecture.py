@@ -21,7 +21,7 @@ LAYER_OF = {
             "kernels metrics",
             "schema judgements rankings scores summaries cube plan analyses design testing",
             "ingest storage execute",
-            "__init__ api tasks cli commands options jobs console demo report",
+            "__init__ api tasks cli commands design_commands options jobs console demo report",
         )
     )
     for room in rooms.split()
@@ -35,7 +35,7 @@ HOMES = {
     "zarr": ("storage/",),
     "dask": ("execute/lower.py",),
     "distributed": ("execute/clients.py",),
-    "typer": ("cli.py", "commands.py", "options.py"),
+    "typer": ("cli.py", "commands.py", "design_commands.py", "options.py"),
     "matplotlib": ("report/figures/",),
     "jinja2": ("report/page.py",),
     "markupsafe": ("report/page.py",),

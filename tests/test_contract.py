@@ -43,6 +43,7 @@ COLUMNS = {
     "tukey pairs": "collection metric gain run_a run_b mean_difference p_value",
     "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs",
     "correlate gains": "collection metric gain tau spearman",
+    "design sizes": "method mode variance min_diff width systems alpha beta topics power",
 }  # fmt: skip
 """Analysis and table -> columns; the first table of an analysis is its default."""
 

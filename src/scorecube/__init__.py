@@ -9,7 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scorecube.analyses import Bootstrap, Paired, Randomisation, Stability, Swap, Tukey, Unpaired
+    from scorecube.analyses import (
+        Agreement,
+        Bootstrap,
+        Correlation,
+        Paired,
+        Randomisation,
+        Splits,
+        Stability,
+        Swap,
+        Tukey,
+        Unpaired,
+        judgement_sets,
+    )
     from scorecube.api import (
         analyse,
         cube_from_scores,
@@ -21,18 +33,35 @@ if TYPE_CHECKING:
         read_rankings,
         table,
     )
+    from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
 
 __version__ = "0.1.0"
 
-_ANALYSES = ("Bootstrap", "Paired", "Randomisation", "Stability", "Swap", "Tukey", "Unpaired")
+_ANALYSES = (
+    "Agreement",
+    "Bootstrap",
+    "Correlation",
+    "Paired",
+    "Randomisation",
+    "Splits",
+    "Stability",
+    "Swap",
+    "Tukey",
+    "Unpaired",
+    "judgement_sets",
+)
 _HOMES = dict.fromkeys(_ANALYSES, "scorecube.analyses") | {"ScorecubeError": "scorecube.errors"}
+_HOMES |= dict.fromkeys(("topic_set_size", "variances", "wcw"), "scorecube.design")
 
 __all__ = [
+    "Agreement",
     "Bootstrap",
+    "Correlation",
     "Paired",
     "Randomisation",
     "ScorecubeError",
+    "Splits",
     "Stability",
     "Swap",
     "Tukey",
@@ -41,11 +70,15 @@ __all__ = [
     "cube_from_scores",
     "evaluate",
     "figure",
+    "judgement_sets",
     "list_analyses",
     "list_metrics",
     "open_study",
     "read_rankings",
     "table",
+    "topic_set_size",
+    "variances",
+    "wcw",
 ]
 
 

@@ -26,7 +26,8 @@ def main() -> None:
     """Run the command line; a user's error is one message and exit status 1."""
     words = sys.argv[1:]
     try:
-        app(repeat_option(words, "--runs") if words[:1] == ["evaluate"] else words, prog_name="scorecube")
+        repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
+        app(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
     except ScorecubeError as error:
         say(f"error: {error}")
         sys.exit(1)
@@ -69,7 +70,7 @@ def evaluate(
     runs: options.RunFiles,
     qrels: options.QrelsFile,
     teams: options.Teams = None,
-    metrics: options.Metrics = "AP,Q,nDCG@10,nERR@10,P+",
+    metrics: options.Metrics = options.METRICS,
     gains: options.Gains = "auto",
     order: options.Order = "score",
     precision: options.Precision = "single",
@@ -248,6 +249,9 @@ def show(
     every: Annotated[
         bool, typer.Option("--all", help="All stored results, not only each collection's latest.")
     ] = False,
+    average: Annotated[
+        bool, typer.Option("--average", help="Means over the collections instead of each of them.")
+    ] = False,
 ) -> None:
     """Print a table of scores or results.
 
@@ -258,7 +262,7 @@ def show(
     from scorecube.storage import open_study
 
     choice("--format", form, FORMATS)
-    frame = collect_table(open_study(study), analysis, table, split(collection), every)
+    frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
     typer.echo(render(frame, form))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
     from scorecube.analyses import Analysis
 
 
-def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
-    """Make a command of a function that turns an analysis' own options into its record."""
+def analysis_command(
+    make: Callable[..., Analysis], before: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> Callable[..., None]:
+    """Make a command of a function that turns an analysis' own options into its record.
+
+    Parameters
+    ----------
+    make
+        Own options in, analysis out.
+    before
+        Called first with all options by name; returns them, some perhaps changed.
+    """
     make.__annotations__.pop("return", None)  # names a type that is only imported for checking
     own = inspect.signature(make, eval_str=True).parameters
 
@@ -26,6 +37,7 @@ def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         from scorecube.jobs import run_analysis
 
+        given = given if before is None else before(given)
         run_analysis(make(**{key: given[key] for key in own}), {key: given[key] for key in options.COMMON})
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -40,9 +52,9 @@ def analysis_command(make: Callable[..., Analysis]) -> Callable[..., None]:
 
 
 def numbers(option: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text."""
+    """Return the numbers of a comma-separated text, each once."""
     try:
-        return tuple(float(word) for word in split(text) or [])
+        return tuple(dict.fromkeys(float(word) for word in split(text) or []))
     except ValueError:
         raise BadPlan(f"{option} {text!r} is not numbers separated by commas") from None
 
@@ -129,7 +141,7 @@ def paired(
     """
     from scorecube.analyses.paired import Paired
 
-    return Paired(tests=tuple(split(tests) or []), alphas=numbers("--alpha", alpha))
+    return Paired(tests=tuple(dict.fromkeys(split(tests) or [])), alphas=numbers("--alpha", alpha))
 
 
 @analysis_command
@@ -145,4 +157,127 @@ def unpaired(
     return Unpaired(alphas=numbers("--alpha", alpha), plus_one=plus_one, only_significant=only_significant)
 
 
-COMMANDS = (bootstrap, randomisation, unpaired, tukey, paired)
+@analysis_command
+def correlate(
+    along: Annotated[
+        Optional[str],
+        typer.Option(
+            "--along", help="metric: pairs of metrics; gain: gain settings against the first; both by default."
+        ),
+    ] = None,
+    intervals: Annotated[
+        str,
+        typer.Option(
+            "--intervals", help="What is drawn anew for bootstrap intervals: some of topics, runs, both; or none."
+        ),
+    ] = "topics",
+    confidence: Annotated[float, typer.Option("--confidence", help="Of all intervals.")] = 0.95,
+    bold: Annotated[
+        Optional[float],
+        typer.Option("--bold", help="Mark values of tau above it; by default those whose interval exceeds 1."),
+    ] = None,
+) -> Analysis:
+    """Rank correlation between metrics, and between gain settings, with intervals.
+
+    Example: scorecube correlate study.zarr --intervals topics,runs --trials 1000 --seed 1
+    """
+    from scorecube.analyses.comparisons import ALONG
+    from scorecube.analyses.correlation import RESAMPLED, Correlation
+
+    chosen = [] if intervals == "none" else split(intervals) or []
+    for word in chosen:
+        choice("--intervals", word, [*RESAMPLED, "none"])
+    if along is not None:
+        choice("--along", along, ALONG)
+    return Correlation(
+        along=ALONG if along is None else (along,), intervals=tuple(chosen), confidence=confidence, bold=bold
+    )
+
+
+@analysis_command
+def splits(
+    sampling: options.TopicSampling = "disjoint",
+    size: options.SampleSizes = None,
+    thresholds: Annotated[
+        str, typer.Option("--threshold", help="Values of tau that a settled ranking reaches.")
+    ] = "0.9,0.8",
+) -> Analysis:
+    """Rank correlation between topic samples: from how many topics on does the ranking of runs settle?
+
+    Example: scorecube splits study.zarr --size 5..25:5 --trials 1000 --seed 1
+    """
+    from scorecube.analyses.sampling import SAMPLINGS, parse_sizes
+    from scorecube.analyses.splits import Splits
+
+    choice("--sampling", sampling, SAMPLINGS)
+    sizes = None if size is None else parse_sizes(size)
+    return Splits(sampling=sampling, size=sizes, thresholds=numbers("--threshold", thresholds))
+
+
+def evaluate_two(given: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate run files with two files of judgements into the study, if they are given; return options that name both."""
+    files = [given[key] for key in ("run_files", "qrels_a", "qrels_b")]
+    if not any(files):
+        return given
+    if not all(files):
+        raise BadPlan("--run-files, --qrels-a and --qrels-b go together: the same runs, and two files of judgements")
+    if given["dry_run"]:
+        raise BadPlan("--dry-run evaluates nothing: make both collections with scorecube evaluate first")
+    from scorecube.jobs import evaluate_two_sets
+
+    labels = split(given["collection"]) or [path.name.split(".")[0] for path in files[1:]]
+    metrics, gains = split(given["metrics"]) or options.METRICS.split(","), split(given["gains"]) or ["auto"]
+    how = {"run_name": given["run_name"], "workers": given["workers"]}
+    evaluate_two_sets(given["study"], labels, files[0], files[1:], metrics, gains, **how)
+    return given | {"collection": ",".join(labels)}
+
+
+@functools.partial(analysis_command, before=evaluate_two)
+def agreement(
+    p: Annotated[float, typer.Option("--p", help="Persistence of the rank-biased overlap.")] = 0.9,
+    ties: Annotated[
+        str,
+        typer.Option(
+            "--ties", help="Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected."
+        ),
+    ] = "w",
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals over topic samples.")] = 0.95,
+    interval: Annotated[
+        str,
+        typer.Option("--interval", help="percentile, or basic: mirrored at the observed value."),
+    ] = "percentile",
+    test: Annotated[str, typer.Option("--test", help="Paired test of pairs of runs: t, wilcoxon or sign.")] = "t",
+    alpha: Alphas = "0.05,0.01",
+    top: Annotated[
+        int, typer.Option("--top", min=2, help="Best runs of the first set, for false positives and negatives.")
+    ] = 10,
+    # The last four are read by `evaluate_two`.
+    run_files: Annotated[  # noqa: ARG001
+        Optional[list[str]],
+        typer.Option("--run-files", help="Evaluate these runs with --qrels-a and --qrels-b first; several may follow."),
+    ] = None,
+    qrels_a: Annotated[Optional[Path], typer.Option("--qrels-a", help="The truth.")] = None,  # noqa: ARG001
+    qrels_b: Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")] = None,  # noqa: ARG001
+    run_name: options.RunName = "tag",  # noqa: ARG001
+) -> Analysis:
+    """Two sets of judgements of the same runs: do they rank runs alike and find the same differences?
+
+    The sets are two collections of the study, the first of which is the truth; with just two in the study they need not be named. Or
+    they are made of run files and two files of judgements: --collections then names them, else the files' names do.
+
+    Example: scorecube agreement study.zarr --collections official,reduced --trials 1000 --seed 1
+
+    Example: scorecube agreement study.zarr --run-files runs/ --qrels-a official.txt --qrels-b llm.txt --metrics AP,nDCG@10
+    """
+    from scorecube.analyses.agreement import INTERVALS, TIES, Agreement
+    from scorecube.analyses.paired import TESTS
+
+    choice("--ties", ties, TIES)
+    choice("--test", test, TESTS)
+    choice("--interval", interval, INTERVALS)
+    return Agreement(
+        p=p, ties=ties, confidence=confidence, interval=interval, test=test, alphas=numbers("--alpha", alpha), top=top
+    )
+
+
+COMMANDS = (bootstrap, randomisation, unpaired, tukey, paired, correlate, splits, agreement)

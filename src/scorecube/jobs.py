@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,35 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         client = stack.enter_context(open_client(profile, given["scheduler"], count)) if open_tasks else None
         for task in open_tasks:
             run_task(task, client=client, workers=count, block_units=given["block_units"], memory=memory)
+
+
+def evaluate_two_sets(
+    study: str, labels: Sequence[str], runs: Sequence[str], qrels: Sequence[Path], metrics: Sequence[str], gains: Sequence[str],
+    *, run_name: str, workers: int | None,
+) -> None:  # fmt: skip
+    """Evaluate the same runs with two files of judgements into two collections.
+
+    Parameters
+    ----------
+    labels
+        Names of both collections.
+    runs, qrels
+        Run files, and both files of judgements.
+    metrics, gains, run_name, workers
+        As of the command evaluate.
+    """
+    if len(labels) != len(qrels) or len(set(labels)) != len(labels):
+        raise BadPlan(
+            f"two collections are made of two files of judgements, called {', '.join(labels)}: name both with --collections A,B"
+        )
+    opened = api.open_study(study, mode="a")
+    for label in labels:
+        api.check_names(label, metrics)
+    for label, path in zip(labels, qrels, strict=True):
+        with tracking(f"{label}: reading runs", "files") as progress:
+            rankings = api.read_rankings(runs, path, run_name=run_name, workers=workers, progress=progress)
+        cube = api.evaluate_into(opened, label, rankings, metrics, gains)
+        say(f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}")
 
 
 def already(task: Task) -> bool:

@@ -46,6 +46,18 @@ TEST: Final = "test"
 """Classical test: t, wilcoxon or sign."""
 ALPHA: Final = "alpha"
 """Significance level, e.g. 0.05."""
+STATISTIC: Final = "statistic"
+"""Measure of agreement of two rankings, e.g. tau, tau_b, tau_ap, spearman or rbo."""
+THRESHOLD: Final = "threshold"
+"""Tau that a ranking must reach to count as settled, e.g. 0.9."""
+JUDGEMENTS: Final = "judgements"
+"""Set of judgements a gain setting's scores were made with (coordinate along gain)."""
+SETTING: Final = "setting"
+"""Gain setting within a set of judgements (coordinate along gain)."""
+COMPARISON: Final = "comparison"
+"""Two rankings of the same runs that are correlated."""
+RESAMPLED: Final = "resampled"
+"""What a bootstrap interval draws anew: topics, runs or both."""
 SEGMENT: Final = "segment"
 """One recorded block of a resampling run, in the order of recording."""
 
@@ -68,6 +80,10 @@ INTENT_PROBABILITY: Final = "intent_probability"
 """How likely each intent is."""
 TOPIC_SAMPLE: Final = "topic_sample"
 """Topic labels drawn in each trial, half and draw (see ``--save-samples``)."""
+RUN_SAMPLE: Final = "run_sample"
+"""Run labels drawn in each trial and run draw."""
+RUN_DRAW: Final = "run_draw"
+"""Position inside one run sample, from 0."""
 TOPIC_SIGN: Final = "topic_sign"
 """Sign of each topic in each trial of the randomisation test."""
 RUN_PERMUTATION: Final = "run_permutation"
@@ -89,4 +105,5 @@ class Purpose(IntEnum):
     TOPIC_SIGNS = 4
     RUN_PERMUTATIONS = 5
     UNPAIRED_TOPICS = 6
+    BOOTSTRAP_RUNS = 7
     SWAP_PAIRS = 16

@@ -24,6 +24,8 @@ RunFiles = Annotated[
 QrelsFile = Annotated[
     Path, typer.Option("--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
 ]
+METRICS = "AP,Q,nDCG@10,nERR@10,P+"
+"""What is evaluated by default."""
 Metrics = Annotated[str, typer.Option("--metrics", help="Metric names, separated by commas.")]
 Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
 Order = Annotated[
@@ -93,7 +95,8 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "study": (StudyPath, inspect.Parameter.empty),
     "collection": (
         Annotated[
-            Optional[str], typer.Option("--collection", help="Collections, separated by commas; all by default.")
+            Optional[str],
+            typer.Option("--collection", "--collections", help="Collections, separated by commas; all by default."),
         ],
         None,
     ),

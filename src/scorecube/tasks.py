@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses import Analysis
+from scorecube.analyses import Agreement, Analysis, judgement_sets
 from scorecube.cube import select
-from scorecube.errors import BadPlan, BadStudy
+from scorecube.errors import BadName, BadPlan, BadStudy, nearest
 from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.run import run
+from scorecube.names import GAIN, SETTING
 from scorecube.plan import Plan, make_plan, new_seed
+from scorecube.schema import labels_of
 from scorecube.storage import Collection, Study
 from scorecube.storage.results import choose
 
@@ -78,13 +81,24 @@ def plan_in_study(
         raise BadStudy(
             f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
         )
-    if samples is not None and len(chosen) > 1:
+    if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
         raise BadPlan("given samples are topics of one collection; name it with --collection")
+    if isinstance(analysis, Agreement):
+        if len(chosen) != 2:
+            raise BadPlan(
+                f"two sets of judgements are two collections of the study, and {len(chosen)} are chosen: name the one that is the truth and "
+                f"the other with --collections A,B; {study.path} has {', '.join(study)}"
+            )
+        analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
+        cubes = {
+            chosen[0]: select_joined(judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen), **selection)
+        }
+    else:
+        cubes = {name: select(study[name].cube, **selection) for name in chosen}
     tasks = []
     fresh = new_seed() if seed is None else seed
-    for name in chosen:
+    for name, cube in cubes.items():
         collection = study[name]
-        cube = select(collection.cube, **selection)
         try:
             plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
         except BadPlan as error:
@@ -93,6 +107,19 @@ def plan_in_study(
             plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
         tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
     return tasks
+
+
+def select_joined(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:
+    """Return part of a cube of two sets of judgements; gain settings by their name within a set, the top runs of the first set."""
+    if gains is not None:
+        settings = labels_of(cube, SETTING)
+        for gain in gains:
+            if gain not in settings:
+                raise BadName(
+                    f"no gain setting {gain!r} in both sets of judgements; nearest: {nearest(gain, settings)}"
+                )
+        cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in set(gains)]})
+    return select(cube, **selection)
 
 
 def _seed_of_stored(collection: Collection, plan: Plan) -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables import combine, paired, pairs, stability, swap
+from scorecube.report.tables import agreement, averages, combine, correlation, paired, pairs, splits, stability, swap
 
 Tables = list[tuple[str, pd.DataFrame]]
 
@@ -109,11 +109,50 @@ def pair_tables(results: Sequence[xr.Dataset]) -> Tables:
     ]
 
 
+def classical_tables(results: Sequence[xr.Dataset]) -> Tables:
+    """Return the significant pairs at each level, and what adjusting for the number of pairs leaves of them."""
+    frame = combine([paired.power(result) for result in results])
+    plain, others = frame[frame["adjustment"] == "none"], frame[frame["adjustment"] != "none"]
+    tables = [
+        (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "adjustment"]))
+        for alpha, part in plain.groupby("alpha", sort=False)
+    ]
+    return [*tables, ("Adjusted for the number of pairs", others)]
+
+
 def curve_caption(result: xr.Dataset) -> str:
     """Say what the curves show."""
     return (
         f"{pairs.conditions(result)}. Sorted p-values: the lower a curve, the more pairs of runs a metric tells apart."
     )
+
+
+def correlation_title(options: Mapping[str, Any]) -> str:
+    """Name what is resampled, the confidence and the rule for marking."""
+    drawn = ", ".join(options["intervals"])
+    parts = [f"{options['confidence']:.0%} intervals" + (f" over {drawn}" if drawn else "")]
+    parts += [] if len(options["along"]) > 1 else [f"along {options['along'][0]}"]
+    parts += [f"marked above {options['bold']:g}"] if options["bold"] is not None else []
+    return ", ".join(parts)
+
+
+def correlation_tables(results: Sequence[xr.Dataset]) -> Tables:
+    """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
+    tables: Tables = []
+    for heading, function in (
+        ("Between metrics", correlation.metrics),
+        ("Gain settings against the default", correlation.gains),
+    ):
+        frame = combine([function(result) for result in results]).drop(columns=list(correlation.COUNTS))
+        if len(frame):
+            tables.append((heading, frame))
+        averaged = averages(frame) if len(results) > 1 and len(frame) else frame[:0]
+        if len(averaged):
+            tables.append((f"{heading}, mean of the collections", averaged))
+    return [
+        *tables,
+        ("Runs in the order of the first metric", combine([correlation.swops(result) for result in results])),
+    ]
 
 
 CHAPTERS: Mapping[str, Chapter] = {
@@ -152,8 +191,9 @@ CHAPTERS: Mapping[str, Chapter] = {
     ),
     "unpaired": Chapter(
         "Unpaired bootstrap test",
-        "Each run's scores are resampled on their own, so that pairs of runs need not share topics; less powerful than the paired test. It "
-        "also serves summaries other than the mean: geometric means and area measures.",
+        "Each run's scores are drawn anew on their own, as if the two runs of a pair had different topics. The p-value is the share of "
+        "draws in which chance alone makes the difference (for means, Welch's t) as large as it was observed. The test is less powerful "
+        "than the paired one, but also serves summaries other than the mean: geometric means and area measures.",
         pair_title, curve_caption, pair_tables,
     ),
     "tukey": Chapter(
@@ -169,6 +209,43 @@ CHAPTERS: Mapping[str, Chapter] = {
         "about the differences that resampling does not need.",
         lambda options: f"{', '.join(options['tests'])}",
         lambda result: f"{pairs.conditions(result.isel({names.TEST: 0}))}. Sorted p-values.",
-        lambda results: [("Significant pairs", combine([paired.power(result) for result in results]))],
+        classical_tables,
+    ),
+    "correlate": Chapter(
+        "Rank correlation",
+        "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order alike minus the "
+        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance is that of the papers: it is "
+        "valid for unrelated rankings only, and may exceed 1. Bootstrap intervals over topics keep the runs; drawing topics anew adds noise "
+        "to both rankings, so they lie low where rankings are very alike. Intervals over runs keep the topics. A swop is a rise between neighbours when runs "
+        "are sorted by the first metric.",
+        correlation_title,
+        lambda result: f"{correlation.conditions(result)}. Tau of all pairs of metrics; mean scores of the runs in the order of the first metric, with swops; all mean scores, with median and quartiles.",
+        correlation_tables,
+    ),
+    "splits": Chapter(
+        "Split-half rank correlation",
+        "Two samples of the topics each rank the runs; tau says how alike the rankings are: 1 is the same order, 0 none in common, and a share "
+        "of (1 - tau) / 2 of the pairs of runs change order. Where the curve has flattened, more topics would hardly change the ranking. "
+        "Samples are at most as large as the collection allows, and nothing is said of larger ones.",
+        samples_title,
+        lambda result: f"{swap.conditions(result)}. Tau by topic set size, and its distribution at the largest.",
+        lambda results: [
+            ("Tau between two samples", combine([splits.quantiles(result) for result in results]).drop(columns=["trials", "sampling"])),
+            ("Topics from which on the 5 % quantile of tau reaches a value", combine([splits.settled(result) for result in results])),
+        ],
+    ),
+    "agreement": Chapter(
+        "Agreement of two sets of judgements",
+        "The same runs are scored with two sets of judgements, the first of which is taken for the truth. Rank correlations (tau, tau-AP, "
+        "rank-biased overlap, the last two with more weight on the best runs) compare the rankings. Pairs of runs are active if both sets find "
+        "a significant difference, mixed if one does, passive if neither does; disagreements put the two runs in opposite orders. False "
+        "positives are differences among the best runs that only the second set finds. Intervals are over topic samples, which rank runs less "
+        "well than all topics do, so they can lie below the observed value.",
+        lambda options: f"{options['first']} against {options['second']}, {options['test']} test, top {options['top']}, RBO with p = {options['p']:g}",
+        lambda result: f"{agreement.conditions(result)}. Means under both sets, and ranks; red runs lose a tenth of the ranks or more, blue ones gain.",
+        lambda results: [
+            ("Rankings of runs", combine([agreement.rankings(result) for result in results]).drop(columns=["trials", "set_a", "set_b"])),
+            ("Decisions on pairs of runs", combine([agreement.decisions(result) for result in results]).drop(columns=["set_a", "set_b"])),
+        ],
     ),
 }  # fmt: skip

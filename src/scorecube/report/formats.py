@@ -13,7 +13,7 @@ from scorecube.errors import BadName
 from scorecube.report.tables import as_records
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
-PERCENT = {"relative_difference": 0, "share": 1}
+PERCENT = {"relative_difference": 0, "share": 1, "share_same_best": 1}
 """Columns that people read in percent, with the decimals of the papers' tables."""
 DECIMALS = {
     "estimated_difference": 2,
@@ -27,6 +27,11 @@ DECIMALS = {
     "swap_rate": 4,
     "unique": 1,
     "common": 1,
+    "settled_at": 0,
+    "drop_low": 0,
+    "drop_high": 0,
+    "rank_change_median": 1,
+    "tied_pairs": 1,
 }
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}

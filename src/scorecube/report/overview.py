@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.errors import BadStudy
-from scorecube.report.tables import COLLECTION, FROM_RANKINGS, combine, find_table
+from scorecube.report.tables import COLLECTION, FROM_CUBE, FROM_RANKINGS, averages, combine, find_table
 from scorecube.schema import labels_of
 from scorecube.storage import Collection, Study
 
@@ -51,7 +51,12 @@ def overview_text(facts: dict[str, Any]) -> str:
 
 
 def collect_table(
-    study: Study, analysis: str, name: str | None = None, collections: Sequence[str] | None = None, every: bool = False
+    study: Study,
+    analysis: str,
+    name: str | None = None,
+    collections: Sequence[str] | None = None,
+    every: bool = False,
+    average: bool = False,
 ) -> pd.DataFrame:
     """Return one table over collections.
 
@@ -65,6 +70,8 @@ def collect_table(
         Names; None takes all that have a result.
     every
         All stored results of each collection instead of its latest.
+    average
+        Means over the collections, see `averages`, instead of one row for each of them.
 
     Raises
     ------
@@ -79,11 +86,11 @@ def collect_table(
             frames.append(function(source.assign_attrs({COLLECTION: each})))
     if not frames:
         raise BadStudy(f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}")
-    return combine(frames)
+    return averages(combine(frames)) if average else combine(frames)
 
 
 def _sources(collection: Collection, analysis: str, table: str, every: bool, wanted: bool) -> list[xr.Dataset]:
-    if analysis == "scores":
+    if analysis in FROM_CUBE:
         if table not in FROM_RANKINGS:
             return [collection.cube]
         return [collection.rankings] if wanted or collection.kept()["rankings"] else []

@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 import xarray as xr
 from matplotlib.figure import Figure
 
-from scorecube.report.figures import pairs, stability, swap
+from scorecube.report.figures import agreement, correlation, design, pairs, splits, stability, swap
 
 FIGURES: Mapping[str, Callable[[xr.Dataset, str | None], Figure]] = {
     "swap": swap.swap_figure, "stability": stability.errors_and_ties, "bootstrap": pairs.p_value_curves,
     "randomisation": pairs.p_value_curves, "unpaired": pairs.p_value_curves,
     "tukey": pairs.p_value_curves, "paired": pairs.classical_curves,
+    "correlate": correlation.correlation_figure, "splits": splits.split_curves, "agreement": agreement.agreement_panels,
+    "design": design.size_curves, "wcw": design.wcw_curves,
 }  # fmt: skip
 """Picture of one result at one gain setting, the first by default."""
 OVERVIEWS: Mapping[str, Callable[[Sequence[xr.Dataset]], Figure]] = {
     "swap": swap.sensitivity_bars, "bootstrap": pairs.power_bars, "randomisation": pairs.power_bars, "unpaired": pairs.power_bars, "tukey": pairs.power_bars,
+    "correlate": correlation.average_matrix,
 }  # fmt: skip
 """Picture of the results of several collections."""
 

@@ -11,13 +11,18 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, nearest
-from scorecube.report.tables import paired, pairs, scores, stability, swap
-from scorecube.report.tables.rows import COLLECTION, as_records, combine
+from scorecube.report.tables import agreement, correlation, design, paired, pairs, scores, splits, stability, swap
+from scorecube.report.tables.rows import COLLECTION, as_records, averages, combine
 
 Table = Callable[[xr.Dataset], pd.DataFrame]
 TESTS: dict[str, Table] = {"power": pairs.power, "pairs": pairs.p_value_pairs, "curve": pairs.curve}
 TABLES: dict[str, dict[str, Table]] = {
-    "scores": {"means": scores.means, "cells": scores.cells, "statistics": scores.statistics},
+    "scores": {
+        "means": scores.means,
+        "cells": scores.cells,
+        "variance": scores.variance,
+        "statistics": scores.statistics,
+    },
     "swap": {
         "sensitivity": swap.sensitivity,
         "rates": swap.rates,
@@ -30,7 +35,20 @@ TABLES: dict[str, dict[str, Table]] = {
     "unpaired": TESTS | {"adjusted": pairs.adjusted_power},
     "tukey": TESTS,
     "paired": {"power": paired.power, "pairs": paired.pairs},
+    "correlate": {
+        "metrics": correlation.metrics,
+        "gains": correlation.gains,
+        "intervals": correlation.intervals,
+        "curves": correlation.curves,
+        "swops": correlation.swops,
+    },
+    "splits": {"quantiles": splits.quantiles, "settled": splits.settled, "trials": splits.trials},
+    "agreement": {"rankings": agreement.rankings, "decisions": agreement.decisions, "runs": agreement.runs},
+    "design": {"sizes": design.sizes},
+    "wcw": {"widths": design.widths},
 }
+FROM_CUBE = {"scores", "design", "wcw"}
+"""What has tables without an analysis having been run: they are made from the cube, or from rankings."""
 FROM_RANKINGS = {"statistics"}
 """Tables of `scores` that are made from rankings instead of the cube."""
 
@@ -71,4 +89,14 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     return find_table(str(result.attrs.get("analysis", "scores")), name)[1](result)
 
 
-__all__ = ["COLLECTION", "FROM_RANKINGS", "TABLES", "as_records", "combine", "find_table", "table"]
+__all__ = [
+    "COLLECTION",
+    "FROM_CUBE",
+    "FROM_RANKINGS",
+    "TABLES",
+    "as_records",
+    "averages",
+    "combine",
+    "find_table",
+    "table",
+]

@@ -26,7 +26,7 @@ KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 
 # Imports once, then forks a process for each line "path workers"; says its id, and how it ended.
 FORKING = f"""
-import os, sys
+import os, sys, time
 from scorecube.analyses import Bootstrap
 from scorecube.api import open_study, plan_in_study
 print("ready", flush=True)
@@ -35,7 +35,8 @@ while line := sys.stdin.readline():
     child = os.fork()
     if child == 0:
         (task,) = plan_in_study(open_study(path, mode="a"), Bootstrap(), trials={TRIALS}, seed={SEED})
-        task.run(workers=int(workers), block_units={BLOCK_UNITS})
+        # A pause behind each block, so that most of the time passes while blocks are being recorded.
+        task.run(workers=int(workers), block_units={BLOCK_UNITS}, progress=lambda *_: time.sleep(0.02))
         os._exit(0)
     print(child, flush=True)
     sys.stdin.readline()
@@ -122,7 +123,7 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Pat
             assert_same(result, expected)
             assert "all match their checksums" in scorecube("verify", path).succeeded().stderr
     assert kills == KILLS
-    assert between >= 1, "none of the kills came while blocks were being written"
+    assert between >= KILLS // 4, "hardly any of the kills came while blocks were being written"
 
 
 def stored(path: Path) -> xr.Dataset:

@@ -14,6 +14,9 @@ def wilson(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the Wilson score interval of successes / trials, NaN where trials is 0.
 
+    It takes trials for independent. Comparisons of the swap method share topics and runs, so their intervals are too narrow: of
+    200 simulated collections of 10 exchangeable runs, 19 % instead of 95 % held the true rate.
+
     Parameters
     ----------
     successes, trials

@@ -78,7 +78,7 @@ def swap_tables(results: Sequence[xr.Dataset]) -> Tables:
 def swap_caption(result: xr.Dataset) -> str:
     """Say what the picture shows: rates by difference, or, with several sizes, by size."""
     if result.sizes[names.SIZE] == 1:
-        return f"{swap.conditions(result)}. Bands are 95 % intervals; gaps are empty bins.{swap.support_note(result)}"
+        return f"{swap.conditions(result)}. Bands are 95 % Wilson intervals, too narrow as comparisons share topics and runs; gaps are empty bins.{swap.support_note(result)}"
     return (
         f"{swap.conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
         f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to sizes that were not tried.{swap.support_note(result)}"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import inlined
-from scorecube.kernels.streams import _MULTIPLIER_0, _MULTIPLIER_1, _WEYL_0, _WEYL_1
+from scorecube.kernels.streams import MULTIPLIER_0, MULTIPLIER_1, WEYL_0, WEYL_1
 
 LANES = 64
 """Counters that go through a round together; their state fits into the first cache."""
@@ -40,10 +40,10 @@ def fill_many(key: Any, trial: int, words: Any, state: Any) -> None:
         uint64 (4, LANES), overwritten.
     """
     low_0, high_0, low_1, high_1 = (
-        _MULTIPLIER_0 & _LOW,
-        _MULTIPLIER_0 >> _HALF,
-        _MULTIPLIER_1 & _LOW,
-        _MULTIPLIER_1 >> _HALF,
+        MULTIPLIER_0 & _LOW,
+        MULTIPLIER_0 >> _HALF,
+        MULTIPLIER_1 & _LOW,
+        MULTIPLIER_1 >> _HALF,
     )
     n = words.shape[0]
     for block in range(0, (n + 3) // 4, LANES):
@@ -55,11 +55,11 @@ def fill_many(key: Any, trial: int, words: Any, state: Any) -> None:
             for lane in range(LANES):
                 c0, c1, c2, c3 = state[0, lane], state[1, lane], state[2, lane], state[3, lane]
                 state[0, lane] = multiply_high(low_1, high_1, c2) ^ c1 ^ key_0
-                state[1, lane] = _MULTIPLIER_1 * c2
+                state[1, lane] = MULTIPLIER_1 * c2
                 state[2, lane] = multiply_high(low_0, high_0, c0) ^ c3 ^ key_1
-                state[3, lane] = _MULTIPLIER_0 * c0
-            key_0 += _WEYL_0
-            key_1 += _WEYL_1
+                state[3, lane] = MULTIPLIER_0 * c0
+            key_0 += WEYL_0
+            key_1 += WEYL_1
         whole = min(LANES, n // 4 - block)
         for lane in range(whole):
             first = 4 * (block + lane)

@@ -20,10 +20,10 @@ from scorecube.names import Purpose
 STREAM_VERSION = 1
 """Raised whenever any draw routine changes; stored with every result."""
 
-_MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
-_MULTIPLIER_1 = np.uint64(0xCA5A826395121157)
-_WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
-_WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
+MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
+MULTIPLIER_1 = np.uint64(0xCA5A826395121157)
+WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
+WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 
 
 def stream_key(seed: int, purpose: Purpose) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -44,11 +44,11 @@ def philox(key0: Any, key1: Any, counter0: Any, counter1: Any) -> Any:
     """Return the four words at counter (counter0, counter1, 0, 0); all arguments are uint64."""
     c0, c1, c2, c3 = counter0, counter1, np.uint64(0), np.uint64(0)
     for _ in range(10):
-        high0, low0 = multiply_high(_MULTIPLIER_0, c0), _MULTIPLIER_0 * c0
-        high1, low1 = multiply_high(_MULTIPLIER_1, c2), _MULTIPLIER_1 * c2
+        high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
+        high1, low1 = multiply_high(MULTIPLIER_1, c2), MULTIPLIER_1 * c2
         c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
-        key0 += _WEYL_0
-        key1 += _WEYL_1
+        key0 += WEYL_0
+        key1 += WEYL_1
     return c0, c1, c2, c3
 
 

@@ -22,6 +22,7 @@ from scorecube.analyses import Analysis, Stability, Swap
         ("swap --size 2 --signed --bins 11 --bin-width 0.05", Swap(size=2, signed=True, bins=11, bin_width=0.05)),
         ("swap --allow-zero --rule s1 --confidence 0.5", Swap(allow_zero=True, rule="s1", confidence=(0.5,))),
         ("swap --share none --size 3", Swap(share="none", size=3)),
+        ("swap --size 2 --interval population --groups 3", Swap(size=2, interval="population", groups=3)),
         ("stability --size 2,4 --fuzziness 0.05,0.2", Stability(size=(2, 4), fuzziness=(0.05, 0.2))),
     ],
 )  # fmt: skip
@@ -43,6 +44,7 @@ def test_commands_make_the_analysis(scorecube: Cli, study: Path, words: str, ana
         ("swap --size 5", "disjoint samples of 5"),
         ("swap --bins 1", "bins=1"),
         ("swap --bin-width 0", "bin_width=0"),
+        ("swap --size 2 --interval population --groups 2", "groups=2"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
         ("stability --fuzziness 1", "fuzziness (1.0,)"),
     ],

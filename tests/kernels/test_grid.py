@@ -159,10 +159,12 @@ def bin_of(first: FloatArray, second: FloatArray, width: Fraction, n_bins: int) 
     scores = np.stack([first, second])[np.newaxis]
     grid = make_grid(len(first), width, scores)
     sums = grid.to_units(scores).sum(axis=2)[np.newaxis]
-    count, swap, both_zero = np.zeros((1, n_bins), np.int64), np.zeros((1, n_bins), np.int64), np.zeros(1, np.int64)
-    count_swaps(sums, sums, grid.units_per_bin, grid.tolerance, count, swap, both_zero)
-    assert count.sum() == 1
-    return int(np.flatnonzero(count[0])[0]), bool(both_zero[0])
+    counted = np.zeros((1, 1, 2 * n_bins + 1), np.int32)
+    count_swaps(sums, sums, grid.units_per_bin, grid.tolerance, counted)
+    assert counted.sum() == 1
+    place = int(np.flatnonzero(counted[0, 0])[0])
+    tied = place == 2 * n_bins
+    return 0 if tied else place, tied
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 20, 42, 50])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.swap import count_swaps
+from scorecube.kernels.swap import count_signed_swaps, count_swaps
 from scorecube.kernels.swap_choice import (
     BY_TRIAL_RUNS,
     LEAST_TRIALS,
@@ -27,7 +28,7 @@ Array = np.ndarray[Any, Any]
 BIN = 2.0**42
 TOLERANCE = 100.0
 UNSIGNED = (Kernel.BY_TRIAL, Kernel.BY_RUN, Kernel.SORTED)
-FIELDS = ("count", "swap", "both_zero", "largest", "widest")
+FIELDS = ("count", "swap", "both_zero", "products", "largest", "widest")
 
 
 def tally(kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric: bool = False) -> Tally:
@@ -39,9 +40,24 @@ def tally(kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric:
     units = np.ascontiguousarray(sums.reshape(2 * n_trials, n_cells * n_runs))
     add_trials(kernel, counts, units, n_runs, widths, TOLERANCE, result, symmetric=symmetric)
     if kernel is Kernel.SIGNED:
-        folded = [each[:, n_bins:] + each[:, n_bins - 1 :: -1] for each in (result.count, result.swap)]
-        return Tally(folded[0], folded[1], result.both_zero, result.largest, result.widest)
+        return folded(result, sums, n_bins, widths, symmetric=symmetric)
     return result
+
+
+def folded(result: Tally, sums: Array, n_bins: int, widths: Array, *, symmetric: bool) -> Tally:
+    """Pool both signs, trial by trial: squares of sums are no sums of squares."""
+    pooled = Tally.empty(len(widths), n_bins)
+    for trial in range(sums.shape[1]):
+        counted = result.counted(1)
+        for half in (0, 1) if symmetric else (0,):
+            one = sums[:, trial : trial + 1]
+            count_signed_swaps(one[half], one[1 - half], widths, TOLERANCE, counted)
+        parts = counted[..., :-1].reshape(len(widths), 1, 2, 2 * n_bins)
+        both = (parts[..., n_bins:] + parts[..., n_bins - 1 :: -1]).reshape(len(widths), 1, 2 * n_bins)
+        pooled.add(np.ascontiguousarray(np.concatenate([both, counted[..., -1:]], axis=-1)))
+    np.testing.assert_array_equal(pooled.count, result.count[:, n_bins:] + result.count[:, n_bins - 1 :: -1])
+    np.testing.assert_array_equal(pooled.swap, result.swap[:, n_bins:] + result.swap[:, n_bins - 1 :: -1])
+    return dataclasses.replace(pooled, largest=result.largest, widest=result.widest)
 
 
 def plain(sums: Array, n_bins: int, widths: Array) -> Tally:
@@ -54,13 +70,21 @@ def plain(sums: Array, n_bins: int, widths: Array) -> Tally:
             a, b = ([int(each) for each in sums[half, trial, cell]] for half in (0, 1))
             result.largest[cell] = max(int(result.largest[cell]), *a, *b)
             result.widest[cell] = max(int(result.widest[cell]), max(a) - min(a), max(b) - min(b))
+            count, swap, both_zero = [0] * n_bins, [0] * n_bins, 0
             for x, y in combinations(range(n_runs), 2):
                 d, e = a[x] - a[y], b[x] - b[y]
                 place = min((abs(d) + tolerance) // int(widths[cell]), n_bins - 1)
                 signs = [(each > tolerance) - (each < -tolerance) for each in (d, e)]
-                result.count[cell, place] += 1
-                result.swap[cell, place] += signs[0] != signs[1]
-                result.both_zero[cell] += signs == [0, 0]
+                place = place if any(signs) else 0
+                count[place] += 1
+                swap[place] += signs[0] != signs[1]
+                both_zero += signs == [0, 0]
+            result.count[cell] += count
+            result.swap[cell] += swap
+            result.both_zero[cell] += both_zero
+            for place, (c, s) in enumerate(zip([*count, count[0]], [*swap, swap[0] + both_zero], strict=True)):
+                for k, product in enumerate((c * c, c * s, s * s)):
+                    result.products[cell, k, :, place] += [product % 2**32, product // 2**32]
     return result
 
 
@@ -151,7 +175,7 @@ def test_the_kernel_is_chosen_by_runs_and_bins() -> None:
     def chosen(n_runs: int, n_bins: int = 21, largest: float = 100 * BIN) -> Kernel:
         return choose_kernel(n_runs, n_bins, largest, widths, TOLERANCE)
 
-    assert [chosen(n) for n in (2, BY_TRIAL_RUNS, BY_TRIAL_RUNS + 1, 130, 1000)] == [
+    assert [chosen(n) for n in (2, BY_TRIAL_RUNS, BY_TRIAL_RUNS + 1, 125, 126)] == [
         Kernel.BY_TRIAL, Kernel.BY_TRIAL, Kernel.BY_RUN, Kernel.BY_RUN, Kernel.SORTED,
     ]  # fmt: skip
     assert chosen(1000, 1000) is Kernel.BY_RUN
@@ -166,6 +190,8 @@ def test_what_does_not_fit_into_keys_is_compared_pair_by_pair() -> None:
     assert not fits(8193, 2.0**51, widths, TOLERANCE)
     assert not fits(MOST_RUNS + 1, 1.0, widths, TOLERANCE)
     assert not fits(300, 1.0, np.array([2 * TOLERANCE]), TOLERANCE)
+    assert fits(300, 2.0**40, np.array([2.0**30]), TOLERANCE)
+    assert not fits(300, 2.0**40, np.array([2.0**27]), TOLERANCE)
     assert choose_kernel(8193, 21, 2.0**51, widths, TOLERANCE) is Kernel.BY_RUN
 
 
@@ -184,12 +210,22 @@ def test_trials_at_once_are_within_bounds(columns: int) -> None:
 
 def test_counts_are_added_to_what_is_there() -> None:
     sums = np.random.default_rng(6).integers(0, int(BIN) * 30, (2, 2, 1, 9)).astype(float)
-    count, swap, both_zero = np.full((1, 21), 5), np.full((1, 21), 7), np.full(1, 9)
-    count_swaps(sums[0], sums[1], np.array([BIN]), TOLERANCE, count, swap, both_zero)
-    expected = tally(Kernel.SORTED, sums, 21, np.array([BIN]))
-    for found, added, before in (
-        (count, expected.count, 5),
-        (swap, expected.swap, 7),
-        (both_zero, expected.both_zero, 9),
-    ):
-        np.testing.assert_array_equal(found, added + before)
+    widths = np.array([BIN])
+    expected = tally(Kernel.SORTED, sums, 21, widths)
+    found = Tally.empty(1, 21)
+    for _ in range(2):
+        counted = found.counted(2)
+        count_swaps(sums[0], sums[1], widths, TOLERANCE, counted)
+        found.add(counted)
+    for field in ("count", "swap", "both_zero", "products"):
+        np.testing.assert_array_equal(getattr(found, field), 2 * getattr(expected, field), err_msg=field)
+
+
+def test_squares_of_large_counts_do_not_overflow() -> None:
+    # 2**30 pairs in each of 2**5 trials: the sum of squares is 2**65.
+    found = Tally.empty(1, 2)
+    counted = found.counted(2**5)
+    counted[..., 0] = 2**30
+    found.add(counted)
+    low, high = found.products[0, 0, :, 0].tolist()
+    assert low + (high << 32) == 2**65

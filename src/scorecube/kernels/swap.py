@@ -1,6 +1,7 @@
 """Swap counting: for every pair of runs and every trial, one difference bin and one agreement bit.
 
-Three kernels visit every pair, with trials, runs or nothing innermost; `swap_sorted` visits none. All give the same counts;
+Three kernels visit every pair, with trials, runs or nothing innermost; `swap_sorted` visits none. All give the same counts,
+trial by trial;
 `swap_choice` says which is used when. Compiled loops are in two phases, codes first (vector instructions), then histograms.
 """
 
@@ -12,14 +13,15 @@ import numpy as np
 
 from scorecube.kernels.jit import compiled, inlined
 
+TRIAL_COUNTS = 2**13
+"""Counts of trials held at once with the trials innermost: 32 KiB."""
+
 
 @compiled
-def count_swaps(
-    first: Any, second: Any, units_per_bin: Any, tolerance: float, count: Any, swap: Any, both_zero: Any
-) -> None:
+def count_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: float, counted: Any) -> None:
     """Add the pair comparisons of some trials to bin counts (Sakai 2005, Fig. 1; Sakai 2007, Fig. 4).
 
-    A difference within the tolerance is zero. ``swap`` counts Fig. 1's swaps: the two differences have opposite
+    A difference within the tolerance is zero. Fig. 1's swaps are counted: the two differences have opposite
     signs, or exactly one of them is zero. Fig. 4 also counts the pairs that are zero in both samples; they all lie
     in bin 0 and are returned apart, so that one pass serves both rules.
 
@@ -31,43 +33,40 @@ def count_swaps(
         float64 of shape (cell,), of the grid.
     tolerance
         Of the grid.
-    count, swap
-        int64 of shape (cell, bin), added to; a pair is binned by its absolute difference in the first sample, the last bin
-        takes all that is larger.
-    both_zero
-        int64 of shape (cell,), added to.
+    counted
+        int32 of shape (cell, trial, 2 * bin + 1), added to: comparisons that are no swap by bin, swaps by bin, and comparisons
+        that are zero in both samples, which are not among the others. A pair is binned by its absolute difference in the first
+        sample, the last bin takes all that is larger.
     """
     n_trials, n_cells, n_runs = first.shape
-    n_bins = count.shape[1]
+    n_bins = (counted.shape[2] - 1) // 2
     last = n_bins - 0.5
     codes = np.empty(n_runs, np.int32)
     # Four histograms, so that equal neighbours do not wait for each other's increments.
-    histogram = np.zeros((4, 2 * n_bins), np.int64)
+    histogram = np.empty((4, 2 * n_bins + 1), np.int32)
     for cell in range(n_cells):
-        histogram[:] = 0
         per_unit = 1.0 / units_per_bin[cell]
         for trial in range(n_trials):
+            histogram[:] = 0
             a, b = first[trial, cell], second[trial, cell]
             for x in range(n_runs - 1):
                 ax, bx = a[x], b[x]
-                zeros = np.int32(0)
                 for k in range(n_runs - 1 - x):
                     d, e = ax - a[x + 1 + k], bx - b[x + 1 + k]
                     sign_d = np.int32(d > tolerance) - np.int32(d < -tolerance)
                     sign_e = np.int32(e > tolerance) - np.int32(e < -tolerance)
                     place = np.int32(min((abs(d) + tolerance) * per_unit, last))
-                    codes[k] = place + np.int32(sign_d != sign_e) * np.int32(n_bins)
-                    zeros += np.int32(sign_d == 0) & np.int32(sign_e == 0)
-                both_zero[cell] += zeros
+                    binned = place + np.int32(sign_d != sign_e) * np.int32(n_bins)
+                    codes[k] = binned if (sign_d | sign_e) != 0 else np.int32(2 * n_bins)
                 for k in range(n_runs - 1 - x):
                     histogram[k & 3, codes[k]] += 1
-        _add_histogram(histogram, count[cell], swap[cell])
+            for code in range(2 * n_bins + 1):
+                for lane in range(4):
+                    counted[cell, trial, code] += histogram[lane, code]
 
 
 @compiled
-def count_swaps_by_trial(
-    sums: Any, half: int, units_per_bin: Any, tolerance: float, count: Any, swap: Any, both_zero: Any
-) -> None:
+def count_swaps_by_trial(sums: Any, half: int, units_per_bin: Any, tolerance: float, counted: Any) -> None:
     """Do what `count_swaps` does with the trials innermost: for few runs.
 
     Parameters
@@ -76,54 +75,83 @@ def count_swaps_by_trial(
         float64 of shape (cell, run, half, trial).
     half
         Which half is the first sample, 0 or 1.
-    units_per_bin, tolerance, count, swap, both_zero
+    units_per_bin, tolerance, counted
         As of `count_swaps`.
     """
     n_cells, n_runs, _, n_trials = sums.shape
-    n_bins = count.shape[1]
+    width = counted.shape[2]
+    n_bins = (width - 1) // 2
     last = n_bins - 0.5
-    codes = np.empty(n_trials, np.uint32)
-    histogram = np.zeros((4, 2 * n_bins), np.int64)
-    lane0, lane1, lane2, lane3 = histogram[0], histogram[1], histogram[2], histogram[3]
+    # So many trials that their counts stay in the first-level cache.
+    at_once = min(max(TRIAL_COUNTS // width, 16), n_trials)
+    codes = np.empty(at_once, np.int32)
+    rows = np.arange(at_once).astype(np.int32) * np.int32(width)
     for cell in range(n_cells):
-        histogram[:] = 0
         per_unit = 1.0 / units_per_bin[cell]
-        for x in range(n_runs - 1):
-            ax, bx = sums[cell, x, half], sums[cell, x, 1 - half]
-            for y in range(x + 1, n_runs):
-                ay, by = sums[cell, y, half], sums[cell, y, 1 - half]
-                zeros = np.int32(0)
-                for k in range(n_trials):
-                    d, e = ax[k] - ay[k], bx[k] - by[k]
-                    sign_d = np.int32(d > tolerance) - np.int32(d < -tolerance)
-                    sign_e = np.int32(e > tolerance) - np.int32(e < -tolerance)
-                    place = np.int32(min((abs(d) + tolerance) * per_unit, last))
-                    codes[k] = place + np.int32(sign_d != sign_e) * np.int32(n_bins)
-                    zeros += np.int32(sign_d == 0) & np.int32(sign_e == 0)
-                both_zero[cell] += zeros
-                for k in range(0, n_trials - 3, 4):
-                    lane0[codes[k]] += 1
-                    lane1[codes[k + 1]] += 1
-                    lane2[codes[k + 2]] += 1
-                    lane3[codes[k + 3]] += 1
-                for k in range(n_trials - n_trials % 4, n_trials):
-                    lane0[codes[k]] += 1
-        _add_histogram(histogram, count[cell], swap[cell])
+        for low in range(0, n_trials, at_once):
+            high = min(low + at_once, n_trials)
+            places = counted[cell, low:high].reshape(-1)
+            for x in range(n_runs - 1):
+                ax, bx = sums[cell, x, half, low:high], sums[cell, x, 1 - half, low:high]
+                for y in range(x + 1, n_runs):
+                    ay, by = sums[cell, y, half, low:high], sums[cell, y, 1 - half, low:high]
+                    for k in range(high - low):
+                        d, e = ax[k] - ay[k], bx[k] - by[k]
+                        sign_d = np.int32(d > tolerance) - np.int32(d < -tolerance)
+                        sign_e = np.int32(e > tolerance) - np.int32(e < -tolerance)
+                        place = np.int32(min((abs(d) + tolerance) * per_unit, last))
+                        code = place + np.int32(sign_d != sign_e) * np.int32(n_bins)
+                        codes[k] = rows[k] + (code if (sign_d | sign_e) != 0 else np.int32(2 * n_bins))
+                    for k in range(high - low):
+                        places[np.uint32(codes[k])] += 1
+
+
+@compiled
+def add_counted(counted: Any, first_place: int, count: Any, swap: Any, both_zero: Any, products: Any) -> None:
+    """Add the counts of trials to totals, and their squares and products to the totals that variances over trials need.
+
+    Parameters
+    ----------
+    counted
+        Of `count_swaps`, with a place for each bin.
+    first_place
+        Of the bin that begins at no difference.
+    count, swap
+        int64 of shape (cell, place), added to: comparisons, and swaps by Fig. 1.
+    both_zero
+        int64 of shape (cell,), added to.
+    products
+        int64 of shape (cell, 3, 2, place + 1), added to: comparisons squared, comparisons x swaps, swaps squared; of each trial's
+        product the last 32 bits, and the others. The place behind the last is the first bin with Fig. 4's swaps.
+    """
+    n_cells, n_trials, width = counted.shape
+    n_places = (width - 1) // 2
+    c, s = np.empty(n_places + 1, np.int64), np.empty(n_places + 1, np.int64)
+    lower, bits = np.int64(2**32 - 1), np.int64(32)
+    for cell in range(n_cells):
+        for trial in range(n_trials):
+            row = counted[cell, trial]
+            tied = np.int64(row[2 * n_places])
+            for place in range(n_places):
+                s[place] = row[n_places + place]
+                c[place] = row[place] + row[n_places + place]
+            c[first_place] += tied
+            c[n_places], s[n_places] = c[first_place], s[first_place] + tied
+            both_zero[cell] += tied
+            for place in range(n_places):
+                count[cell, place] += c[place]
+                swap[cell, place] += s[place]
+            for k in range(3):
+                left, right = (c if k < 2 else s), (s if k > 0 else c)
+                low, high = products[cell, k, 0], products[cell, k, 1]
+                for place in range(n_places + 1):
+                    product = left[place] * right[place]
+                    low[place] += product & lower
+                    high[place] += product >> bits
 
 
 @inlined
-def _add_histogram(histogram: Any, count: Any, swap: Any) -> None:
-    n_bins = count.shape[0]
-    for place in range(n_bins):
-        for lane in range(4):
-            count[place] += histogram[lane, place] + histogram[lane, n_bins + place]
-            swap[place] += histogram[lane, n_bins + place]
-
-
-@inlined
-def add_comparison(
-    d: float, e: float, per_unit: float, tolerance: float, signed: bool, count: Any, swap: Any, both_zero: Any
-) -> None:
+def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Any) -> None:
     """Add one comparison with the differences d and e in its two samples.
 
     Parameters
@@ -131,26 +159,27 @@ def add_comparison(
     per_unit
         1 / units per bin.
     signed
-        Negative differences have bins of their own, mirror images in front of the others: ``count`` and ``swap`` are
-        twice as long as there are bins of absolute differences.
-    both_zero
-        int64 of shape (1,).
+        Negative differences have bins of their own, mirror images in front of the others: there are twice as many places as
+        bins of absolute differences.
+    counted
+        int32 of shape (2 * place + 1,), as of `count_swaps`.
     """
-    n_bins = count.shape[0] // 2 if signed else count.shape[0]
+    n_places = (counted.shape[0] - 1) // 2
+    n_bins = n_places // 2 if signed else n_places
     sign_d = np.int64(d > tolerance) - np.int64(d < -tolerance)
     sign_e = np.int64(e > tolerance) - np.int64(e < -tolerance)
     place = np.int64(min((abs(d) + tolerance) * per_unit, n_bins - 0.5))
     if signed:
         place = n_bins - 1 - place if sign_d < 0 else n_bins + place
-    count[place] += 1
-    swap[place] += sign_d != sign_e
-    both_zero[0] += sign_d == 0 and sign_e == 0
+    if sign_d != sign_e:
+        place += n_places
+    elif sign_d == 0:
+        place = 2 * n_places
+    counted[place] += 1
 
 
 @compiled
-def count_signed_swaps(
-    first: Any, second: Any, units_per_bin: Any, tolerance: float, count: Any, swap: Any, both_zero: Any
-) -> None:
+def count_signed_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: float, counted: Any) -> None:
     """Do what `count_swaps` does with bins for signed differences, as Sakai 2005, Fig. 1, prints them.
 
     A difference is that of the run with the smaller position minus the other; see `add_comparison` for the bins.
@@ -159,10 +188,10 @@ def count_signed_swaps(
     for trial in range(n_trials):
         for cell in range(n_cells):
             per_unit = 1.0 / units_per_bin[cell]
-            a, b, zeros = first[trial, cell], second[trial, cell], both_zero[cell : cell + 1]
+            a, b, places = first[trial, cell], second[trial, cell], counted[cell, trial]
             for x in range(n_runs - 1):
                 for y in range(x + 1, n_runs):
-                    add_comparison(a[x] - a[y], b[x] - b[y], per_unit, tolerance, True, count[cell], swap[cell], zeros)
+                    add_comparison(a[x] - a[y], b[x] - b[y], per_unit, tolerance, True, places)
 
 
 @compiled

@@ -14,7 +14,7 @@ from scorecube.kernels.swap import add_comparison
 @compiled
 def count_swaps_apart(
     key: Any, sampling: int, units: Any, size: int, start: int, stop: int, units_per_bin: Any, tolerance: float,
-    signed: bool, symmetric: bool, count: Any, swap: Any, both_zero: Any, largest: Any, widest: Any, overlap: Any,
+    signed: bool, symmetric: bool, counted: Any, largest: Any, widest: Any, overlap: Any,
 ) -> None:  # fmt: skip
     """Draw and compare: pair x < y has the number y * (y - 1) / 2 + x, and a pair's samples serve all cells.
 
@@ -26,7 +26,7 @@ def count_swaps_apart(
         float64 of shape (cell, run, topic): scores in grid units.
     size, start, stop
         Topics in each sample; range of trials.
-    units_per_bin, tolerance, count, swap, both_zero, signed
+    units_per_bin, tolerance, signed, counted
         As of `kernels.swap.count_swaps` and `add_comparison`.
     symmetric
         Every comparison also with the second sample as the first.
@@ -60,10 +60,9 @@ def count_swaps_apart(
                             sums[half, 0] += units[cell, x, topic]
                             sums[half, 1] += units[cell, y, topic]
                     d, e = sums[0, 0] - sums[0, 1], sums[1, 0] - sums[1, 1]
-                    zeros = both_zero[cell : cell + 1]
-                    per_unit = 1.0 / units_per_bin[cell]
-                    add_comparison(d, e, per_unit, tolerance, signed, count[cell], swap[cell], zeros)
+                    per_unit, places = 1.0 / units_per_bin[cell], counted[cell, trial - start]
+                    add_comparison(d, e, per_unit, tolerance, signed, places)
                     if symmetric:
-                        add_comparison(e, d, per_unit, tolerance, signed, count[cell], swap[cell], zeros)
+                        add_comparison(e, d, per_unit, tolerance, signed, places)
                     largest[cell] = max(largest[cell], np.int64(sums.max()))
                     widest[cell] = max(widest[cell], np.int64(max(abs(d), abs(e))))

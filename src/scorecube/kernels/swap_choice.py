@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.swap import (
+    add_counted,
     count_signed_swaps,
     count_swaps,
     count_swaps_by_trial,
@@ -18,12 +19,10 @@ from scorecube.kernels.swap import (
 from scorecube.kernels.swap_sorted import count_swaps_sorted, extremes_sorted, fits, sort_keys
 
 Array = np.ndarray[Any, Any]
-BY_TRIAL_RUNS = 64
-"""Up to as many runs the trials are innermost: at 30 runs 1.5 times faster, at 60 alike (`python -m tests.benchmarks swap`)."""
-SORTED_RUNS_PER_BIN = 11
-"""From as many runs per bin on sorting wins: both take 0.7 ns a comparison at 230 runs and 21 bins."""
-SORTED_RUNS = 130
-"""Sorting needs at least as many, however few the bins."""
+BY_TRIAL_RUNS = 100
+"""Up to as many runs the trials are innermost: at 30 runs 1.7 times faster, at 100 1.1 times (processor time a comparison)."""
+SORTED_RUNS, SORTED_RUNS_PER_BIN = 100, 1.2
+"""From as many runs, and more for each bin, on sorting wins: at 130 runs and 21 bins it takes 0.7 ns a comparison, pair by pair 0.9."""
 HELD_BYTES = 2**20
 """Of sample sums held at once: they stay in the second-level cache."""
 LEAST_TRIALS, MOST_TRIALS = 32, 512
@@ -40,19 +39,40 @@ class Kernel(StrEnum):
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts that trials are added to: int64 arrays; `count` and `swap` (cell, bin), the others (cell,)."""
+    """Counts that trials are added to: int64 arrays.
+
+    Parameters
+    ----------
+    count, swap, both_zero, products
+        Of `kernels.swap.add_counted`; there is a place for each bin.
+    largest, widest
+        Of `kernels.swap.extremes`.
+    """
 
     count: Array
     swap: Array
     both_zero: Array
+    products: Array
     largest: Array
     widest: Array
 
     @classmethod
-    def empty(cls, n_cells: int, n_bins: int) -> Tally:
+    def empty(cls, n_cells: int, n_places: int) -> Tally:
         """Return the tally of no trial."""
-        zeros = [np.zeros(shape, np.int64) for shape in ((n_cells, n_bins), (n_cells, n_bins), n_cells, n_cells)]
-        return cls(zeros[0], zeros[1], zeros[2], np.full(n_cells, np.iinfo(np.int64).min), zeros[3])
+        count, swap = np.zeros((2, n_cells, n_places), np.int64)
+        products, both_zero = np.zeros((n_cells, 3, 2, n_places + 1), np.int64), np.zeros(n_cells, np.int64)
+        lowest = np.full(n_cells, np.iinfo(np.int64).min)
+        return cls(count, swap, both_zero, products, lowest, np.zeros(n_cells, np.int64))
+
+    def counted(self, n_trials: int) -> Array:
+        """Return room for the counts of so many trials, as the kernels want it."""
+        n_cells, n_places = self.count.shape
+        return np.zeros((n_cells, n_trials, 2 * n_places + 1), np.int32)
+
+    def add(self, counted: Array, *, signed: bool = False) -> None:
+        """Add the counts of some trials."""
+        first_place = self.count.shape[1] // 2 if signed else 0
+        add_counted(counted, first_place, self.count, self.swap, self.both_zero, self.products)
 
 
 def choose_kernel(n_runs: int, n_bins: int, largest_sum: float, units_per_bin: Array, tolerance: float) -> Kernel:
@@ -65,7 +85,7 @@ def choose_kernel(n_runs: int, n_bins: int, largest_sum: float, units_per_bin: A
     """
     if n_runs <= BY_TRIAL_RUNS:
         return Kernel.BY_TRIAL
-    wanted = n_runs >= max(SORTED_RUNS, SORTED_RUNS_PER_BIN * n_bins)
+    wanted = n_runs >= SORTED_RUNS + SORTED_RUNS_PER_BIN * n_bins
     return Kernel.SORTED if wanted and fits(n_runs, largest_sum, units_per_bin, tolerance) else Kernel.BY_RUN
 
 
@@ -95,22 +115,25 @@ def add_trials(
     _, n_trials, n_topics = counts.shape
     n_cells = units.shape[1] // n_runs
     rows = counts.reshape(2 * n_trials, n_topics)
-    totals = (tally.count, tally.swap, tally.both_zero)
+    counted = tally.counted(n_trials)
     directions = (0, 1) if symmetric else (0,)
     if kernel is Kernel.BY_TRIAL:
         sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, n_trials)
         for half in directions:
-            count_swaps_by_trial(sums, half, units_per_bin, tolerance, *totals)
+            count_swaps_by_trial(sums, half, units_per_bin, tolerance, counted)
         extremes_by_trial(sums, tally.largest, tally.widest)
+        tally.add(counted)
         return
     sums = (rows @ units).reshape(2, n_trials, n_cells, n_runs)
     if kernel is Kernel.SORTED:
         keys = sort_keys(sums)
         for half in directions:
-            count_swaps_sorted(keys, half, units_per_bin, tolerance, *totals)
+            count_swaps_sorted(keys, half, units_per_bin, tolerance, counted)
         extremes_sorted(keys, tally.largest, tally.widest)
+        tally.add(counted)
         return
     pairwise = count_signed_swaps if kernel is Kernel.SIGNED else count_swaps
     for half in directions:
-        pairwise(sums[half], sums[1 - half], units_per_bin, tolerance, *totals)
+        pairwise(sums[half], sums[1 - half], units_per_bin, tolerance, counted)
     extremes(sums[0], sums[1], tally.largest, tally.widest)
+    tally.add(counted, signed=kernel is Kernel.SIGNED)

@@ -1,8 +1,10 @@
 """Swap counting without visiting pairs: for many runs.
 
 The runs are sorted by their sums on either sample. On the first, the runs that lie k bins or more below a run are a beginning of
-that order; its end is looked up, and differences of such ends are counts of bins. Walking the runs in the order of the
-second, the number of them passed so far in every beginning of the first order is kept: those are the pairs that both samples order alike.
+that order, and differences of the ends of such beginnings are counts of bins. All edges of a run have the same distance from the multiples of
+the bin width below them: passing the runs in the order of that distance, the ends are those of the multiples plus the runs passed so far, and
+lie side by side for all k. Walking the runs in the order of the second sample, the number of them passed so far in every beginning of the first
+order is kept: those are the pairs that both samples order alike.
 A trial takes time R log R + R * bins + R**2 / 32 instead of R**2 / 2.
 """
 
@@ -19,19 +21,22 @@ MOST_RUNS = 2**15 - 1
 """Prefix counts are 16-bit integers."""
 FEW = 24
 """Of tied runs that are compared one by one."""
-PLACES_PER_RUN = 8
-"""Entries of the look-up table, so that few of them hold more than one run."""
+BLOCK_BITS = np.uint32(6)
+BLOCK = 64
+"""Runs whose prefix counts are 8-bit integers, counted from the block's beginning."""
+MOST_MULTIPLES = 2**14
+"""Of the bin width between the smallest and the largest sum: they are counted in every trial."""
 
 
 def fits(n_runs: int, largest_sum: float, units_per_bin: Any, tolerance: float) -> bool:
     """Tell whether sums and run numbers fit into the sort keys, and ties into the first bin."""
     key_bits = int(largest_sum + tolerance).bit_length() + run_bits(n_runs)
-    return n_runs <= MOST_RUNS and key_bits <= KEY_BITS and bool(np.all(units_per_bin > 2 * tolerance))
+    multiples = 2 * (largest_sum + tolerance) / float(np.min(units_per_bin))
+    fitting = key_bits <= KEY_BITS and multiples <= MOST_MULTIPLES
+    return n_runs <= MOST_RUNS and fitting and bool(np.all(units_per_bin > 2 * tolerance))
 
 
-def count_swaps_sorted(
-    keys: Any, half: int, units_per_bin: Any, tolerance: float, count: Any, swap: Any, both_zero: Any
-) -> None:
+def count_swaps_sorted(keys: Any, half: int, units_per_bin: Any, tolerance: float, counted: Any) -> None:
     """Do what `kernels.swap.count_swaps` does.
 
     Parameters
@@ -40,10 +45,15 @@ def count_swaps_sorted(
         Of `sort_keys`.
     half
         Which half is the first sample, 0 or 1.
-    units_per_bin, tolerance, count, swap, both_zero
+    units_per_bin, tolerance, counted
         As of `count_swaps`; the sums must pass `fits`.
     """
-    _count(keys[half], keys[1 - half], units_per_bin.astype(np.int64), int(tolerance), count, swap, both_zero)
+    widths, bits = units_per_bin.astype(np.int64), run_bits(keys.shape[-1])
+    offsets = _offsets(keys[half], widths, bits)
+    offsets.sort(axis=-1)
+    ends = keys[half][..., [0, -1]] >> bits
+    multiples = int(((ends[..., 1] - ends[..., 0]) // widths).max()) + 2
+    _count(keys[half], keys[1 - half], offsets, multiples, widths, int(tolerance), counted)
 
 
 def sort_keys(sums: Any) -> Any:
@@ -69,131 +79,138 @@ def extremes_sorted(keys: Any, largest: Any, widest: Any) -> None:
 
 
 @compiled
-def _count(first: Any, second: Any, units_per_bin: Any, tolerance: int, count: Any, swap: Any, both_zero: Any) -> None:
+def _offsets(keys: Any, widths: Any, bits: int) -> Any:
+    """Return ``(sum % width) * 2**bits + position`` in the order of the keys; widths are powers of two."""
+    offsets = np.empty_like(keys)
+    for trial in range(keys.shape[0]):
+        for cell in range(keys.shape[1]):
+            row, rest = offsets[trial, cell], widths[cell] - np.int64(1)
+            for i in range(keys.shape[2]):
+                row[i] = (((keys[trial, cell, i] >> bits) & rest) << bits) | i
+    return offsets
+
+
+@compiled
+def _count(first: Any, second: Any, offsets: Any, multiples: int, widths: Any, tolerance: int, counted: Any) -> None:
     n_trials, n_cells, n_runs = first.shape
-    n_bins = count.shape[1]
+    n_bins = (counted.shape[2] - 1) // 2
+    pairs = np.int64(n_runs) * (n_runs - 1) // 2
     bits = np.int64(0)
     while (np.int64(1) << bits) < n_runs:
         bits += np.int64(1)
-    # Per run in the order of the first sample: column 0 tells how many runs lie below it and are not tied with it,
-    # column k how many lie k bins or more below it.
+    # Per run in the order of the first sample: the last column tells how many runs lie below it and are not tied with it,
+    # the k-th before it how many lie k bins or more below it.
     below = np.zeros((n_runs, n_bins), np.int32)
-    sums = np.empty(n_runs + 2, np.int64)
+    sums = np.empty(n_runs, np.int64)
     other = np.empty(n_runs, np.int64)
     position = np.empty(n_runs, np.int32)
-    table = np.empty(PLACES_PER_RUN * n_runs + 4, np.int32)
-    passed = np.empty(n_runs + 1, np.int16)
-    all_below, agreeing = np.zeros(n_bins + 1, np.int64), np.zeros(n_bins + 1, np.int64)
+    ends = np.empty(multiples + n_bins + 1, np.int32)
+    n_blocks = n_runs // BLOCK + 1
+    passed, blocks = np.empty((n_blocks, BLOCK), np.int8), np.empty(n_blocks, np.int16)
+    all_below, agreeing = np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64)
     for cell in range(n_cells):
-        all_below[:] = 0
-        agreeing[:] = 0
-        tied = np.int64(0)
         for trial in range(n_trials):
+            all_below[:] = 0
+            agreeing[:] = 0
             _place(first[trial, cell], bits, sums, position)
-            _find_edges(sums, np.int64(units_per_bin[cell]), np.int64(tolerance), table, below)
+            _find_edges(sums, offsets[trial, cell], bits, np.int64(widths[cell]), np.int64(tolerance), ends, below)
             for run in range(n_runs):
                 for k in range(n_bins):
                     all_below[k] += below[run, k]
-            _walk(second[trial, cell], bits, np.int64(tolerance), position, below, passed, other, agreeing)
-            tied += _both_tied(sums[1 : n_runs + 1], other, np.int64(tolerance))
-        pairs = np.int64(n_trials) * n_runs * (n_runs - 1) // 2
-        count[cell, 0] += pairs - all_below[1]
-        swap[cell, 0] += (all_below[0] - agreeing[0]) - (all_below[1] - agreeing[1]) + (pairs - all_below[0]) - tied
-        both_zero[cell] += tied
-        for k in range(1, n_bins):
-            count[cell, k] += all_below[k] - all_below[k + 1]
-            swap[cell, k] += (all_below[k] - agreeing[k]) - (all_below[k + 1] - agreeing[k + 1])
+            _walk(second[trial, cell], bits, np.int64(tolerance), position, below, passed, blocks, other, agreeing)
+            tied = _both_tied(sums, other, np.int64(tolerance))
+            places = counted[cell, trial]
+            beyond, beyond_agreeing = np.int64(0), np.int64(0)
+            for column in range(n_bins):
+                k = n_bins - 1 - column
+                agree = agreeing[column] - beyond_agreeing
+                places[k] += agree
+                places[n_bins + k] += all_below[column] - beyond - agree
+                beyond, beyond_agreeing = all_below[column], agreeing[column]
+            # Pairs that are tied on the first sample only are swaps.
+            places[n_bins] += pairs - beyond - tied
+            places[2 * n_bins] += tied
 
 
 @inlined
 def _place(keys: Any, bits: Any, sums: Any, position: Any) -> None:
-    """Write the sums above the smallest in ascending order, between a low and a high guard, and each run's position."""
-    n_runs = keys.shape[0]
+    """Write the sums in ascending order, and each run's position."""
     mask = (np.int64(1) << bits) - np.int64(1)
-    smallest = keys[0] >> bits
-    sums[0] = -1
-    for i in range(n_runs):
-        sums[i + 1] = (keys[i] >> bits) - smallest
+    for i in range(keys.shape[0]):
+        sums[i] = keys[i] >> bits
         position[keys[i] & mask] = i
-    sums[n_runs + 1] = np.int64(1) << np.int64(62)
 
 
 @inlined
-def _find_edges(guarded: Any, units_per_bin: Any, tolerance: Any, table: Any, below: Any) -> None:
-    """Fill `below`: for every run the number of runs that lie 0, 1, 2, ... bins below it."""
+def _find_edges(sums: Any, offsets: Any, bits: Any, width: Any, tolerance: Any, ends: Any, below: Any) -> None:
+    """Fill `below`: for every run the number of runs that lie n_bins - 1, .. 1, 0 bins below it."""
     n_runs, n_bins = below.shape
-    sums = guarded[1:]
-    highest = sums[n_runs - 1]
-    shift = _fill_table(sums, table)
+    mask, rest = (np.int64(1) << bits) - np.int64(1), width - np.int64(1)
+    shift = np.int64(0)
+    while (np.int64(1) << shift) < width:
+        shift += np.int64(1)
+    lowest = (sums[0] >> shift) - np.int64(n_bins)
+    # How many runs lie below each multiple of the width; to be: at or below that multiple plus the offset reached.
+    ends[:] = 0
+    for i in range(n_runs):
+        ends[(sums[i] >> shift) - lowest + 1] += 1
+    for multiple in range(1, ends.shape[0]):
+        ends[multiple] += ends[multiple - 1]
+    # Offsets that the tolerance lifts over a multiple are the smallest.
+    lifted = n_runs
+    while lifted > 0 and (offsets[lifted - 1] >> bits) + tolerance > rest:
+        lifted -= 1
+    reached = 0
+    for step in range(n_runs):
+        i = offsets[(lifted + step) % n_runs if lifted < n_runs else step] & mask
+        reach = sums[i] + tolerance
+        while reached < n_runs and (offsets[reached] >> bits) <= (reach & rest):
+            ends[(sums[offsets[reached] & mask] >> shift) - lowest] += 1
+            reached += 1
+        row, begin = below[i], np.uint64((reach >> shift) - lowest - n_bins + 1)
+        for k in range(n_bins - 1):
+            row[k] = ends[begin + np.uint64(k)]
     not_tied = 0
     for i in range(n_runs):
-        reach = sums[i] + tolerance
         while sums[i] - sums[not_tied] > tolerance:
             not_tied += 1
-        row = below[i]
-        row[0] = not_tied
-        used = min(np.int64(n_bins), reach // units_per_bin + 1)
-        mixed = np.int32(0)
-        for k in range(1, used):
-            edge = reach - np.int64(k) * units_per_bin
-            entry = np.uint64(min(edge, highest) >> shift)
-            low, high = table[entry], table[entry + np.uint64(1)]
-            # All runs of a table entry lie below the edge, or none, or the lowest one; else it is searched. No branch: it would
-            # be taken at random.
-            whole = np.int32(guarded[np.uint64(high)] <= edge)
-            found = whole * high + (np.int32(1) - whole) * (low + np.int32(sums[np.uint64(low)] <= edge))
-            mixed |= np.int32(sums[np.uint64(found)] <= edge)
-            row[k] = found
-        if mixed:
-            for k in range(1, used):
-                edge = reach - np.int64(k) * units_per_bin
-                if sums[row[k]] <= edge:
-                    end = table[(min(edge, highest) >> shift) + 1]
-                    row[k] += np.searchsorted(sums[row[k] : end], edge, side="right")
-        for k in range(used, n_bins):
-            row[k] = 0
-
-
-@inlined
-def _fill_table(sums: Any, table: Any) -> Any:
-    """Fill in how many runs have a smaller ``sum >> shift`` than each entry's number; return the shift."""
-    n_runs = sums.shape[0] - 1
-    shift = np.int64(0)
-    while (sums[n_runs - 1] >> shift) >= PLACES_PER_RUN * n_runs:
-        shift += np.int64(1)
-    n_entries = (sums[n_runs - 1] >> shift) + 3
-    table[:n_entries] = 0
-    for i in range(n_runs):
-        table[(sums[i] >> shift) + 1] += 1
-    total = np.int32(0)
-    for entry in range(n_entries):
-        total += table[entry]
-        table[entry] = total
-    return shift
+        below[i, n_bins - 1] = not_tied
 
 
 @inlined
 def _walk(
-    keys: Any, bits: Any, tolerance: Any, position: Any, below: Any, passed: Any, other: Any, agreeing: Any
+    keys: Any, bits: Any, tolerance: Any, position: Any, below: Any, passed: Any, blocks: Any, other: Any, agreeing: Any
 ) -> None:
-    """Add to `agreeing`, per edge, the pairs whose lower run on the first sample is also the lower on the second."""
+    """Add to `agreeing`, per edge, the pairs whose lower run on the first sample is also the lower on the second.
+
+    Parameters
+    ----------
+    passed, blocks
+        int8 (block, BLOCK), int16 (block,), overwritten: runs passed at the positions before, within a block and in the blocks before.
+    """
     n_runs, n_bins = below.shape
     mask = (np.int64(1) << bits) - np.int64(1)
-    passed[:] = 0
-    one = np.int16(1)
+    flat = passed.reshape(-1)
+    flat[:] = 0
+    blocks[:] = 0
     next_run = 0
     for j in range(n_runs):
         at = position[keys[j] & mask]
         mine = keys[j] >> bits
         other[at] = mine
         while (keys[next_run] >> bits) < mine - tolerance:
-            behind = passed[position[keys[next_run] & mask] + 1 :]
-            for i in range(behind.shape[0]):
-                behind[i] += one
+            place = np.uint32(position[keys[next_run] & mask])
+            block, inside = np.int16(place >> BLOCK_BITS), np.int8(place & np.uint32(BLOCK - 1))
+            begin = np.uint64(place & ~np.uint32(BLOCK - 1))
+            for i in range(BLOCK):
+                flat[begin + np.uint64(i)] += np.int8(np.int8(i) > inside)
+            for i in range(blocks.shape[0]):
+                blocks[i] += np.int16(np.int16(i) > block)
             next_run += 1
         row = below[at]
         for k in range(n_bins):
-            agreeing[k] += passed[np.uint32(row[k])]
+            end = np.uint32(row[k])
+            agreeing[k] += np.int64(flat[end]) + np.int64(blocks[end >> BLOCK_BITS])
 
 
 @inlined

@@ -46,13 +46,13 @@ def sensitivity(result: xr.Dataset) -> pd.DataFrame:
 
 
 def rates(result: xr.Dataset) -> pd.DataFrame:
-    """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none."""
+    """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` says what its 95 % interval is about."""
     columns = ("lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high")
     rows = [
         cell
         | {"bin": int(data[names.BIN].values[k])}
         | {name: data[name].values[k].item() for name in columns}
-        | {"size": size}
+        | {"size": size, "interval": interval_of(result)}
         for cell, size, data in by_size(result)
         for k in range(data.sizes[names.BIN])
     ]
@@ -63,7 +63,8 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
 
     ``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
-    one. Rows with ``extrapolated`` are sizes that were not tried, up to twice the largest: nothing but the continued fit.
+    one. Rows with ``extrapolated`` are sizes that were not tried, up to twice the largest: nothing but the continued fit;
+    `analyses.curves` says how far off that was.
     """
     tried = result[names.SIZE].values.astype(float)
     beyond = sizes_beyond(tried)
@@ -96,6 +97,29 @@ def overlap(result: xr.Dataset) -> pd.DataFrame:
             for size in sizes_of(result)
         ]
     )  # fmt: skip
+
+
+def interval_of(result: xr.Dataset) -> str:
+    """Return what the intervals of the swap rates are about; those of old results took comparisons for independent."""
+    return str(result.attrs.get("interval", "independent"))
+
+
+def interval_note(result: xr.Dataset) -> str:
+    """Say what the 95 % intervals of the swap rates are about.
+
+    Examples
+    --------
+    >>> interval_note(xr.Dataset(attrs={"interval": "trials"}))
+    '95 % intervals of the rate over infinitely many trials with these topics and runs'
+    """
+    return INTERVAL_NOTES[interval_of(result)]
+
+
+INTERVAL_NOTES = {
+    "trials": "95 % intervals of the rate over infinitely many trials with these topics and runs",
+    "population": "95 % intervals of the mean rate of collections with as many other topics and runs, drawn alike",
+    "independent": "95 % intervals as if comparisons were independent (too narrow; of an older version)",
+}
 
 
 def sizes_text(result: xr.Dataset) -> str:

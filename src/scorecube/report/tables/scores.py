@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
-from scorecube import names
+from scorecube import names, schema
 from scorecube.design import variances
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.schema import labels_of
@@ -51,3 +52,28 @@ def statistics(rankings: xr.Dataset) -> pd.DataFrame:
     }  # fmt: skip
     row |= {f"n_level_{level}": float(judged[:, level].mean()) for level in range(judged.shape[1])}
     return pd.DataFrame([row])
+
+
+def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
+    """Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
+
+    A run's preferred rank r_p is the first rank of the highest level in its list. The run with the largest one is shown, of equal ones the
+    first by name, with the documents of each level at or above that rank (`found_level_K`) and in all (`n_level_K`), highest level first.
+    Run and rank are missing where no run found anything relevant.
+    """
+    level_at_rank, judged = rankings[schema.LEVEL_AT_RANK].values, rankings[names.N_JUDGED].values
+    runs = labels_of(rankings, names.RUN)
+    rows = []
+    for j, topic in enumerate(labels_of(rankings, names.TOPIC)):
+        levels = level_at_rank[:, j]
+        # Unjudged documents are negative, so the highest level of a list without anything relevant is at most 0.
+        ranks = np.where(levels.max(axis=-1, initial=0) > 0, levels.argmax(axis=-1) + 1, 0)
+        run, rank = int(ranks.argmax()), int(ranks.max())
+        found = levels[run, :rank]
+        row: dict[str, Any] = {COLLECTION: rankings.attrs.get(COLLECTION, ""), names.TOPIC: topic}
+        row |= {names.RUN: runs[run] if rank else None, names.RANK: rank or None}
+        for level in range(judged.shape[1] - 1, 0, -1):
+            row |= {f"found_level_{level}": int((found == level).sum()), f"n_level_{level}": int(judged[j, level])}
+        rows.append(row)
+    # Objects, so that whole numbers stay whole beside missing ones, also of collections with fewer levels.
+    return pd.DataFrame(rows, dtype=object)

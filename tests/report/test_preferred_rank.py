@@ -1,0 +1,206 @@
+"""The table of maximum preferred ranks (S1 Tables 7-9): against plain Python, on real runs, and what the printed tables add up to."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.teams import preferred_ranks, read_qrels, read_run
+
+import scorecube as sc
+from scorecube.rankings import rankings_dataset
+from scorecube.report.tables import combine
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli, Files
+
+Row = dict[str, Any]
+TABLE_1 = {
+    "NTCIR-3 Chinese": (42, "78.2", "21.0", "24.9", "32.3"),
+    "NTCIR-3 Japanese": (42, "60.4", "7.9", "31.5", "21.0"),
+    "NTCIR-5 Chinese": (50, "61.0", "7.0", "30.7", "23.3"),
+    "NTCIR-5 Japanese": (47, "89.1", "3.2", "41.8", "44.2"),
+}
+"""S1 Table 1 as printed: topics, relevant documents per topic in all and of the levels S, A and B."""
+
+
+def rows_of(rankings: xr.Dataset) -> list[Row]:
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in sc.table(rankings, "preferred_rank").to_dict("records")
+    ]
+
+
+def expected_rows(levels: dict[str, dict[str, list[int]]], judged: dict[str, list[int]]) -> list[Row]:
+    """Return the rows that plain Python finds, of lists of levels by topic and run."""
+    rows = []
+    for topic in sorted(judged):
+        run, rank, found = preferred_ranks({name: lists.get(topic, []) for name, lists in levels.items()})
+        row: Row = {"collection": "", "topic": topic, "run": run, "rank": rank}
+        for level in range(len(judged[topic]) - 1, 0, -1):
+            row |= {f"found_level_{level}": found.count(level), f"n_level_{level}": judged[topic][level]}
+        rows.append(row)
+    return rows
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n_runs: st.lists(
+            st.lists(st.lists(st.integers(-1, 3), min_size=6, max_size=6), min_size=n_runs, max_size=n_runs),
+            min_size=1, max_size=4,
+        )
+    )
+)  # fmt: skip
+def test_any_lists(by_topic: list[list[list[int]]]) -> None:
+    levels = np.array(by_topic, np.int8).transpose(1, 0, 2)
+    n_runs, n_topics, _ = levels.shape
+    runs, topics = [f"run{k}" for k in range(n_runs)], [f"t{k}" for k in range(n_topics)]
+    judged = np.tile([9, 8, 7, 6], (n_topics, 1))
+    rankings = rankings_dataset(
+        levels, np.full((n_runs, n_topics), 6, np.int32), judged, runs, topics, runs, {}
+    )  # fmt: skip
+    plain = {run: {topic: levels[k, j].tolist() for j, topic in enumerate(topics)} for k, run in enumerate(runs)}
+    assert rows_of(rankings) == expected_rows(plain, {topic: [9, 8, 7, 6] for topic in topics})
+
+
+def test_whole_numbers_stay_whole_beside_missing_ones(scorecube: Cli, finished_study: Path, files: Files) -> None:
+    nothing = rankings_dataset(
+        np.full((2, 1, 3), -1, np.int8), np.full((2, 1), 3, np.int32), np.array([[4, 1]]), ["a", "b"], ["1"], ["a", "b"], {}
+    )  # fmt: skip
+    (row,) = rows_of(nothing)
+    assert row == {"collection": "", "topic": "1", "run": None, "rank": None, "found_level_1": 0, "n_level_1": 1}
+    graded = sc.read_rankings(files.runs, files.qrels)
+    both = combine([sc.table(graded, "preferred_rank"), sc.table(nothing, "preferred_rank")])
+    assert {type(value) for value in both["n_level_1"]} == {int}
+    words = ["show", finished_study, "scores", "--table", "preferred_rank"]
+    shown = json.loads(scorecube(*words, "--format", "json").succeeded().stdout)
+    assert [row | {"collection": ""} for row in shown] == rows_of(graded)
+    assert all(type(row["rank"]) is int for row in shown)
+    for form in ("text", "csv", "markdown", "latex"):
+        lines = scorecube(*words, "--format", form).succeeded().stdout.splitlines()
+        assert sum(line.lstrip("| ").startswith("small") for line in lines) == 8
+
+
+def test_only_rankings_have_preferred_ranks(scorecube: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n")
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
+    outcome = scorecube("show", tmp_path / "s", "scores", "--table", "preferred_rank")
+    assert outcome.status == 1
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("collection", "qrels", "order", "n_runs"),
+    [("trec-covid-r5", "qrels.txt", "file", 126), ("trec8-adhoc", "qrels.txt.gz", "file", 129)],
+)
+def test_real_runs(data: Path, collection: str, qrels: str, order: str, n_runs: int) -> None:
+    folder = data / collection
+    rankings = sc.read_rankings(folder / "runs", folder / qrels, order=order)
+    assert rankings.sizes["run"] == n_runs
+    level_of = read_qrels(folder / qrels)
+    highest = max(level for documents in level_of.values() for level in documents.values())
+    lists: dict[str, dict[str, list[int]]] = {}
+    for path in sorted((folder / "runs").iterdir()):
+        name, ranked = read_run(path)
+        lists[name] = {
+            topic: [level_of[topic].get(document, -1) for document in documents]
+            for topic, documents in ranked.items()
+            if topic in level_of
+        }
+    judged = {
+        topic: [list(documents.values()).count(level) for level in range(highest + 1)]
+        for topic, documents in level_of.items()
+    }
+    found = rows_of(rankings)
+    assert found == expected_rows(lists, judged)
+    # The highest level found is at the preferred rank for the first time (so also in S1 Tables 7-9).
+    for row in found:
+        top = next(level for level in range(highest, 0, -1) if row[f"found_level_{level}"])
+        assert row[f"found_level_{top}"] == 1
+
+
+def printed_tables() -> dict[str, list[dict[str, int]]]:
+    """Return the counts printed in S1 Tables 7-9, collection -> a record a topic."""
+    text = package_files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
+    found: dict[str, list[dict[str, int]]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        numbers = {key: int(value) for key, value in row.items() if key not in ("collection", "topic")}
+        found.setdefault(row["collection"], []).append(numbers)
+    return found
+
+
+@pytest.mark.parametrize("collection", TABLE_1)
+def test_table_1_follows_from_tables_7_to_9(collection: str) -> None:
+    rows = printed_tables()[collection]
+    n_topics, *printed = TABLE_1[collection]
+    assert len(rows) == n_topics
+    means = [sum(row[level] for row in rows) / n_topics for level in "sab"]
+    # The printed means are the same to their one decimal, halves either way.
+    for text, mean in zip(printed, [sum(means), *means], strict=True):
+        assert abs(float(text) - mean) <= 0.05 + 1e-9, (text, mean)
+
+
+def test_table_1_is_what_the_table_statistics_shows() -> None:
+    for collection, rows in printed_tables().items():
+        judged = np.array([[0, row["b"], row["a"], row["s"]] for row in rows])
+        lists = np.zeros((1, len(rows), 1), np.int8)
+        topics = [f"{k:03d}" for k in range(len(rows))]
+        rankings = rankings_dataset(lists, np.ones((1, len(rows)), np.int32), judged, ["a"], topics, ["a"], {})
+        (row,) = sc.table(rankings, "statistics").to_dict("records")
+        _, _, *by_level = TABLE_1[collection]
+        assert [f"{row[f'n_level_{level}']:.1f}" for level in (3, 2, 1)] == by_level
+
+
+def test_the_printed_tables_have_the_structure_of_preferred_ranks() -> None:
+    for rows in printed_tables().values():
+        for row in rows:
+            found = [row[f"{level}_found"] for level in "sab"]
+            assert all(row[f"{level}_found"] <= row[level] for level in "sab")
+            assert next(count for count in found if count) == 1
+            assert sum(found) <= row["max_preferred_rank"]
+
+
+def test_p_measure_follows_from_every_printed_row() -> None:
+    """BR at the preferred rank needs the rank and the counts only (S1 equation 6), whatever the order above it."""
+    from scorecube.metrics import gain_values, parse_metric
+
+    for rows in printed_tables().values():
+        for row in rows:
+            found, total = ([row[f"{level}{end}"] for level in "bas"] for end in ("_found", ""))
+            top = max(level for level in (1, 2, 3) if found[level - 1])
+            above = [level for level in (1, 2, 3) for _ in range(found[level - 1] - (level == top))]
+            levels = [0] * (row["max_preferred_rank"] - 1 - len(above)) + above + [top]
+            score = parse_metric("P-measure").score(
+                np.array(levels, np.int8), np.array([0, *total]), gain_values("3:2:1", 3)
+            )
+            rank = row["max_preferred_rank"]
+            gains = sum(level * count for level, count in zip((1, 2, 3), found, strict=True))
+            ideal = sum(sorted((level for level in (1, 2, 3) for _ in range(total[level - 1])), reverse=True)[:rank])
+            assert float(score) == pytest.approx((gains + sum(found)) / (ideal + rank), rel=1e-12)
+
+
+@pytest.mark.data
+def test_the_stored_counts_are_those_of_the_paper(data: Path) -> None:
+    """Every row of the package's file stands in the text of S1, with the counts in the way it prints them."""
+    papers = list((data.parent / "papers").glob("001_*.txt"))
+    if not papers:
+        pytest.skip("the papers (../shared/papers) are not beside this repository")
+    cells = [[cell.strip() for cell in line.split("\t")] for line in papers[0].read_text(encoding="utf-8").splitlines()]
+    printed = [row[start : start + 5] for row in cells if len(row) == 10 for start in (0, 5) if row[start].isdigit()]
+    text = package_files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
+    stored = [
+        [row["topic"], row["max_preferred_rank"], *(f"{row[f'{level}_found']}({row[level]})" for level in "sab")]
+        for row in csv.DictReader(text.splitlines())
+    ]
+    assert len(stored) == 181
+    assert sorted(stored) == sorted(printed)

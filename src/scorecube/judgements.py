@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scorecube import names
 from scorecube.errors import BadInput
 from scorecube.kernels import judging
 
@@ -154,12 +155,13 @@ class Qrels:
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Number of each line's document within its topic, (line,): document ids are sorted as bytes."""
-        pairs = [(int(topic), self.document(line)) for line, topic in enumerate(self.topic_of)]
-        count, numbers = [0] * len(self.topics), {}
-        for topic, document in sorted(set(pairs)):
-            numbers[topic, document] = count[topic]
-            count[topic] += 1
-        return np.array([numbers[pair] for pair in pairs], np.int32)
+        return judging.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))  # type: ignore[no-any-return]
+
+    def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """Return the level of every document, (topic, document); -1 for pooled but not judged, and behind a topic's last one."""
+        levels = np.full((len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8)
+        levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
+        return levels
 
     def n_judged(self) -> IntArray:
         """Return the number of documents judged at each level, (topic, level); a class of answers counts once."""

@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names, schema
 from scorecube.analyses import Analysis
-from scorecube.cube import digest as cube_digest
+from scorecube.cube import uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.streams import STREAM_VERSION
 
@@ -75,6 +75,24 @@ def make_plan(
 ) -> Plan:
     """Check options against a cube and return the plan.
 
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    analysis
+        With its options.
+    trials
+        Number of resampling trials, >= 1.
+    seed
+        0 .. 2**64 - 1.
+    samples
+        Given resamples, whose trials are then all used.
+
+    Returns
+    -------
+    plan
+        All that decides the result, and the digests it is stored under.
+
     Raises
     ------
     BadPlan
@@ -92,12 +110,29 @@ def make_plan(
     given = samples.sizes.get(names.TRIAL, 0)
     if given < trials:
         raise BadPlan(f"the samples hold {given} trials, the plan needs {trials}; use --trials {given} or less")
+    # What is wrong with them is said before anything is announced or begun.
+    analysis.prepare(cube, trials, seed, samples)
     return Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
 
 
 def new_seed() -> int:
     """Return a seed from the operating system; shown and stored wherever it is used."""
     return secrets.randbits(SEED_BITS)
+
+
+def cube_digest(cube: xr.Dataset) -> str:
+    """Return the SHA-256 of a cube's labels and scores, and of rankings if it holds any, in hexadecimal: what a result was computed from."""
+    hasher = hashlib.sha256()
+    for dim in schema.CUBE[0].dims:
+        hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
+    hasher.update(uses_gains(cube).tobytes())
+    hasher.update(np.ascontiguousarray(cube[names.SCORE].values, dtype="<f8").tobytes())
+    if names.DOCUMENT_AT_RANK in cube:
+        hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
+        for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
+            values = np.ascontiguousarray(cube[variable.name].values)
+            hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode() + values.tobytes())
+    return hasher.hexdigest()
 
 
 def samples_digest(samples: xr.Dataset) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names, schema
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, BadPlan
 from scorecube.judgements import IntArray, Intents, Qrels, RunLines
 from scorecube.kernels import judging
 from scorecube.kernels.workspace import Workspace
@@ -79,12 +79,16 @@ class JudgedRun:
 
     Parameters
     ----------
+    name
+        Of the run.
+    path
+        File it was read from.
     levels
         int8 (judged topic, rank), -1 for unjudged and behind the end.
     lengths
         int32 (judged topic,): documents returned.
     documents
-        int32 (judged topic, rank): number within the topic, -1 in the same sense; of no size if nobody asked for it.
+        int32 (judged topic, rank): number of the judged document within the topic, -1 in the same sense.
     """
 
     name: str
@@ -102,13 +106,25 @@ def judge(
     precision: str = Precision.SINGLE,
     depth: int | None = None,
     duplicates: str = Duplicates.ERROR,
-    with_documents: bool = False,
     workspace: Workspace | None = None,
 ) -> JudgedRun:
-    """Put a run's documents in order and look up their levels.
+    """Put a run's documents in order and look up their levels and numbers.
 
-    Which judged document stands at each rank is told with `with_documents`, and where documents are judged by intent.
-    `workspace` is memory to be used again.
+    Parameters
+    ----------
+    run
+        Lines of a run file.
+    qrels
+        Judgements.
+    order, precision, depth, duplicates
+        As of `scorecube.read_rankings`.
+    workspace
+        Memory to be used again.
+
+    Returns
+    -------
+    judged
+        The run's levels and documents, by judged topic and rank.
 
     Raises
     ------
@@ -118,11 +134,10 @@ def judge(
     chosen, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
     single = chosen is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
-    wanted = with_documents or qrels.intents is not None or qrels.classes is not None
     levels, documents, lengths, repeated, first = judging.judge_run(
         run.text, run.documents, run.topic_of, -run.ranks if chosen is Order.RANK else run.scores, single, _CODES[chosen],
         _REPEATS[Duplicates(duplicates)], judged_topic, depth or NO_LIMIT, qrels.text, qrels.documents, qrels.levels, *qrels.tables,
-        qrels.document_of if wanted else np.empty(0, np.int32),
+        qrels.document_of,
         space.array("grouped", n_lines, "int64"), space.array("document_hashes", n_lines, "uint64"),
     )  # fmt: skip
     if repeated >= 0:
@@ -159,8 +174,9 @@ def build_rankings(
     Returns
     -------
     rankings
-        Dataset with `level_at_rank` (run, topic, rank) int8, `n_retrieved` (run, topic), `n_judged` (topic, level) and the
-        coordinate `team` (run); with judgements by intent also `schema.INTENTS`. Runs and topics are sorted.
+        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic, document),
+        `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with judgements by intent also
+        `schema.INTENTS`. Runs and topics are sorted; documents are numbered within their topic, ids sorted as bytes.
 
     Raises
     ------
@@ -185,10 +201,9 @@ def build_rankings(
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]), np.stack([run.lengths for run in ordered]), qrels.n_judged(),
         [run.name for run in ordered], qrels.topics, [known_teams.get(run.name, run.name) for run in ordered], attrs or {},
+        (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
     )  # fmt: skip
-    if qrels.intents is None:
-        return dataset
-    return with_intents(dataset, _stacked([run.documents for run in ordered]), qrels.intents)
+    return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
 
 
 def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:
@@ -200,14 +215,85 @@ def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any,
     return result
 
 
-def with_intents(
-    rankings: xr.Dataset, document_at_rank: np.ndarray[Any, np.dtype[np.int32]], intents: Intents
-) -> xr.Dataset:
-    """Add the variables of `schema.INTENTS` to rankings."""
-    arrays = (document_at_rank, intents.levels, intents.labels, intents.probability)
+def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
+    """Add the variables of `schema.INTENTS` to rankings.
+
+    Parameters
+    ----------
+    rankings
+        Dataset over run, topic and rank, with documents.
+    intents
+        Levels of documents for the intents of their topics.
+
+    Returns
+    -------
+    rankings
+        A copy with the variables of `schema.INTENTS`.
+    """
+    arrays = (intents.levels, intents.labels, intents.probability)
     found = {variable.name: (variable.dims, array) for variable, array in zip(schema.INTENTS, arrays, strict=True)}
     numbers = np.arange(1, intents.levels.shape[2] + 1)
     return schema.annotate(rankings.assign(found).assign_coords({names.INTENT: numbers}), schema.INTENTS)
+
+
+def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
+    """Put the rankings that scores were made from beside them, as the analysis of teams that are left out needs it.
+
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate`; perhaps part of all runs and topics.
+    rankings
+        Dataset as from `read_rankings`, with all runs and topics of the cube.
+
+    Returns
+    -------
+    cube
+        The same scores, with the variables of the rankings for the cube's runs and topics.
+
+    Raises
+    ------
+    BadPlan
+        Rankings that lack a run or topic, or that do not tell which documents stand at ranks.
+
+    Examples
+    --------
+    >>> from scorecube.cube import evaluate
+    >>> from scorecube.testing import simulate_rankings
+    >>> rankings = simulate_rankings(n_runs=4)
+    >>> sorted(with_rankings(evaluate(rankings, ["AP"]), rankings).data_vars)[:3]
+    ['document_at_rank', 'level_at_rank', 'level_of_document']
+    """
+    check_documents(rankings)
+    for dim in (names.RUN, names.TOPIC):
+        missing = sorted(set(schema.labels_of(cube, dim)) - set(schema.labels_of(rankings, dim)))
+        if missing:
+            raise BadPlan(f"the rankings lack the {dim}s {', '.join(missing[:5])} of the scores")
+    known = rankings.sel({dim: cube[dim].values for dim in (names.RUN, names.TOPIC)})
+    variables = (*schema.RANKINGS, *schema.DOCUMENTS)
+    teams = cube.assign_coords({names.TEAM: (names.RUN, known[names.TEAM].values)})
+    return schema.annotate(teams.assign({each.name: known[each.name] for each in variables}), variables)
+
+
+def check_documents(rankings: xr.Dataset) -> None:
+    """Refuse what does not tell which documents stand at ranks.
+
+    Parameters
+    ----------
+    rankings
+        Dataset as from `read_rankings`, or a cube with rankings.
+
+    Raises
+    ------
+    BadPlan
+        Rankings without the variables of `schema.DOCUMENTS`.
+    """
+    if names.LEVEL_OF_DOCUMENT not in rankings:
+        raise BadPlan(
+            "it is not known which documents stand at ranks: the runs were evaluated by an earlier version, or there are only scores; "
+            "evaluate the runs again with --replace (from Python, with_rankings(cube, rankings) puts rankings beside scores)"
+        )
+    schema.check(rankings, schema.DOCUMENTS, "rankings")
 
 
 def rankings_dataset(
@@ -218,14 +304,34 @@ def rankings_dataset(
     topics: Sequence[str],
     teams: Sequence[str],
     attrs: Mapping[str, Any],
+    documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]] | None = None,
 ) -> xr.Dataset:
-    """Label the arrays of `schema.RANKINGS`; runs and topics must be sorted."""
+    """Label the arrays of `schema.RANKINGS` and, if documents are known, `schema.DOCUMENTS`; runs and topics must be sorted.
+
+    Parameters
+    ----------
+    level_at_rank
+        int8 (run, topic, rank).
+    n_retrieved
+        int32 (run, topic).
+    n_judged
+        (topic, level).
+    runs, topics, teams
+        Labels; one team for each run.
+    attrs
+        Attributes of the dataset.
+    documents
+        `document_at_rank` and `level_of_document`, if known.
+
+    Returns
+    -------
+    rankings
+        Dataset over run, topic and rank.
+    """
+    variables = schema.RANKINGS if documents is None else (*schema.RANKINGS, *schema.DOCUMENTS)
+    arrays = (level_at_rank, n_retrieved, n_judged, *(documents or ()))
     dataset = xr.Dataset(
-        {
-            schema.LEVEL_AT_RANK: (schema.RANKINGS[0].dims, level_at_rank),
-            names.N_RETRIEVED: (schema.RANKINGS[1].dims, n_retrieved),
-            names.N_JUDGED: (schema.RANKINGS[2].dims, n_judged),
-        },
+        {each.name: (each.dims, array) for each, array in zip(variables, arrays, strict=True)},
         coords={
             names.RUN: schema.label_array(runs),
             names.TOPIC: schema.label_array(topics),
@@ -235,5 +341,5 @@ def rankings_dataset(
         },
         attrs=dict(attrs),
     )
-    schema.check(dataset, schema.RANKINGS, "rankings")
-    return schema.annotate(dataset, schema.RANKINGS)
+    schema.check(dataset, variables, "rankings")
+    return schema.annotate(dataset, variables)

@@ -14,13 +14,31 @@ from scorecube.errors import BadInput
 
 @dataclass(frozen=True)
 class Variable:
-    """Name, dims (in order), NumPy kind letters, unit and meaning of one variable."""
+    """Name, dims (in order), NumPy kind letters, unit and meaning of one variable.
+
+    Parameters
+    ----------
+    name
+        In datasets.
+    dims
+        In order.
+    kinds
+        Letters of the NumPy kinds it may have, e.g. ``iu``.
+    units
+        ``1`` for none.
+    long_name
+        Its meaning.
+    """
 
     name: str
     dims: tuple[str, ...]
     kinds: str
     units: str
     long_name: str
+
+    def attrs(self) -> dict[str, str]:
+        """Return what a dataset says about it."""
+        return {"long_name": self.long_name, "units": self.units}
 
 
 RANKINGS = (
@@ -31,11 +49,18 @@ RANKINGS = (
     Variable(names.N_RETRIEVED, (names.RUN, names.TOPIC), "iu", "documents", "documents returned for a topic"),
     Variable(names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"),
 )  # fmt: skip
-INTENTS = (
+DOCUMENTS = (
     Variable(
         names.DOCUMENT_AT_RANK, (names.RUN, names.TOPIC, names.RANK), "i", "1",
         "number, within its topic, of the judged document at a rank; -1 unjudged or behind the end of the list",
     ),
+    Variable(
+        names.LEVEL_OF_DOCUMENT, (names.TOPIC, names.DOCUMENT), "i", "level",
+        "relevance level of a judged document; -1 pooled but not judged, or behind the topic's last document",
+    ),
+)  # fmt: skip
+"""Which document stands where; rankings that were stored before these were known lack them."""
+INTENTS = (
     Variable(
         names.INTENT_LEVEL, (names.TOPIC, names.DOCUMENT, names.INTENT), "i", "level",
         "relevance level of a judged document for an intent; -1 not judged",
@@ -48,14 +73,33 @@ CUBE = (Variable(names.SCORE, (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 SAMPLES = (
     Variable(names.TOPIC_SAMPLE, (names.TRIAL, names.HALF, names.DRAW), "OUT", "1", "topic drawn in a trial's sample"),
 )
+TEAM_SAMPLES = (
+    Variable(
+        names.TEAM_LEFT_OUT, (names.LEAVE, names.TRIAL, names.TEAM), "b", "1", "whether a team is left out in a trial"
+    ),
+    Variable(names.TOPIC_KEPT, (names.TOPIC_STEP, names.TOPIC), "b", "1", "whether a topic is in a step of the chain"),
+)
 LEVEL_AT_RANK = RANKINGS[0].name
 
 
 def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
-    """Return the dataset with `long_name` and `units` on its variables."""
+    """Return the dataset with `long_name` and `units` on its variables.
+
+    Parameters
+    ----------
+    dataset
+        Holds all of the variables.
+    variables
+        Their descriptions.
+
+    Returns
+    -------
+    dataset
+        A copy; values are shared.
+    """
     result = dataset.copy()
     for variable in variables:
-        result[variable.name].attrs.update(long_name=variable.long_name, units=variable.units)
+        result[variable.name].attrs.update(variable.attrs())
     return result
 
 
@@ -92,7 +136,20 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], what: str) -> None
 
 
 def check_labels(labels: list[str], dim: str, what: str) -> None:
-    """Refuse labels that are not sorted and unique: digests and draws refer to positions in this order."""
+    """Refuse labels that are not sorted and unique: digests and draws refer to positions in this order.
+
+    Parameters
+    ----------
+    labels
+        Of one dim.
+    dim, what
+        For the error text.
+
+    Raises
+    ------
+    BadInput
+        Naming labels that are repeated, or the wrong order.
+    """
     if sorted(set(labels)) != labels:
         repeated = sorted({label for label in labels if labels.count(label) > 1})
         problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
@@ -100,7 +157,20 @@ def check_labels(labels: list[str], dim: str, what: str) -> None:
 
 
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
-    """Return the labels of a dim as plain strings."""
+    """Return the labels of a dim as plain strings.
+
+    Parameters
+    ----------
+    dataset
+        Has a coordinate along the dim.
+    dim
+        Its name.
+
+    Returns
+    -------
+    labels
+        In order.
+    """
     return [str(label) for label in dataset[dim].values]
 
 

@@ -68,7 +68,8 @@ def simulate_rankings(
     quality = spread[team_of] + 0.02 * (np.arange(n_runs) // n_teams)
     longest = min(depth, int(counts.sum(axis=1).min()) + N_NOT_RELEVANT)
     level_at_rank = np.empty((n_runs, len(counts), longest), np.int8)
-    document_at_rank = np.empty(level_at_rank.shape if n_intents else (n_runs, len(counts), 0), np.int32)
+    document_at_rank = np.empty(level_at_rank.shape, np.int32)
+    level_of_document = np.full((len(counts), N_NOT_RELEVANT + int(counts.sum(axis=1).max())), names.UNJUDGED, np.int8)
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 0, 0]))
@@ -80,17 +81,18 @@ def simulate_rankings(
         seen = (quality + luck)[:, np.newaxis] * np.sqrt(levels) + hardness * noise
         documents = np.argsort(-seen, axis=1, kind="stable")[:, :longest]
         level_at_rank[:, j] = levels[documents]
-        document_at_rank[:, j] = documents[:, : document_at_rank.shape[2]]
+        document_at_rank[:, j] = documents
+        level_of_document[j, : len(levels)] = levels
     runs = [f"team{team + 1:02d}-run{k // n_teams + 1}" for k, team in enumerate(team_of)]
     order = np.argsort(runs)
     retrieved = np.full((n_runs, len(counts)), longest, np.int32)
     rankings = rankings_dataset(
         level_at_rank[order], retrieved, np.column_stack([np.full(len(counts), N_NOT_RELEVANT), counts]),
         [runs[k] for k in order], labels, [runs[k].split("-")[0] for k in order],
-        {"order": "simulated", "simulation_seed": str(seed)},
+        {"order": "simulated", "simulation_seed": str(seed)}, (document_at_rank[order], level_of_document),
     )  # fmt: skip
     if n_intents:
-        rankings = with_intents(rankings, document_at_rank[order], _simulate_intents(counts, n_intents, seed))
+        rankings = with_intents(rankings, _simulate_intents(counts, n_intents, seed))
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
 
 
@@ -112,5 +114,18 @@ def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: in
 def simulate_cube(
     *, metrics: Sequence[str] = ("AP", "nDCG@10"), gains: Sequence[str] = ("3:2:1",), n_runs: int = 30, seed: int = 0
 ) -> xr.Dataset:
-    """Simulate a small collection and evaluate it; see `simulate_rankings` and `evaluate`."""
+    """Simulate a small collection and evaluate it; see `simulate_rankings` and `evaluate`.
+
+    Parameters
+    ----------
+    metrics, gains
+        Names.
+    n_runs, seed
+        As of `simulate_rankings`.
+
+    Returns
+    -------
+    cube
+        Scores (metric, gain, run, topic) on 50 topics.
+    """
     return evaluate(simulate_rankings(n_runs=n_runs, seed=seed), metrics, gains)

@@ -63,7 +63,7 @@ def test_the_level_of_a_document_is_its_highest(tmp_path: Path) -> None:
     expected = sc.read_rankings(tmp_path / "run", plain, workers=1)
     for name in expected.data_vars:
         assert rankings[name].equals(expected[name])
-    assert not {"document_at_rank", "intent_level", "intent", "document"} & {*expected.variables, *expected.dims}
+    assert not {"intent_level", "intent"} & {*expected.variables, *expected.dims}
     metrics = ["AP", "nDCG@2", "bpref", "Q"]
     assert sc.evaluate(rankings, metrics)["score"].equals(sc.evaluate(expected, metrics)["score"])
 
@@ -156,8 +156,9 @@ def test_documents_at_ranks_are_told_of_plain_judgements_too(tmp_path: Path) -> 
     run, qrels = write(tmp_path / "run", RUN), write(tmp_path / "qrels", "2 0 a 1\n1 0 c 1\n1 0 b 2\n1 0 B 2\n")
     judgements = read_qrels(qrels)
     assert judgements.document_of.tolist() == [0, 2, 1, 0]
-    assert judge(read_run(run), judgements, with_documents=True).documents.tolist() == [[2, -1, 1], [0, -1, -1]]
-    assert judge(read_run(run), judgements).documents.size == 0
+    assert judge(read_run(run), judgements).documents.tolist() == [[2, -1, 1], [0, -1, -1]]
+    rankings = sc.read_rankings(tmp_path / "run", tmp_path / "qrels", workers=1)
+    assert rankings["level_of_document"].values.tolist() == [[2, 2, 1], [1, -1, -1]]
 
 
 def test_a_study_keeps_intents(tmp_path: Path, scorecube: Cli) -> None:
@@ -202,7 +203,7 @@ def test_only_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
     # Classes 7 (level 3), 8 (2) and 9 (1), the answers c and d without a class (2), and m (0).
     assert rankings["n_judged"].values.tolist() == [[1, 1, 3, 1]]
     assert rankings.attrs["qrels_format"] == "trec-classes"
-    assert "document_at_rank" not in rankings
+    assert rankings["level_of_document"].values.tolist() == [[1, 3, 2, 2, 0, 0, 2, 1, 1]]
     # S0 section 4.3: NQcorrect5 and NQcorrect1 are the means of Hit@5 and Hit@1.
     assert sc.evaluate(rankings, ["Hit@1", "Hit@5"])["score"].values.ravel().tolist() == [0.0, 1.0]
     q = sum([(1 + 1) / (5 + 2), (3 + 2) / (10 + 5), (5 + 3) / (10 + 6), (7 + 4) / (10 + 8)]) / 5

@@ -157,6 +157,18 @@ class PairedT:
 def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
     """Return the lambda at which a noncentral chi-square of m - 1 degrees of freedom passes its alpha point with probability 1 - beta.
 
+    Parameters
+    ----------
+    systems
+        Number m of systems to be compared, >= 2.
+    alpha, beta
+        Probabilities of errors of type I and II, between 0 and 1.
+
+    Returns
+    -------
+    noncentrality
+        Of the arguments' common shape.
+
     Examples
     --------
     >>> float(exact_noncentrality(np.array(10.0), np.array(0.05), np.array(0.2)).round(3))
@@ -174,6 +186,18 @@ def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray
 
 def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
     """Return Nagata's approximate lambda0, linear in sqrt(m - 1); the exact one for other alpha and beta.
+
+    Parameters
+    ----------
+    systems
+        Number m of systems to be compared, >= 2.
+    alpha, beta
+        Probabilities of errors of type I and II, between 0 and 1.
+
+    Returns
+    -------
+    noncentrality
+        Of the arguments' common shape.
 
     References
     ----------

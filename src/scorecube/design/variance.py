@@ -9,6 +9,7 @@ import xarray as xr
 
 from scorecube import names, schema
 from scorecube.errors import BadPlan
+from scorecube.kernels.variance import within_variance
 from scorecube.schema import Variable
 from scorecube.summaries import refuse_other_summaries
 
@@ -70,6 +71,16 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
 def design_variances(cube: xr.Dataset) -> xr.DataArray:
     """Return the within-system variance of every metric and gain setting, where a design can start from it.
 
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate`.
+
+    Returns
+    -------
+    variances
+        (metric, gain), in squared score units.
+
     Raises
     ------
     BadPlan
@@ -97,6 +108,16 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     The squared distances of scores from their run's mean are added over all runs and divided by the sum of (topics of
     the run - 1); without missing scores that is runs x (topics - 1). NaN where no run has two topics.
 
+    Parameters
+    ----------
+    scores
+        float64 (..., run, topic), NaN for missing.
+
+    Returns
+    -------
+    variance
+        float64 (...).
+
     References
     ----------
     S3, equation 1; runs with missing scores are pooled.
@@ -106,14 +127,10 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     >>> float(within_system_variance(np.array([[0.0, 1.0, np.nan], [0.2, 0.2, 0.2]])))
     0.16666666666666666
     """
-    present = ~np.isnan(scores)
-    counts = present.sum(axis=-1)
-    filled = np.where(present, scores, 0.0)
-    means = filled.sum(axis=-1) / np.maximum(counts, 1)
-    off = np.where(present, scores - means[..., np.newaxis], 0.0)
-    # A second pass takes out what rounding left in the mean: equal scores have variance 0, exactly.
-    off = np.where(present, off - (off.sum(axis=-1) / np.maximum(counts, 1))[..., np.newaxis], 0.0)
-    return _ratio((off**2).sum(axis=(-2, -1)), np.maximum(counts - 1, 0).sum(axis=-1))
+    leading, shape = scores.shape[:-2], scores.shape[-2:]
+    cells = np.ascontiguousarray(scores, np.float64).reshape(-1, *shape)
+    found: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading)
+    return found
 
 
 def residual_variance(scores: FloatArray) -> FloatArray:

@@ -46,6 +46,11 @@ def wcw(
     widths
         Dataset: `width` over (route,) the dims of `variance`, and topics.
 
+    Raises
+    ------
+    BadPlan
+        An unknown route, values out of range.
+
     References
     ----------
     S2, sections 3 and 4, Figure 3.

@@ -202,6 +202,36 @@ def group_lines(topic_of: Any, n_topics: int, grouped: Any) -> Any:
     return starts
 
 
+@compiled
+def document_numbers(text: Any, documents: Any, topic_of: Any, n_topics: int) -> Any:
+    """Number the judged documents of each topic by their ids, sorted as bytes.
+
+    Parameters
+    ----------
+    text, documents, topic_of, n_topics
+        As of `judgement_tables`.
+
+    Returns
+    -------
+    numbers
+        int32 (line,): lines of the same document have the same number.
+    """
+    base = np.uint64(text.ctypes.data)
+    n_lines = topic_of.shape[0]
+    numbers, grouped = np.empty(n_lines, np.int32), np.empty(n_lines, np.int64)
+    starts = group_lines(topic_of, n_topics, grouped)
+    keys, spare = np.zeros(n_lines), np.empty(n_lines, np.int64)
+    for topic in range(n_topics):
+        lines = grouped[starts[topic] : starts[topic + 1]]
+        put_in_order(base, documents, keys, False, BY_SCORE_ASCENDING, lines, spare)
+        number = -1
+        for k in range(lines.shape[0]):
+            if k == 0 or not same_text(base, documents, lines[k - 1], base, documents, lines[k]):
+                number += 1
+            numbers[lines[k]] = number
+    return numbers
+
+
 @inlined
 def list_lengths(starts: Any, judged_topic: Any, depth: int) -> Any:
     """Return the longest list that is kept, of judged topics, and the longest of all."""
@@ -280,7 +310,7 @@ def judge_run(
     entries, bounds
         Their tables.
     numbers
-        int32 (line,): a number of each judged document, to be told for each rank; empty for none.
+        int32 (line,): number of each judged document, to be told for each rank.
     grouped, hashes
         int64 (line,), uint64 (line,): room to work in.
 
@@ -289,7 +319,7 @@ def judge_run(
     levels
         int8 (judged topic, rank): -1 for unjudged and behind the end.
     found
-        int32 (judged topic, rank): the number of the judged document, in the same sense; of no size without numbers.
+        int32 (judged topic, rank): the number of the judged document, in the same sense.
     lengths
         int32 (judged topic,): documents returned, at most `depth`.
     repeated, first
@@ -299,8 +329,7 @@ def judge_run(
     starts = group_lines(topic_of, judged_topic.shape[0], grouped)
     longest, largest = list_lengths(starts, judged_topic, depth)
     levels = np.full((bounds.shape[0], longest), -1, np.int8)
-    numbered = numbers.shape[0] > 0
-    found = np.full((bounds.shape[0], longest) if numbered else (0, 0), -1, np.int32)
+    found = np.full((bounds.shape[0], longest), -1, np.int32)
     lengths = np.zeros(bounds.shape[0], np.int32)
     spare, seen = np.empty(largest, np.int64), np.empty(table_length(2 * largest), np.int32)
     slots = np.empty(largest, np.int64)
@@ -326,8 +355,7 @@ def judge_run(
         for k in range(lengths[row]):
             if slots[k] >= 0:
                 levels[row, k] = max(judged_levels[slots[k]], -1)
-                if numbered:
-                    found[row, k] = numbers[slots[k]]
+                found[row, k] = numbers[slots[k]]
     return levels, found, lengths, -1, -1
 
 

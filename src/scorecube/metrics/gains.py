@@ -22,6 +22,11 @@ def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64
     n_levels
         Number of relevant levels in the collection.
 
+    Returns
+    -------
+    gains
+        float64 (n_levels + 1,); level 0 gains 0.
+
     Raises
     ------
     BadName

@@ -169,6 +169,11 @@ def score_by_intent(
     -------
     scores
         (gain, run, topic); NaN where no document of the topic is relevant.
+
+    Raises
+    ------
+    TypeError
+        A metric that is not by intent.
     """
     definition = metric.definition
     if not isinstance(definition, IntentDefinition):

@@ -47,6 +47,19 @@ class Parameter:
     """A metric's parameter: its default; for words, the number each stands for; for numbers, their bounds.
 
     Numbers lie above and below the bounds, or are among `also`; `rising` numbers must each be larger than the one before.
+
+    Parameters
+    ----------
+    default
+        Value where none is given.
+    words
+        Word -> the number it stands for.
+    above, below
+        Open bounds of numbers.
+    also
+        Numbers allowed outside the bounds.
+    rising
+        Whether each of several numbers must be larger than the one before.
     """
 
     default: Value
@@ -75,7 +88,23 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Definition:
-    """A family of metrics: one function, its parameters and where it is defined."""
+    """A family of metrics: one function, its parameters and where it is defined.
+
+    Parameters
+    ----------
+    name
+        As users write it.
+    function
+        Scores one ranking; compiled by `kernel`.
+    source
+        Where the metric is defined.
+    cutoff
+        Whether a cut-off ``@k`` is ``required``, ``optional`` or there is ``none``.
+    uses_gains
+        Whether scores depend on the gain setting.
+    parameters
+        By name.
+    """
 
     name: str
     function: Callable[..., None]
@@ -101,7 +130,26 @@ DEFINITIONS: dict[str, Definition] = {}
 def metric(
     name: str, *, source: str, cutoff: Cutoff = "optional", uses_gains: bool = False, **parameters: Parameter
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of one ranking as the metric `name`."""
+    """Register a function of one ranking as the metric `name`.
+
+    Parameters
+    ----------
+    name
+        As users will write it.
+    source
+        Where it is defined.
+    cutoff
+        Whether a cut-off ``@k`` is ``required``, ``optional`` or there is ``none``.
+    uses_gains
+        Whether scores depend on the gain setting.
+    parameters
+        By name, in the order in which the function takes them.
+
+    Returns
+    -------
+    register
+        Decorator that leaves the function as it is.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         DEFINITIONS[name] = Definition(name, function, source, cutoff, uses_gains, parameters)
@@ -115,6 +163,21 @@ class Metric:
     """A definition with all its parameters set, e.g. ``nERR(form=exp2)@10``.
 
     `str()` gives the canonical name, which parses back to an equal metric.
+
+    Parameters
+    ----------
+    name
+        Of its `Definition`.
+    rel
+        Lowest level that is relevant, >= 1.
+    cutoff
+        Ranks that count; 0 for all.
+    settings
+        Parameters and values that are not the defaults, sorted.
+    judged_only
+        Whether unjudged documents are taken out of the lists.
+    summary
+        How topics are summed up: ``mean``, ``geo`` or ``area``.
     """
 
     name: str
@@ -197,6 +260,16 @@ _SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-#]*?)(\((?P<inside>[^()]*)\))?(@(?
 
 def parse_metric(text: str) -> Metric:
     """Read a metric name such as ``AP``, ``AP(rel=2)``, ``nDCG(b=2)@10`` or ``NWRR(beta=2:3:4)``.
+
+    Parameters
+    ----------
+    text
+        Name, parameters in brackets, ``@`` and cut-off; spaces do not count.
+
+    Returns
+    -------
+    metric
+        With all parameters set.
 
     Raises
     ------

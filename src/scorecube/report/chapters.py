@@ -10,7 +10,19 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables import agreement, averages, combine, correlation, paired, pairs, splits, stability, swap
+from scorecube.report.tables import (
+    agreement,
+    averages,
+    combine,
+    correlation,
+    design,
+    paired,
+    pairs,
+    splits,
+    stability,
+    swap,
+    teams,
+)
 
 Tables = list[tuple[str, pd.DataFrame]]
 
@@ -78,7 +90,7 @@ def swap_tables(results: Sequence[xr.Dataset]) -> Tables:
 def swap_caption(result: xr.Dataset) -> str:
     """Say what the picture shows: rates by difference, or, with several sizes, by size."""
     if result.sizes[names.SIZE] == 1:
-        return f"{swap.conditions(result)}. Bands are 95 % Wilson intervals, too narrow as comparisons share topics and runs; gaps are empty bins.{swap.support_note(result)}"
+        return f"{swap.conditions(result)}. Bands are {swap.interval_note(result)}; gaps are empty bins.{swap.support_note(result)}"
     return (
         f"{swap.conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
         f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to sizes that were not tried.{swap.support_note(result)}"
@@ -153,6 +165,51 @@ def correlation_tables(results: Sequence[xr.Dataset]) -> Tables:
         *tables,
         ("Runs in the order of the first metric", combine([correlation.swops(result) for result in results])),
     ]
+
+
+def teams_title(options: Mapping[str, Any]) -> str:
+    """Name the pool, what is left out and what is unusual."""
+    leave, steps = options["leave"], options["topic_sizes"]
+    odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
+    odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
+    odd += [] if options["keep_unpooled"] else ["documents in nobody's pool are gone"]
+    odd += ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    odd += ["different teams in all trials"] if options["distinct"] else []
+    return ", ".join([f"pool depth {options['pool_depth']}", *odd])
+
+
+def teams_caption(result: xr.Dataset) -> str:
+    """Say what the panels show."""
+    chain = " Below, the same with the fewest topics, and by number of topics." * (result.sizes[names.TOPIC_STEP] > 1)
+    return (
+        f"{teams.conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: that of the whole, and a ring "
+        f"where the interval misses it for the first time. What is left of the order of the runs.{chain}"
+    )
+
+
+def teams_tables(results: Sequence[xr.Dataset]) -> Tables:
+    """Return where the interval first misses, then everything by number of teams, runs without their own team, unique documents."""
+    named = {
+        "First number of teams left out whose interval misses the variance of the whole": teams.first_miss,
+        "Variance by number of teams left out": teams.variance,
+        "Order and means of the remaining runs": teams.reusability,
+        "Runs without what only their own team contributed": teams.own,
+        "Judged documents that only one team contributed": teams.contributions,
+    }
+    return [(heading, combine([function(result) for result in results])) for heading, function in named.items()]
+
+
+def design_title(options: Mapping[str, Any]) -> str:
+    """Name method and requirements."""
+    asked = f"difference {options['min_diff']:g}, {options['systems']:g} systems"
+    return f"{options['method']}, {options['mode']}, {asked}, alpha {options['alpha']:g}, beta {options['beta']:g}"
+
+
+def design_tables(results: Sequence[xr.Dataset]) -> Tables:
+    """Return the sizes, without what the title says."""
+    frame = combine([design.sizes(result) for result in results])
+    columns = ["collection", names.METRIC, names.GAIN, "variance", "topics", "power"]
+    return [("Topics needed", frame[columns])]
 
 
 CHAPTERS: Mapping[str, Chapter] = {
@@ -247,5 +304,27 @@ CHAPTERS: Mapping[str, Chapter] = {
             ("Rankings of runs", combine([agreement.rankings(result) for result in results]).drop(columns=["trials", "set_a", "set_b"])),
             ("Decisions on pairs of runs", combine([agreement.decisions(result) for result in results]).drop(columns=["set_a", "set_b"])),
         ],
+    ),
+    "teams": Chapter(
+        "Leaving teams out",
+        "Teams are drawn at random and left out: their runs are gone, and judged documents that only they brought into the pool become unjudged. "
+        "All other runs are evaluated anew. As long as the interval over trials holds the variance of the whole, fewer teams would have "
+        "led topic set size design to the same number of topics. Tau and lost ranks say whether the order of the other runs hangs on the "
+        "teams that are gone, and the table of runs without their own team what a newcomer, whose documents nobody judged, would have to expect. "
+        "Pools are made anew from these runs: where others were pooled, too, or runs were cut before the pool depth, documents count as unique "
+        "that were not. Intervals are over draws of teams only, not of topics: with few teams left out they are so narrow that a small change "
+        "misses the variance of the whole, with few teams left they are wide. Equal means count against tau, also with all teams.",
+        teams_title, teams_caption, teams_tables,
+    ),
+    "design": Chapter(
+        "Topic set size design",
+        "How many topics would a collection need for the best and the worst of several systems to be told apart, if their mean scores differ by "
+        "at least the difference, with probability 1 - beta, at significance level alpha? The variance within systems is estimated from "
+        "all runs and topics of the collection (one-way analysis of variance, topics' differences included). Numbers hold for collections "
+        "whose topics, runs and pools are like these, and are as uncertain as the variance: see leaving teams out. A metric that needs fewer "
+        "topics for a difference is not better for that alone, as equal differences mean less on a metric with a wide range.",
+        design_title,
+        lambda result: f"{result.attrs['topics_at_hand']} topics at hand. Topics by difference to be detected.",
+        design_tables,
     ),
 }  # fmt: skip

@@ -14,6 +14,9 @@ from scorecube.report.tables import COLLECTION, FROM_CUBE, FROM_RANKINGS, averag
 from scorecube.schema import labels_of
 from scorecube.storage import Collection, Study
 
+ORIGIN = ("source", "licence", "cite", "note")
+"""Attributes of a cube that was fetched: whose scores these are."""
+
 
 def overview(study: Study) -> dict[str, Any]:
     """Return sizes, labels and kept results of all collections, as JSON values."""
@@ -29,6 +32,7 @@ def overview(study: Study) -> dict[str, Any]:
             "metrics": labels_of(cube, names.METRIC),
             "gains": labels_of(cube, names.GAIN),
             "missing_scores": int(cube[names.SCORE].isnull().sum()),
+            "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
         }
         collections.append(facts | collection.kept())
     return {"study": study.path, "collections": collections}
@@ -43,6 +47,7 @@ def overview_text(facts: dict[str, Any]) -> str:
         lines.append(f"  gains    {', '.join(each['gains'])}")
         kept = [f"{name} ({count})" for name, count in each["results"].items()]
         lines.append(f"  results  {', '.join(kept) or 'none yet'}")
+        lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
         if each["missing_scores"]:
             lines.append(f"  missing  {each['missing_scores']} scores")
         if not each["rankings"]:

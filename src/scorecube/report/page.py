@@ -26,6 +26,7 @@ from scorecube.analyses import ANALYSES
 from scorecube.errors import BadStudy
 from scorecube.report import figures
 from scorecube.report.chapters import CHAPTERS
+from scorecube.report.designs import designs
 from scorecube.report.figures.style import STYLE
 from scorecube.report.formats import cell_text, merge_gains, render
 from scorecube.report.overview import overview
@@ -54,7 +55,7 @@ def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress
         )
     results = [result for name in study for kind in ANALYSES for result in study[name].results(kind)]
     text = template().render(
-        study=study.path, version=__version__, collections=facts["collections"], groups=sections(results, progress),
+        study=study.path, version=__version__, collections=facts["collections"], groups=sections([*results, *designs(study)], progress),
         provenance=[_provenance(result) for result in results], missing="none yet",
     )  # fmt: skip
     target = Path(path)
@@ -72,7 +73,7 @@ def sections(results: Sequence[xr.Dataset], progress: Progress | None = None) ->
     for result in results:
         options = json.dumps(json.loads(result.attrs["plan"])["options"], sort_keys=True)
         alike.setdefault((str(result.attrs["analysis"]), options), {})[str(result.attrs[COLLECTION])] = result
-    order = list(ANALYSES)
+    order = [*ANALYSES, "design"]
     total, done = sum(map(len, alike.values())), 0
     made = []
     for (kind, options), members in sorted(alike.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):

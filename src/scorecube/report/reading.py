@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import xarray as xr
 
@@ -157,8 +159,78 @@ def correlation_headline(result: xr.Dataset) -> list[str]:
     return lines
 
 
+MOST_NAMED = 6
+"""Metrics that a sentence lists."""
+
+
+def teams_headline(result: xr.Dataset) -> list[str]:
+    """Say how many teams can go before the variance changes, what the ranking loses, and which run depends most on its team."""
+    frame = merge_gains(table(result, "first_miss"))
+    misses = as_records(frame[frame["n_topics_wanted"] == frame["n_topics_wanted"].max()])
+    settings = frame[names.GAIN].nunique() > 1
+    parts = [
+        f"{row['metric']}{f' ({row[names.GAIN]})' if settings and row[names.GAIN] != ANY_GAIN else ''} "
+        f"{'never' if row['first_miss'] is None else _miss(row)}"
+        for row in misses
+    ]
+    more = f"; {len(parts) - MOST_NAMED} more in the tables" if len(parts) > MOST_NAMED else ""
+    lines = [
+        f"the interval over trials first misses the variance of the whole with so many of {result.sizes[names.TEAM]} teams left out (and its middle is off "
+        f"by so much): {', '.join(parts[:MOST_NAMED])}{more}"
+    ]
+    lines += _order_kept(table(result, "reusability"))
+    own = table(result, "own")
+    lost = (own["rank_without"] - own["rank"]).to_numpy()
+    if lost.max() > 0:
+        run = own.iloc[int(lost.argmax())]
+        lines.append(
+            f"without what only its own team contributed, {run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']} by "
+            f"{run['metric']}; no other run loses more"
+        )
+    return [*lines, *result.attrs.get("notes", [])]
+
+
+def _order_kept(frame: pd.DataFrame) -> list[str]:
+    """Say what the fewest teams that are left out do to the ranking; nothing where no ranking is left."""
+    fewest = frame[frame["left_out"] == frame.loc[frame["left_out"] > 0, "left_out"].min()]
+    # With equal means tau is below 1 already without any team left out.
+    whole = frame.loc[frame["left_out"] == 0, "tau_mean"].to_numpy()
+    fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
+    if fewest.empty:
+        return []
+    worst = fewest.sort_values("loss", ascending=False, kind="stable").iloc[0]
+    number = f"{worst['left_out']} team{'s' if worst['left_out'] > 1 else ''}"
+    return [
+        f"without {number} the order of the others changes most by {worst['metric']}: tau with the full evaluation {worst['tau_mean']:.3f} on average and "
+        f"{worst['tau_lowest']:.3f} at the lowest, {worst['whole']:.3f} with all teams; no run loses more than "
+        f"{fewest['rank_drop_largest'].max()} ranks by any metric"
+    ]
+
+
+def _miss(row: dict[str, Any]) -> str:
+    """Say with how many teams the interval misses, and by how much its middle is off."""
+    return f"{row['first_miss']} ({row['variance_there'] / row['variance'] - 1:+.1%})"
+
+
+def design_headline(result: xr.Dataset) -> list[str]:
+    """Name the metrics that need fewest and most topics."""
+    frame = merge_gains(table(result)).sort_values("topics", kind="stable")
+    settings = frame[names.GAIN].nunique() > 1
+    least, most = (
+        f"{row['topics']} topics by {row['metric']}{f' ({row[names.GAIN]})' if settings and row[names.GAIN] != ANY_GAIN else ''}"
+        for row in (frame.iloc[0], frame.iloc[-1])
+    )
+    first = frame.iloc[0]
+    return [
+        f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']} systems takes {least}"
+        + (f" and {most}" if len(frame) > 1 else "")
+        + f"; the collection has {result.attrs['topics_at_hand']}"
+    ]
+
+
 HEADLINES = {
     "swap": swap_headline, "stability": stability_headline, "bootstrap": power_headline, "randomisation": power_headline,
     "tukey": power_headline, "unpaired": power_headline, "paired": classical_headline,
     "correlate": correlation_headline, "splits": splits_headline, "agreement": agreement_headline,
+    "teams": teams_headline, "design": design_headline,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from scorecube import names
-from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size
+from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MOST_TOPICS
 from scorecube.errors import BadPlan
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
@@ -138,6 +138,11 @@ def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Fi
         figure.supxlabel("number of topics", fontsize=9)
         figure.supylabel("worst-case confidence interval width", fontsize=9)
     return figure
+
+
+def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
+    """Worst-case width by number of topics for the variances that designs started from, a panel a collection."""
+    return wcw_panels({str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results})
 
 
 def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:

@@ -11,7 +11,18 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, nearest
-from scorecube.report.tables import agreement, correlation, design, paired, pairs, scores, splits, stability, swap
+from scorecube.report.tables import (
+    agreement,
+    correlation,
+    design,
+    paired,
+    pairs,
+    scores,
+    splits,
+    stability,
+    swap,
+    teams,
+)
 from scorecube.report.tables.rows import COLLECTION, as_records, averages, combine
 
 Table = Callable[[xr.Dataset], pd.DataFrame]
@@ -22,6 +33,7 @@ TABLES: dict[str, dict[str, Table]] = {
         "cells": scores.cells,
         "variance": scores.variance,
         "statistics": scores.statistics,
+        "preferred_rank": scores.preferred_rank,
     },
     "swap": {
         "sensitivity": swap.sensitivity,
@@ -44,17 +56,37 @@ TABLES: dict[str, dict[str, Table]] = {
     },
     "splits": {"quantiles": splits.quantiles, "settled": splits.settled, "trials": splits.trials},
     "agreement": {"rankings": agreement.rankings, "decisions": agreement.decisions, "runs": agreement.runs},
+    "teams": {
+        "variance": teams.variance,
+        "trials": teams.trials,
+        "first_miss": teams.first_miss,
+        "reusability": teams.reusability,
+        "own": teams.own,
+        "contributions": teams.contributions,
+    },
     "design": {"sizes": design.sizes},
     "wcw": {"widths": design.widths},
 }
 FROM_CUBE = {"scores", "design", "wcw"}
 """What has tables without an analysis having been run: they are made from the cube, or from rankings."""
-FROM_RANKINGS = {"statistics"}
+FROM_RANKINGS = {"statistics", "preferred_rank"}
 """Tables of `scores` that are made from rankings instead of the cube."""
 
 
 def find_table(analysis: str, name: str | None) -> tuple[str, Table]:
     """Return a table's name and function; the default table for no name.
+
+    Parameters
+    ----------
+    analysis
+        Name of an analysis, or ``scores``.
+    name
+        Name of one of its tables, or None.
+
+    Returns
+    -------
+    name, table
+        The table's name, and the function that makes it of a result.
 
     Raises
     ------
@@ -79,6 +111,11 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
         A result of an analysis, a cube or rankings.
     name
         E.g. ``sensitivity``; None is the first table of the analysis.
+
+    Returns
+    -------
+    frame
+        Tidy: one row an observation, labels in columns.
 
     Examples
     --------

@@ -1,0 +1,183 @@
+"""Tables, pictures and chapters of leaving teams out and of topic set size design."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.transforms import BboxBase
+
+import scorecube as sc
+from scorecube.analyses.teams import Teams
+from scorecube.design import design_variances, topic_set_size
+from scorecube.rankings import with_rankings
+from scorecube.report.chapters import CHAPTERS
+from scorecube.report.designs import designs
+from scorecube.report.figures import OVERVIEWS
+from scorecube.report.figures.teams import leave_out_panels
+from scorecube.report.page import picture
+from scorecube.report.reading import headline
+from scorecube.testing import simulate_rankings
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli, Files
+
+GAINS = ["3:2:1", "1:1:1"]
+
+
+def made(n_metrics: int = 3, steps: tuple[int, ...] | None = (20, 10), **options: Any) -> xr.Dataset:
+    metrics = ["AP", "nDCG@10", "P@10", *(f"P@{k}" for k in range(11, 40))][:n_metrics]
+    rankings = simulate_rankings(n_runs=10, n_teams=5, depth=40, seed=3)
+    cube = with_rankings(sc.evaluate(rankings, metrics, GAINS), rankings)
+    return sc.analyse(cube, Teams(topic_sizes=steps, **options), trials=4, seed=1).assign_attrs(collection="c")
+
+
+@pytest.fixture(scope="module")
+def result() -> xr.Dataset:
+    return made()
+
+
+def extent(axes: Axes) -> BboxBase:
+    """Return the room that axes take with all their words."""
+    box = axes.get_tightbbox()
+    assert box is not None
+    return box
+
+
+def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
+    for gain in GAINS:
+        figure = leave_out_panels(result, gain)
+        variance, tau, drop, fewest, by_topics = figure.axes
+        for metric in result["metric"].values:
+            at = result.sel(metric=metric, gain=gain)
+            for axes, step in ((variance, 0), (fewest, -1)):
+                line = next(line for line in axes.get_lines() if line.get_label() == metric)
+                np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3, 4])
+                np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].isel(topic_step=step))
+                across = [line for line in axes.get_lines() if len(set(np.asarray(line.get_ydata()).tolist())) == 1]
+                whole = float(at["variance_mean"].sel(leave=0).isel(topic_step=step))
+                assert any(np.asarray(line.get_ydata())[0] == whole for line in across)
+            for axes, name in ((tau, "tau_mean"), (drop, "rank_drop_largest")):
+                line = next(line for line in axes.get_lines() if line.get_label() == metric)
+                np.testing.assert_array_equal(line.get_ydata(), at[name])
+            line = next(line for line in by_topics.get_lines() if line.get_label() == metric)
+            np.testing.assert_array_equal(line.get_xdata(), [50, 20, 10])
+            np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].sel(leave=0))
+
+
+def test_rings_are_where_the_interval_first_misses(result: xr.Dataset) -> None:
+    axes = leave_out_panels(result).axes[0]
+    rings = [
+        line for line in axes.get_lines() if line.get_markerfacecolor() == "none" and len(np.asarray(line.get_xdata()))
+    ]
+    misses = result["first_miss"].isel(gain=0, topic_step=0).values
+    assert sorted(float(np.asarray(line.get_xdata())[0]) for line in rings) == sorted(misses[~np.isnan(misses)])
+    assert len(rings) > 0
+
+
+@pytest.mark.parametrize("n_metrics", [1, 5, 24])
+@pytest.mark.parametrize("steps", [None, (20, 10)])
+def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(n_metrics: int, steps: tuple[int, ...] | None) -> None:
+    figure = leave_out_panels(made(n_metrics, steps))
+    figure.draw_without_rendering()
+    assert len(figure.axes) == (3 if steps is None else 5)
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0
+    assert all(extent(axes).y0 >= box.y1 - 1 for axes in figure.axes)
+    lines = [line for line in figure.axes[1].get_lines() if not str(line.get_label()).startswith("_")]
+    looks = {(line.get_color(), str(line.get_linestyle()), str(line.get_marker())) for line in lines}
+    assert len(looks) == len(lines) == n_metrics
+
+
+def test_titles_of_panels_do_not_run_into_each_other(result: xr.Dataset) -> None:
+    figure = leave_out_panels(result)
+    figure.draw_without_rendering()
+    boxes = [extent(axes) for axes in figure.axes]
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[k + 1 :])
+
+
+def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
+    assert picture(sc.figure(result), "d") == picture(sc.figure(result), "d")
+
+
+def test_the_reading_says_what_the_tables_say(result: xr.Dataset) -> None:
+    lines = headline(result)
+    frame = sc.table(result, "first_miss")
+    for row in frame[(frame["n_topics_wanted"] == 50) & (frame["metric"] == "AP")].to_dict("records"):
+        word = "never" if row["first_miss"] is None else f"{row['first_miss']} ("
+        assert f"AP {word}" in lines[0]
+    kept = sc.table(result, "reusability")
+    assert f"{kept.loc[kept['left_out'] == 1, 'rank_drop_largest'].max()} ranks by any metric" in lines[1]
+    own = sc.table(result, "own")
+    lost = (own["rank_without"] - own["rank"]).max()
+    assert lost > 0
+    run = own[(own["rank_without"] - own["rank"]) == lost].iloc[0]
+    assert f"{run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']}" in lines[2]
+
+
+def test_two_teams_leave_one_run_without_an_order() -> None:
+    rankings = simulate_rankings(n_runs=2, n_teams=2, depth=40, seed=3)
+    cube = with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
+    lone = sc.analyse(cube, Teams(), trials=1, seed=1).assign_attrs(collection="c")
+    assert not any("order of the others" in line for line in headline(lone))
+    assert picture(sc.figure(lone), "d")
+    assert all(len(frame) for _, frame in CHAPTERS["teams"].tables([lone]))
+
+
+def test_titles_name_what_is_unusual() -> None:
+    odd = Teams(leave=(1, 3), topic_sizes=(5,), keep_unpooled=False, lost_topics="all_runs_zero", distinct=True)
+    title = CHAPTERS["teams"].title(odd.options())
+    for words in (
+        "pool depth 10",
+        "1, 3 left out",
+        "also 5 topics",
+        "nobody's pool",
+        "all runs fail",
+        "different teams",
+    ):
+        assert words in title
+    assert CHAPTERS["teams"].title(Teams().options()) == "pool depth 10"
+
+
+def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
+    (tmp_path / "same.csv").write_text("a,b\n0.5,1\n0.5,1\n0.5,1\n")
+    scorecube("import", study, "--name", "other", "--metric", "AP", tmp_path / "ap.csv").succeeded()
+    scorecube("import", study, "--name", "constant", "--metric", "AP", tmp_path / "same.csv").succeeded()
+    opened = sc.open_study(study)
+    found = {str(result.attrs["collection"]): result for result in designs(opened)}
+    # Scores without any variance ask for no topics.
+    assert set(found) == {"small", "other"}
+    expected = topic_set_size(design_variances(opened["small"].cube))
+    xr.testing.assert_identical(found["small"].drop_attrs(), expected.drop_attrs())
+    (line,) = headline(found["small"])
+    assert f"takes {int(expected['topics'].min())} topics by" in line
+    assert f"{int(expected['topics'].max())} topics by" in line
+    assert line.endswith("the collection has 8")
+    panels = OVERVIEWS["design"](list(found.values())).axes
+    assert [axes.get_title(loc="left").split(",")[0] for axes in panels] == list(found)
+    scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
+    page = (tmp_path / "page.html").read_text()
+    chapter = next(each for each in re.split(r"<h2 ", page) if ">Topic set size design: " in each[:200])
+    assert chapter.count("<svg") >= 3
+    for topics in np.unique(expected["topics"].values):
+        assert f"<td class=number>{topics}</td>" in chapter
+
+
+def test_metrics_that_are_no_means_have_no_design(scorecube: Cli, files: Files, tmp_path: Path) -> None:
+    words = ["--metrics", "geo:AP,P@5"]
+    scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *words).succeeded()
+    (result,) = designs(sc.open_study(tmp_path / "s"))
+    assert result["metric"].values.tolist() == ["P@5"]
+    scorecube("evaluate", tmp_path / "t", "--name", "x", *files.options(), "--metrics", "geo:AP").succeeded()
+    assert designs(sc.open_study(tmp_path / "t")) == []
+    scorecube("report", tmp_path / "t", "--out", tmp_path / "page.html").succeeded()
+    assert "Topic set size design" not in (tmp_path / "page.html").read_text()

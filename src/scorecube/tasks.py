@@ -11,34 +11,59 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses import Agreement, Analysis, judgement_sets
+from scorecube.analyses.precision import monte_carlo_width
 from scorecube.cube import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest
 from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.run import run
 from scorecube.names import GAIN, SETTING
 from scorecube.plan import Plan, make_plan, new_seed
+from scorecube.rankings import with_rankings
 from scorecube.schema import labels_of
 from scorecube.storage import Collection, Study
 from scorecube.storage.results import choose
 
 
 @dataclass(frozen=True)
+class Until:
+    """How precise a result must be, and how many trials that may take at most; see `monte_carlo_width`."""
+
+    width: float
+    most_trials: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width < 1:
+            raise BadPlan(f"a width of {self.width} to be reached; it must lie between 0 and 1, e.g. 0.01")
+
+
+@dataclass(frozen=True)
 class Task:
-    """A plan for one collection of a study: what a command is about to do."""
+    """A plan for one collection of a study: what a command is about to do.
+
+    With `until`, the plan's trials are doubled until the result is precise enough. How many that takes depends on the plan and the width
+    alone, so it is the same everywhere.
+    """
 
     collection: Collection
     cube: xr.Dataset
     plan: Plan
     warnings: tuple[str, ...]
     samples: xr.Dataset | None = None
+    until: Until | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and self.samples is not None:
+            raise BadPlan("--until-width draws as many trials as it takes; given samples have their own number")
 
     def stored(self) -> xr.Dataset | None:
-        """Return the plan's result if it is there already."""
-        return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
+        """Return the result if it is there already; its values are read when they are used."""
+        name = self.plan.analysis.name
+        found = (self.collection.open_result(name, step.plan.digest) for step in self._steps() if step._is_there())
+        return next((result for result in found if self._precise(result)), None)
 
     def is_stored(self) -> bool:
-        """Whether the plan's result is there already."""
-        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
+        """Whether the result is there already."""
+        return self._is_there() if self.until is None else self.stored() is not None
 
     def recorded(self) -> int:
         """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
@@ -52,12 +77,39 @@ class Task:
 
     def run(self, **how: Any) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
-        name = self.plan.analysis.name
-        blocks = self.collection.blocks(name, self.plan.work_digest)
-        result = run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
-        result = result.assign_attrs(collection=self.collection.name)
-        self.collection.write_result(name, self.plan.digest, result)
+        steps = self._steps()
+        with self.collection.study.writing():
+            for step in steps:
+                last = step is steps[-1]
+                # Blocks of pairs have all their trials and serve no later step.
+                result = step._compute(record=last or step.plan.analysis.unit == "trials", **how)
+                if last or self._precise(result):
+                    break
+            result = result.assign_attrs(collection=self.collection.name)
+            self.collection.write_result(self.plan.analysis.name, step.plan.digest, result)
         return result
+
+    def _steps(self) -> list[Task]:
+        """Return this task with as many trials as are tried in turn."""
+        trials = [self.plan.trials]
+        while self.until is not None and trials[-1] < self.until.most_trials:
+            trials.append(min(2 * trials[-1], self.until.most_trials))
+        return [dataclasses.replace(self, plan=dataclasses.replace(self.plan, trials=n), until=None) for n in trials]
+
+    def _precise(self, result: xr.Dataset) -> bool:
+        until = self.until
+        return (
+            until is None
+            or int(result.attrs["trials"]) >= until.most_trials
+            or monte_carlo_width(result) <= until.width
+        )
+
+    def _is_there(self) -> bool:
+        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
+
+    def _compute(self, *, record: bool, **how: Any) -> xr.Dataset:
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest) if record else None
+        return run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
 
 
 def plan_in_study(
@@ -68,9 +120,12 @@ def plan_in_study(
     trials: int = 1000,
     seed: int | None = None,
     samples: xr.Dataset | None = None,
+    cubes: dict[str, xr.Dataset] | None = None,
     **selection: Any,
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study; `selection` as of `cube.select`.
+
+    Plans that are given the same dictionary of `cubes`, empty at first, share those of equal selections.
 
     Without a seed, that of a stored result which differs in nothing else but the number of trials is taken, so that a repeated command finds it.
     """
@@ -90,14 +145,16 @@ def plan_in_study(
                 f"the other with --collections A,B; {study.path} has {', '.join(study)}"
             )
         analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
-        cubes = {
+        chosen_cubes = {
             chosen[0]: select_joined(judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen), **selection)
         }
     else:
-        cubes = {name: select(study[name].cube, **selection) for name in chosen}
+        chosen_cubes = {
+            name: _selected(study, name, analysis, selection, {} if cubes is None else cubes) for name in chosen
+        }
     tasks = []
     fresh = new_seed() if seed is None else seed
-    for name, cube in cubes.items():
+    for name, cube in chosen_cubes.items():
         collection = study[name]
         try:
             plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
@@ -107,6 +164,17 @@ def plan_in_study(
             plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
         tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
     return tasks
+
+
+def _selected(
+    study: Study, name: str, analysis: Analysis, selection: dict[str, Any], cubes: dict[str, xr.Dataset]
+) -> xr.Dataset:
+    given = {option: value for option, value in selection.items() if value not in (None, False)}
+    key = json.dumps([name, analysis.uses_rankings, given])
+    if key not in cubes:
+        cube = select(study[name].cube, **selection)
+        cubes[key] = with_rankings(cube, study[name].rankings) if analysis.uses_rankings else cube
+    return cubes[key]
 
 
 def select_joined(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:

@@ -1,0 +1,126 @@
+"""Do collections put the measures into the same order? Ranks of the measures by what an analysis says of them, over collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import friedmanchisquare, rankdata
+
+from scorecube.errors import BadName
+from scorecube.report.formats import merge_gains
+from scorecube.report.tables.rows import COLLECTION
+
+LEAST_METRICS = 3
+"""Fewer are no ordering that could be more or less consistent."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The column by which an analysis orders measures, whether more is better, and what must be equal to compare."""
+
+    column: str
+    more_is_better: bool
+    alike: tuple[str, ...] = ()
+
+
+ORDERED_BY = {
+    "swap": Measured("share", True, ("confidence", "size", "sampling")),
+    "stability": Measured("error_rate", False, ("fuzziness", "size", "sampling")),
+    "bootstrap": Measured("share", True, ("alpha",)),
+    "randomisation": Measured("share", True, ("alpha",)),
+    "unpaired": Measured("share", True, ("alpha",)),
+    "tukey": Measured("share", True, ("alpha",)),
+    "paired": Measured("share", True, ("test", "alpha")),
+    "design": Measured("topics", False, ("method", "mode", "min_diff", "width", "systems", "alpha", "beta")),
+}
+COLUMNS = ["metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean", "collections", "kendall_w", "p_value"]
+
+
+def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how consistently collections order the measures.
+
+    Parameters
+    ----------
+    analysis
+        E.g. ``bootstrap``.
+    frame
+        Its first table of several collections, with the column collection.
+
+    Returns
+    -------
+    ranks
+        A row for each measure: its mean, best and worst rank over the collections (1 is best, ties share the mean rank), the mean of
+        what orders them, the collections, and Kendall's W, 1 if all collections order the measures alike, with the p-value of
+        Friedman's test that they do so by chance. Only collections with the same measures are compared, and measures that have no
+        value in one of them come last there.
+
+    Raises
+    ------
+    BadName
+        An analysis that does not order measures, or no two collections with the same three measures or more.
+
+    References
+    ----------
+    Kendall and Babington Smith, "The problem of m rankings", 1939; Sakai 2007 (S1), Figures 9-10.
+
+    Examples
+    --------
+    >>> rows = [{"collection": c, "metric": m, "gain": "auto", "alpha": 0.05, "share": s} for c, m, s in
+    ...         [("x", "AP", 0.5), ("x", "Q", 0.6), ("x", "RR", 0.2), ("y", "AP", 0.4), ("y", "Q", 0.5), ("y", "RR", 0.1)]]
+    >>> orderings("bootstrap", pd.DataFrame(rows))[["metric", "mean_rank", "kendall_w"]].values.tolist()
+    [['Q', 1.0, 1.0], ['AP', 2.0, 1.0], ['RR', 3.0, 1.0]]
+    """
+    if analysis not in ORDERED_BY:
+        raise BadName(f"{analysis} does not order measures; these do: {', '.join(ORDERED_BY)}")
+    measured = ORDERED_BY[analysis]
+    merged = merge_gains(frame)
+    alike = [column for column in measured.alike if column in merged.columns]
+    if "size" in alike and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all():
+        alike.remove("size")  # each collection has its own, as it has its own number of topics
+    rows = (
+        [row for _, group in merged.groupby(alike, dropna=False, sort=True) for row in _rows(group, measured, alike)]
+        if alike
+        else list(_rows(merged, measured, []))
+    )
+    if not rows:
+        raise BadName(f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more")
+    return pd.DataFrame(rows)[[*alike, *COLUMNS]]
+
+
+def _rows(group: pd.DataFrame, measured: Measured, alike: list[str]) -> Iterator[dict[str, object]]:
+    """Yield the rows of what can be compared: collections with the same measures."""
+    sign = -1.0 if measured.more_is_better else 1.0
+    wide = group.pivot_table(
+        index=COLLECTION, columns=["metric", "gain"], values=measured.column, aggfunc="last", dropna=False, sort=False
+    )
+    has = {
+        str(name): frozenset(zip(rows["metric"], rows["gain"], strict=True))
+        for name, rows in group.groupby(COLLECTION, sort=False)
+    }
+    for measures in dict.fromkeys(has.values()):
+        names = [name for name, found in has.items() if found == measures]
+        if len(names) < 2 or len(measures) < LEAST_METRICS:
+            continue
+        chosen = [tuple(column) in measures for column in wide.columns]
+        columns = [tuple(column) for column in wide.columns[chosen]]
+        values = wide.loc[names].to_numpy(float)[:, chosen]
+        ranks = np.array([rankdata(np.where(np.isnan(row), np.inf, sign * row)) for row in values])
+        if (ranks == ranks[:, :1]).all():
+            concordance, p_value = np.nan, np.nan
+        else:
+            found = friedmanchisquare(*ranks.T)
+            concordance, p_value = found.statistic / (len(names) * (len(columns) - 1)), found.pvalue
+        shared = {column: group[column].iloc[0] for column in alike} | {
+            "collections": ", ".join(names),
+            "kendall_w": concordance,
+            "p_value": p_value,
+        }
+        for k in np.argsort(ranks.mean(axis=0), kind="stable"):
+            known = values[:, k][~np.isnan(values[:, k])]
+            yield shared | {
+                "metric": columns[k][0], "gain": columns[k][1], "mean_rank": ranks[:, k].mean(), "best_rank": ranks[:, k].min(),
+                "worst_rank": ranks[:, k].max(), "mean": known.mean() if len(known) else np.nan,
+            }  # fmt: skip

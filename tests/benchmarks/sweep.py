@@ -1,0 +1,99 @@
+"""A sweep as one stream of blocks against a loop over its collections, and what imports cost.
+
+The idle share is that of the workers' time between the first block and the last, from the start and stop of every piece of work.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import scorecube as sc
+from scorecube.cube import cube_dataset
+from scorecube.execute.stream import BusyPool
+from scorecube.metrics import parse_metric
+from scorecube.storage import Study
+from scorecube.sweeps import Entry, plan_sweep, run_sweep
+from scorecube.tasks import Task
+
+WORKERS = 2
+METRICS = ("AP", "P@10", "nDCG@10", "Q", "RR", "P+")
+SIZES = ((30, 50), (60, 50), (120, 50), (40, 150), (250, 50), (90, 40))
+"""Runs and topics of the collections; several of each."""
+COPIES, TURNS, STARTS = 2, 3, 9
+ENTRIES = (
+    Entry(sc.Swap(), trials=4000, seed=1), Entry(sc.Bootstrap(), trials=4000, seed=1), Entry(sc.Tukey(), trials=2000, seed=1),
+    Entry(sc.Correlation(), trials=2000, seed=1),
+)  # fmt: skip
+MEMORY = 4 * 10**9
+STATEMENTS = {
+    "scorecube": "import scorecube",
+    "scorecube --help": "import sys; sys.argv = ['scorecube', '--help']; from scorecube.cli import main; main()",
+}
+
+
+def study_at(path: Path) -> Study:
+    """Return a new study of simulated collections of several sizes."""
+    study = sc.open_study(path, mode="a")
+    random = np.random.default_rng(1)
+    metrics = [parse_metric(text) for text in METRICS]
+    for number, (n_runs, n_topics) in enumerate(SIZES * COPIES):
+        scores = random.beta(1.2, 2.0, (len(METRICS), n_runs, n_topics)) * random.beta(4, 3, (1, n_runs, 1))
+        runs, topics = ([f"{letter}{k:04d}" for k in range(n)] for letter, n in (("r", n_runs), ("t", n_topics)))
+        study.add(f"c{number:02d}", cube=cube_dataset(scores[:, np.newaxis], metrics, ["auto"], runs, topics))
+    return study
+
+
+def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, float]:
+    """Return seconds, and the share of the workers' time at work."""
+    start = time.perf_counter()
+    busy = run_sweep(tasks, workers=WORKERS, memory=MEMORY)
+    return time.perf_counter() - start, busy
+
+
+def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, float]:
+    """Do the same, one after the other: each has all workers, and the next begins when its result is stored."""
+    start = time.perf_counter()
+    with BusyPool(WORKERS) as pool:
+        for task in tasks:
+            task.run(workers=WORKERS, pool=pool, memory=MEMORY)
+    return time.perf_counter() - start, pool.busy_share()
+
+
+def starts() -> None:
+    """Print what a user waits for before anything happens, as ratios to importing NumPy in the same turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in ("numpy", *STATEMENTS)}
+    for _ in range(STARTS):
+        for name, statement in {"numpy": "import numpy", **STATEMENTS}.items():
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", statement], check=True, stdout=subprocess.DEVNULL)
+            seconds[name].append(time.perf_counter() - start)
+    for name in STATEMENTS:
+        ratios = [ours / numpy for ours, numpy in zip(seconds[name], seconds["numpy"], strict=True)]
+        print(
+            f"  {name:<18}{statistics.median(seconds[name]):6.2f} s, {statistics.median(ratios):.2f} times import numpy ({min(ratios):.2f} to {max(ratios):.2f})"
+        )
+
+
+def main() -> None:
+    """Print medians over turns; stream and loop take turns, each in a study of its own."""
+    print(f"sweep: {len(ENTRIES)} analyses of {len(SIZES) * COPIES} collections on {WORKERS} workers, results stored")
+    found: dict[str, list[tuple[float, float]]] = {"one stream": [], "loop": []}
+    for turn in range(TURNS + 1):
+        for name, do in {"one stream": as_a_stream, "loop": in_a_loop}.items():
+            with tempfile.TemporaryDirectory() as folder:
+                measured = do(plan_sweep(study_at(Path(folder) / "study.zarr"), ENTRIES).tasks)
+            if turn:  # the first compiles or loads kernels
+                found[name].append(measured)
+    for name, turns in found.items():
+        idle = [1 - busy for _, busy in turns]
+        print(
+            f"  {name:<12}{statistics.median(seconds for seconds, _ in turns):6.1f} s, cores idle {statistics.median(idle):.1%} ({min(idle):.1%} to {max(idle):.1%})"
+        )
+    starts()

@@ -245,6 +245,20 @@ def test_the_command_line_replays_what_it_saved(scorecube: Cli, study: Path, tmp
     assert_same(replayed, drawn)
 
 
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
+def test_samples_of_a_wrong_form_are_refused_before_anything_is_announced(
+    scorecube: Cli, study: Path, tmp_path: Path, name: str
+) -> None:
+    saved = tmp_path / "samples.zarr"
+    other = {"bootstrap": "randomisation", "randomisation": "tukey", "tukey": "bootstrap"}[name]
+    announced = scorecube(other, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
+    assert "comparisons in" in announced.stderr
+    refused = scorecube(name, study, "--trials", 30, "--replay", saved)
+    assert refused.status == 1
+    assert "the samples has no variable" in refused.stderr
+    assert "comparisons in" not in refused.stderr
+
+
 def latest(study: Path, name: str) -> xr.Dataset:
     """Return the result of an analysis that was stored last."""
     results: list[xr.Dataset] = list(open_study(study)["small"].results(name))

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.order import FEW, STRIDE, bracket, count_from, first_equal, gather, nth_largest
+from scorecube.kernels.order import FEW, STRIDE, bracket, count_from, first_equal, gather, halve, nth_largest
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 BOUNDS = st.sampled_from([-math.inf, math.inf, 0.0, -1.0, 1.0]) | st.floats(-20, 20)
@@ -82,6 +82,20 @@ def test_the_bracket_holds_the_wanted_value_whatever_the_guess(
     assert low <= wanted < high
     assert 1 <= rank - above <= len(kept)
     assert nth_largest(np.array(kept), rank - above) == wanted
+
+
+@settings(max_examples=300)
+@given(found=values(), data=st.data(), more=st.sampled_from([1.0, 1e-9, 1e6]))
+def test_halving_keeps_the_wanted_value(found: Floats, more: float, data: st.DataObject) -> None:
+    finite = found[np.isfinite(found)]
+    if not len(finite):
+        return
+    rank = data.draw(st.integers(1, len(finite)))
+    size = float(np.abs(finite).max())
+    low, high, above = halve(found, rank, float(finite.min()) - more * size, float(finite.max()) + more * size + 1e-300)
+    wanted = sorted(found.tolist(), reverse=True)[rank - 1]
+    assert low <= wanted < high
+    assert above == sum(value >= high for value in found.tolist())
 
 
 def test_the_bracket_is_narrow_for_statistics_as_they_occur() -> None:

@@ -95,6 +95,9 @@ class Analysis(ABC):
     unit: ClassVar[str] = "trials"
     """What blocks are intervals of: ``trials``, or ``pairs`` of runs, each with all its trials."""
 
+    uses_rankings: ClassVar[bool] = False
+    """Whether the cube must hold the rankings that its scores were made from, see `rankings.with_rankings`."""
+
     resamples: ClassVar[bool] = True
     """Whether there are trials; if not, their number and the seed mean nothing."""
 

@@ -12,16 +12,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from scorecube import names
 from scorecube.analyses.analysis import Arrays
-from scorecube.analyses.pairs import TILE, TILE_BYTES, PairTest, block_runs, cell_units, rank_of
+from scorecube.analyses.missing import NOT_TESTED, REFUSE, Group, groups, is_complete, whole_cells
+from scorecube.analyses.pairs import TILE, TILE_BYTES, PairTest, rank_of
 from scorecube.analyses.samples import labelled_samples, sample_positions
 from scorecube.errors import BadPlan
 from scorecube.kernels.exceed import EQUAL, observed_ratios, tail_differences, tail_studentised
+from scorecube.kernels.intrinsics import ROWS, has_wide_registers
 from scorecube.kernels.pairs import pair_order, squared_differences
-from scorecube.kernels.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.product import in_panels, multiply, product, room_for_product
+from scorecube.kernels.resampling import bootstrap_samples, count_draws
 from scorecube.kernels.streams import stream_key
 
 PRECISIONS = {"double": np.float64, "mixed": np.float32}
@@ -40,6 +43,10 @@ class Bootstrap(PairTest):
     ----------
     alphas, sided, plus_one, only_significant
         See `PairTest`.
+    missing
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, drawing as many
+        topics as these are, as if the cube were of these two runs and topics. Pairs then differ in their topics: use it
+        where runs failed on a few topics and dropping these topics for all runs would drop too many.
     studentised
         Whether the statistic is t (S1) or the difference of means.
     precision
@@ -56,9 +63,16 @@ class Bootstrap(PairTest):
 
     name: ClassVar[str] = "bootstrap"
     reading: ClassVar[frozenset[str]] = PairTest.reading | {"precision"}
+    bytes_per_draw: ClassVar[float] = 14.0
+    seconds_per_draw: ClassVar[float] = 1.5e-9
 
+    missing: str = REFUSE
     studentised: bool = True
     precision: str = "double"
+
+    def missing_scores(self) -> str | None:
+        """See `PairTest.missing_scores`."""
+        return self.missing
 
     def check(self, cube: xr.Dataset) -> list[str]:
         """See `Analysis.check`."""
@@ -67,82 +81,128 @@ class Bootstrap(PairTest):
         return super().check(cube)
 
     def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
-        """See `Analysis.prepare`; `counts` is (topic, trial): how often a trial draws a topic."""
-        units = cell_units(cube)
+        """See `Analysis.prepare`; `counts` is (topic, trial): how often a trial draws a topic, unless scores are missing."""
         first, second = pair_order(cube.sizes[names.RUN])
-        n = cube.sizes[names.TOPIC]
-        ranks = np.array([rank_of(alpha, trials) for alpha in self.alphas])
-        quantile = student.isf(np.minimum(ranks / trials, 0.999) / self.sided, n - 1)
-        if samples is None:
-            drawn = bootstrap_samples(stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), n, 0, trials)
-        else:
-            drawn = sample_positions(samples, cube, n, halves=1)[:trials]
-        return {
-            "centred": np.stack([each.values for each in units]), "sums": np.stack([each.sums for each in units]),
-            "snap": np.array([each.snap for each in units]), "to_mean": np.array([each.to_mean for each in units]),
-            "first": first, "second": second, "ranks": ranks,
-            "guesses": n * quantile * np.abs(quantile) / (n - 1 + quantile**2),
-            "counts": multiplicity_columns(drawn, n).astype(np.uint16 if n < 2**16 else np.uint32),
+        n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
+        inputs = whole_cells(cube) | {
+            "first": first, "second": second, "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
+            "key": key, "trials": np.array(trials),
         }  # fmt: skip
+        if samples is not None:
+            refuse_gaps(cube, "samples")
+            inputs["counts"] = counts_of(sample_positions(samples, cube, n, halves=1)[:trials], n)
+        elif is_complete(cube):
+            inputs["counts"] = counts_of(bootstrap_samples(key, n, 0, trials), n)
+        return inputs
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`; each cell's scores of the runs that the block needs, then tile by tile."""
-        n_cells, _, n = inputs["centred"].shape
-        length = stop - start
-        counts, kind = inputs["counts"].astype(np.float64), PRECISIONS[self.precision]
-        weights = counts if kind is np.float64 else inputs["counts"].astype(kind)
-        runs, first, second = block_runs(inputs, start, stop)
+        """See `Analysis.block`; pairs with the same topics together, tile by tile."""
+        n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
         out = {
-            "reached": np.empty((n_cells, length), np.int32), "kth": np.empty((n_cells, len(self.alphas), length)),
+            "reached": np.full((n_cells, stop - start), NOT_TESTED, np.int32),
+            "kth": np.full((n_cells, len(self.alphas), stop - start), np.nan),
             "degenerate": np.zeros((n_cells, 2), np.int64),
         }  # fmt: skip
-        for cell in range(n_cells):
-            centred = np.ascontiguousarray(inputs["centred"][cell, runs])
-            sums, scores, snap = centred @ counts, inputs["sums"][cell, runs], float(inputs["snap"][cell])
-            reached, totals = out["reached"][cell], np.empty((len(self.alphas), length))
+        draws: Draws | None = None
+        for group in groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
+            n = group.units.n_topics
+            if draws is None or len(draws.counts) != n:
+                draws = None  # those of another number of topics are needed no more
+                given = inputs.get("counts")
+                drawn = counts_of(bootstrap_samples(inputs["key"], n, 0, trials), n) if given is None else given
+                draws = Draws.of(drawn, PRECISIONS[self.precision])
+            reached, totals = np.empty(len(group.first), np.int32), np.empty((len(self.alphas), len(group.first)))
             if self.studentised:
-                given = (inputs["ranks"], inputs["guesses"].copy(), reached, totals, out["degenerate"][cell])
-                self.studentise(centred, scores, sums, inputs["counts"], weights, first, second, snap, *given)
+                self.studentise(group, draws, inputs["ranks"], reached, totals, out["degenerate"][group.cell])
             else:
-                difference = n * (scores[first] - scores[second])
-                observed = np.abs(difference) if self.sided == 2 else difference
-                edges = observed - EQUAL * np.abs(observed) - 2 * n * snap
-                guesses = np.full(len(self.alphas), sums.std() * 2.0)
-                tail_differences(
-                    sums, first, second, edges, n * snap, self.sided, inputs["ranks"], guesses, reached, totals
-                )
-            out["kth"][cell] = np.abs(totals) * inputs["to_mean"][cell]
+                self.compare_differences(group, draws, inputs["ranks"], reached, totals)
+            out["reached"][group.cell, group.pairs] = reached
+            out["kth"][group.cell][:, group.pairs] = np.abs(totals) * group.units.to_mean
         return out
 
-    def studentise(
-        self, centred: Any, scores: Any, sums: Any, counts: Any, weights: Any, first: Any, second: Any, snap: float,
-        ranks: Any, guesses: Any, reached: Any, totals: Any, degenerate: Any,
-    ) -> None:  # fmt: skip
-        """Test the pairs of a block in tiles: one matrix product gives the sums of squares of all trials of a tile."""
-        n, trials = counts.shape
-        tile = max(8, min(TILE, TILE_BYTES // (8 * trials)))
-        squares, products = np.empty((tile, n), weights.dtype), np.empty((tile, trials), weights.dtype)
+    def studentise(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any, degenerate: Any) -> None:
+        """Test pairs in tiles: one matrix product gives the sums of squares of all trials of a tile."""
+        units, first, second = group.units, group.first, group.second
+        n, trials = draws.counts.shape
+        tile = max(8, min(TILE, TILE_BYTES // (8 * trials), len(first)))
+        products = room_for_product(tile, draws.weights)
+        squares, sums = np.zeros((len(products), n), products.dtype), product(units.values, draws.exact)
         # Half a unit for each of n sums, for squares, products, S1 and the ratio, and for what it is compared with.
-        guard = (n + 8) * float(np.finfo(weights.dtype).eps) / 2
+        guard = (n + 8) * float(np.finfo(products.dtype).eps) / 2
         observed, exact = np.empty(len(first)), np.empty(len(first))
-        observed_ratios(centred, scores, first, second, snap, self.sided, observed, exact)
-        differences = n * np.abs(scores[first] - scores[second])
-        ties = EQUAL + 4 * n * snap / np.maximum(differences, 1.0)
+        observed_ratios(units.values, units.sums, first, second, units.snap, self.sided, observed, exact)
+        differences = n * np.abs(units.sums[first] - units.sums[second])
+        ties = EQUAL + 4 * n * units.snap / np.maximum(differences, 1.0)
+        quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
+        guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
         for low in range(0, len(first), tile):
             part = slice(low, min(low + tile, len(first)))
             a, b = first[part], second[part]
-            squared_differences(centred, a, b, snap, squares)
-            np.matmul(squares[: len(a)], weights, out=products[: len(a)])
+            squared_differences(units.values, a, b, units.snap, squares)
+            rows = -(-len(a) // ROWS) * ROWS
+            multiply(squares[:rows], draws.weights, products[:rows])
             tail_studentised(
-                products, sums, centred, counts, a, b, observed[part], exact[part], ties[part], guard, snap, self.sided,
-                ranks, guesses, reached[part], totals[:, part], degenerate,
+                products, sums, units.values, draws.counts, a, b, observed[part], exact[part], ties[part], guard, units.snap,
+                self.sided, ranks, guesses, reached[part], totals[:, part], degenerate,
             )  # fmt: skip
+
+    def compare_differences(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any) -> None:
+        """Test pairs by their difference of means."""
+        units, (n, trials) = group.units, draws.counts.shape
+        sums = np.ascontiguousarray(product(units.values, draws.exact)[: len(units.values), :trials])
+        difference = n * (units.sums[group.first] - units.sums[group.second])
+        observed = np.abs(difference) if self.sided == 2 else difference
+        edges = observed - EQUAL * np.abs(observed) - 2 * units.snap_sum
+        guesses = np.full(len(self.alphas), sums.std() * 2.0)
+        given = (edges, units.snap_sum, self.sided, ranks, guesses, reached, totals)
+        tail_differences(sums, group.first, group.second, *given)
 
     def seconds_per_trial(self, n_topics: int) -> float:
         """See `PairTest.seconds_per_trial`."""
-        return 2.3e-9 + 4.2e-11 * n_topics if self.precision == "double" else 1.6e-9 + 2.2e-11 * n_topics
+        base, each = (1.6e-9, 4.2e-11) if self.precision == "double" else (1.3e-9, 2.2e-11)
+        return base + each * n_topics / (2 if has_wide_registers() else 1)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws; one half."""
+        refuse_gaps(cube, "samples to be kept")
         key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """All trials' samples of some number of topics.
+
+    Parameters
+    ----------
+    counts
+        Unsigned integers (topic, trial): how often a trial draws a topic.
+    exact, weights
+        The same as panels, see `kernels.product`: in double precision, and in that of the sums of squares.
+    """
+
+    counts: Any
+    exact: Any
+    weights: Any
+
+    @classmethod
+    def of(cls, counts: Any, kind: Any) -> Draws:
+        """Return the same samples in all forms."""
+        exact = in_panels(counts, np.float64)
+        return cls(counts, exact, exact if kind is np.float64 else in_panels(counts, kind))
+
+
+def counts_of(drawn: Any, n_topics: int) -> Any:
+    """Return how often each topic stands in each sample, (topic, trial), in few bytes."""
+    counts = np.empty((n_topics, len(drawn)), np.uint16 if n_topics < 2**16 else np.uint32)
+    count_draws(drawn, counts)
+    return counts
+
+
+def refuse_gaps(cube: xr.Dataset, what: str) -> None:
+    """Refuse samples of all topics where pairs have not all topics."""
+    if not is_complete(cube):
+        raise BadPlan(
+            f"{what} are of all topics of the cube, and some runs have no scores on some: with missing='pairwise' each pair draws "
+            "as many topics as it has; leave such topics out with --drop-missing, or do without given or kept samples"
+        )

@@ -16,10 +16,11 @@ from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 
 from scorecube import names, schema
 from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
+from scorecube.analyses.missing import REFUSE, check_missing, describe_pairs, groups, mean_scores, whole_cells
+from scorecube.analyses.missing import VARIABLES as OF_MISSING
 from scorecube.analyses.pairs import FIRST, SECOND, check_alphas, check_runs, n_pairs
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
-from scorecube.kernels.exact import centred_units
 from scorecube.kernels.pairs import label_order
 from scorecube.schema import Variable
 
@@ -41,6 +42,8 @@ class Paired(Analysis):
         (binomial on the topics that differ).
     alphas
         Significance levels: a pair is significant if p < alpha.
+    missing
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, see `Bootstrap`.
 
     Examples
     --------
@@ -55,13 +58,15 @@ class Paired(Analysis):
     resamples: ClassVar[bool] = False
     reading: ClassVar[frozenset[str]] = frozenset({"alphas"})
 
+    missing: str = REFUSE
     tests: tuple[str, ...] = TESTS
     alphas: tuple[float, ...] = (0.05, 0.01)
 
     def check(self, cube: xr.Dataset) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_runs(cube, "a paired test")
+        check_missing(self.missing)
+        check_runs(cube, "a paired test", missing=self.missing)
         if not self.tests or set(self.tests) - set(TESTS) or len(set(self.tests)) < len(self.tests):
             raise BadPlan(f"tests {', '.join(self.tests) or 'without a name'}: choose some of {', '.join(TESTS)}")
         return []
@@ -75,13 +80,7 @@ class Paired(Analysis):
         if samples is not None:
             raise BadPlan("classical tests take no samples")
         first, second = label_order(cube.sizes[names.RUN])
-        units = [centred_units(cell) for cell in cells(cube)[0]]
-        return {
-            "scores": np.stack([each.uncentred for each in units]),
-            "rounding": np.array([2.0 if each.rounded else 0.0 for each in units]),
-            "first": first,
-            "second": second,
-        }
+        return whole_cells(cube) | {"first": first, "second": second}
 
     def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
@@ -90,14 +89,17 @@ class Paired(Analysis):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        p = np.empty((len(inputs["scores"]), len(self.tests), stop - start))
-        for cell, scores in enumerate(inputs["scores"]):
-            for low in range(start, stop, AT_ONCE):
-                high = min(low + AT_ONCE, stop)
-                differences = scores[inputs["first"][low:high]] - scores[inputs["second"][low:high]]
-                differences[np.abs(differences) <= inputs["rounding"][cell]] = 0.0
+        p = np.full((len(inputs["whole"]), len(self.tests), stop - start), np.nan)
+        for group in groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
+            scores, rounding = group.units.uncentred, 2.0 if group.units.rounded else 0.0
+            found = np.empty((len(self.tests), len(group.first)))
+            for low in range(0, len(group.first), AT_ONCE):
+                part = slice(low, low + AT_ONCE)
+                differences = scores[group.first[part]] - scores[group.second[part]]
+                differences[np.abs(differences) <= rounding] = 0.0
                 for k, test in enumerate(self.tests):
-                    p[cell, k, low - start : high - start] = p_of(test, differences, float(inputs["rounding"][cell]))
+                    found[k, part] = p_of(test, differences, rounding)
+            p[group.cell][:, group.pairs] = found
         return {"p": p}
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
@@ -105,22 +107,31 @@ class Paired(Analysis):
         scores, cell_of = cells(cube)
         p = totals["p"]
         significant = np.stack([(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1)
-        values = {
-            "p_value": p,
-            "significant": significant,
-            "share": significant / p.shape[-1],
-            "mean": scores.mean(axis=-1),
-        }
         first, second = label_order(cube.sizes[names.RUN])
+        values = {"p_value": p, "significant": significant, "mean": mean_scores(scores)}
+        facts: dict[str, Any] = {
+            "trials": 0, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "notes": [],
+        }  # fmt: skip
+        tested: Any = p.shape[-1]
+        if self.missing != REFUSE:
+            described, untested = describe_pairs(cube, first, second)
+            tested = p.shape[-1] - untested.sum(axis=-1)[:, np.newaxis, np.newaxis]
+            values |= described
+            facts["missing"] = self.missing
+        with np.errstate(invalid="ignore"):
+            values["share"] = significant / tested
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
             "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
             FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
         }  # fmt: skip
-        result = xr.Dataset({each.name: (each.dims, values[each.name][cell_of]) for each in VARIABLES}, coords=coords)
-        facts = {"trials": 0, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "notes": []}
-        return schema.annotate(result.assign_attrs(facts), VARIABLES)
+        arrays = {
+            each.name: (each.dims, values[each.name][cell_of], each.attrs())
+            for each in (*VARIABLES, *OF_MISSING)
+            if each.name in values
+        }
+        return xr.Dataset(arrays, coords, facts)
 
     def cost(self, cube: xr.Dataset, trials: int) -> Cost:
         """See `Analysis.cost`."""

@@ -11,11 +11,25 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from scorecube import names, schema
+from scorecube import names
 from scorecube.analyses.analysis import Analysis, Cost, Join, Output
+from scorecube.analyses.missing import (
+    NOT_TESTED,
+    PAIRWISE,
+    REFUSE,
+    check_missing,
+    describe_pairs,
+    groups,
+    mean_scores,
+    runs_of,
+    sizes_of,
+    whole_cells,
+)
+from scorecube.analyses.missing import VARIABLES as OF_MISSING
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.exact import Units, centred_units
+from scorecube.kernels.exceed import observed_t
 from scorecube.kernels.pairs import SIDE, label_order, pair_order, pair_place
 from scorecube.schema import Variable
 from scorecube.summaries import refuse_other_summaries
@@ -51,6 +65,10 @@ class PairTest(Analysis):
     means_only: ClassVar[bool] = True
     """Whether metrics that sum topics up otherwise are refused."""
     reading: ClassVar[frozenset[str]] = frozenset({"plus_one", "only_significant"})
+    bytes_per_draw: ClassVar[float] = 16.0
+    """Of a block, for each topic and trial."""
+    seconds_per_draw: ClassVar[float] = 4e-9
+    """Of a block, likewise."""
 
     alphas: tuple[float, ...] = (0.05, 0.01)
     sided: int = 2
@@ -60,10 +78,19 @@ class PairTest(Analysis):
     def check(self, cube: xr.Dataset) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_runs(cube, f"the {self.name} test", means_only=self.means_only)
+        check_missing(self.missing_scores() or REFUSE)
+        check_runs(cube, f"the {self.name} test", means_only=self.means_only, missing=self.missing_scores())
         if self.sided not in (1, 2):
             raise BadPlan(f"sided={self.sided}: a test is one-sided (1) or two-sided (2)")
         return []
+
+    def missing_scores(self) -> str | None:
+        """Return what becomes of missing scores, of `missing.MISSING`; None if there is no choice."""
+        return None
+
+    def is_pairwise(self) -> bool:
+        """Whether missing scores are left out pair by pair."""
+        return self.missing_scores() == PAIRWISE
 
     def units(self, cube: xr.Dataset, trials: int) -> int:
         """Return the number of pairs of runs."""
@@ -89,23 +116,31 @@ class PairTest(Analysis):
         largest = np.full((len(reached), len(self.alphas)), np.nan)
         for k, bound in enumerate(bounds(trials, self.alphas, self.plus_one)):
             for cell in range(len(reached)):
-                counted = kth[cell, k][reached[cell] < bound] if self.only_significant else kth[cell, k]
-                largest[cell, k] = counted.max(initial=-math.inf)
+                counted = reached[cell] != NOT_TESTED
+                if self.only_significant:
+                    counted &= reached[cell] < bound
+                largest[cell, k] = kth[cell, k].max(initial=-math.inf, where=counted)
         largest[~np.isfinite(largest)] = np.nan
         values = {
             "kth_difference": totals["kth"], "estimated_difference": largest,
             "undefined_replicates": totals["degenerate"][:, 0], "infinite_replicates": totals["degenerate"][:, 1],
         }  # fmt: skip
-        facts = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
+        facts: dict[str, Any] = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
+        if self.is_pairwise():
+            facts["missing"] = PAIRWISE
         return pair_result(cube, reached, values, self.alphas, facts)
 
     def cost(self, cube: xr.Dataset, trials: int) -> Cost:
-        """See `Analysis.cost`."""
+        """See `Analysis.cost`; with missing scores, draws are made for each number of topics, one after the other."""
         n_cells, _, n_topics = cells(cube)[0].shape
-        block = 8.0 * trials * (n_topics + 2 * SIDE + 3) + 2 * min(TILE_BYTES, 8 * TILE * trials)
+        block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
+            TILE_BYTES, 8 * TILE * trials
+        )
+        sizes = len(sizes_of(cube)) if self.is_pairwise() else 1
         return Cost(
             seconds=trials * n_cells * self.seconds_per_trial(n_topics), bytes=20.0 * n_cells, fixed_bytes=block,
-            fixed_seconds=4e-9 * trials * n_topics, result_bytes=n_cells * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
+            fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
+            result_bytes=n_cells * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
             most_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
         )  # fmt: skip
 
@@ -114,38 +149,24 @@ class PairTest(Analysis):
         return 4e-9 + 6e-11 * n_topics
 
 
-def observe(scores: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """Write the t statistics of all pairs of runs of one cell, in label order, first minus second.
-
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    t
-        float64 (pair,), written: NaN for equal scores, infinite for a constant difference.
+def observe(cube: xr.Dataset, first: Any, second: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the t statistics of pairs of runs, first minus second, on their common topics.
 
     Returns
     -------
-    n_equal, n_constant
-        Pairs with equal scores, and with the same difference on all topics.
+    t
+        float64 (cell, pair): NaN for equal scores or too few topics, infinite for a constant difference.
+    odd
+        int64 (cell, 2): pairs with equal scores, and with the same difference on all topics.
     """
-    units = centred_units(scores)
-    n_runs, n = scores.shape
-    first, second = label_order(n_runs)
-    n_equal = n_constant = 0
-    for low in range(0, len(first), TILE * TILE):
-        part = slice(low, low + TILE * TILE)
-        differences = units.values[first[part]] - units.values[second[part]]
-        differences[np.abs(differences) <= units.snap] = 0.0
-        total = units.sums[first[part]] - units.sums[second[part]]
-        total[np.abs(total) <= units.snap] = 0.0
-        squares = (differences**2).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
-            t[part] = total * math.sqrt(n * (n - 1)) / np.sqrt(squares)
-        n_equal += int(((squares == 0.0) & (total == 0.0)).sum())
-        n_constant += int(((squares == 0.0) & (total != 0.0)).sum())
-    return n_equal, n_constant
+    inputs = whole_cells(cube)
+    t, odd = np.full((len(inputs["whole"]), len(first)), np.nan), np.zeros((len(inputs["whole"]), 2), np.int64)
+    for group in groups(inputs, first, second):
+        units = group.units
+        found = np.empty(len(group.first))
+        odd[group.cell] += observed_t(units.values, units.sums, group.first, group.second, units.snap, found)
+        t[group.cell, group.pairs] = found
+    return t, odd
 
 
 def spread(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -157,9 +178,7 @@ def spread(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.n
 
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
     """Return the runs that a block of pairs needs, and first and second run of each pair as places among them."""
-    both = np.concatenate((inputs["first"][start:stop], inputs["second"][start:stop]))
-    runs, places = np.unique(both, return_inverse=True)
-    return runs, places[: stop - start], places[stop - start :]
+    return runs_of(inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1)
 
 
 def cell_units(cube: xr.Dataset) -> list[Units]:
@@ -178,17 +197,24 @@ def check_alphas(alphas: tuple[float, ...]) -> None:
         raise BadPlan(f"alpha {', '.join(map(str, alphas)) or 'without a number'}: give numbers between 0 and 1")
 
 
-def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True) -> None:
-    """Refuse a cube of too few runs or topics, with missing scores, or with metrics that are no means."""
+def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing: str | None = None) -> None:
+    """Refuse a cube of too few runs or topics, with missing scores, or with metrics that are no means.
+
+    `missing` is the choice that was made of `missing.MISSING`, None where there is none.
+    """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
         raise BadPlan(f"{what} needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
-    missing = int((~np.isfinite(cube[names.SCORE].values)).sum())
-    if missing:
+    scores = cube[names.SCORE].values
+    odd = ~np.isfinite(scores)
+    if odd.any() and missing != PAIRWISE:
+        choice = "" if missing is None else "test each pair on the topics that both runs have with --missing pairwise, "
         raise BadPlan(
-            f"{missing} scores are missing or infinite; leave their topics out with --drop-missing, or choose other runs, "
+            f"{int(odd.sum())} scores are missing or infinite; leave their topics out with --drop-missing, {choice}or choose other runs, "
             "topics or metrics"
         )
+    if odd.any() and np.isinf(scores).any():
+        raise BadPlan(f"{int(np.isinf(scores).sum())} scores are infinite; choose other runs, topics or metrics")
     if means_only:
         refuse_other_summaries(cube, what)
 
@@ -219,7 +245,10 @@ def n_significant(
     reached: np.ndarray[Any, Any], trials: int, alphas: tuple[float, ...], plus_one: bool
 ) -> np.ndarray[Any, Any]:
     """Return the number of pairs with p < alpha: (..., alpha)."""
-    return np.stack([(reached < bound).sum(axis=-1) for bound in bounds(trials, alphas, plus_one)], axis=-1)
+    return np.stack(
+        [((reached < bound) & (reached != NOT_TESTED)).sum(axis=-1) for bound in bounds(trials, alphas, plus_one)],
+        axis=-1,
+    )
 
 
 def pair_result(
@@ -242,24 +271,26 @@ def pair_result(
     """
     scores, cell_of = cells(cube)
     trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
-    t = np.empty(reached.shape)
-    odd = np.array([observe(cell, t[k]) for k, cell in enumerate(scores)])
-    significant = n_significant(reached, trials, alphas, plus_one)
-    by_cell = {
-        "reached": reached, "p_value": p_values(reached, trials, plus_one), "t": t,
-        "significant": significant, "share": significant / n_pairs(cube), "mean": scores.mean(axis=-1),
-        "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1],
-    } | dict(values)  # fmt: skip
-    variables = [each for each in VARIABLES if each.name in by_cell]
     first, second = label_order(cube.sizes[names.RUN])
+    t, odd = observe(cube, first, second)
+    p = p_values(reached, trials, plus_one)
+    by_cell = {"reached": reached, "p_value": p, "t": t, "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1]}
+    tested: Any = n_pairs(cube)
+    if "missing" in facts:
+        described, untested = describe_pairs(cube, first, second)
+        p[untested] = np.nan
+        tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
+        by_cell |= described
+    significant = n_significant(reached, trials, alphas, plus_one)
+    with np.errstate(invalid="ignore"):
+        by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
+            values
+        )
     coords = {
         names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
         "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(alphas),
         FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
     }  # fmt: skip
-    result = xr.Dataset(
-        {each.name: (each.dims, spread(by_cell.pop(each.name), cell_of)) for each in variables}, coords=coords
-    )
     few = [alpha for alpha in alphas if Fraction(str(alpha)) * trials < 1]
     sizes = {
         "n_runs": cube.sizes[names.RUN],
@@ -268,11 +299,16 @@ def pair_result(
             f"{trials} trials are too few for alpha {alpha:g}: no p-value lies between 0 and it" for alpha in few
         ],
     }
-    return schema.annotate(result.assign_attrs(dict(facts) | sizes), variables)
+    arrays = {
+        each.name: (each.dims, spread(by_cell.pop(each.name), cell_of), each.attrs())
+        for each in (*VARIABLES, *OF_MISSING)
+        if each.name in by_cell
+    }
+    return xr.Dataset(arrays, coords, dict(facts) | sizes)
 
 
 VARIABLES = (
-    Variable("reached", PAIR, "i", "trials", "trials whose statistic is at least as extreme as the observed one"),
+    Variable("reached", PAIR, "i", "trials", "trials whose statistic is at least as extreme as the observed one; -1 not tested"),
     Variable("p_value", PAIR, "f", "1", "p-value; with the bootstrap, achieved significance level"),
     Variable("t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"),
     Variable(

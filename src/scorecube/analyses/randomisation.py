@@ -15,10 +15,12 @@ import xarray as xr
 
 from scorecube import names, schema
 from scorecube.analyses.analysis import Arrays
-from scorecube.analyses.pairs import PairTest, block_runs, cell_units, rank_of
+from scorecube.analyses.missing import NOT_TESTED, REFUSE, groups, whole_cells
+from scorecube.analyses.pairs import PairTest, rank_of
 from scorecube.errors import BadPlan
 from scorecube.kernels.exceed import EQUAL, tail_differences
 from scorecube.kernels.pairs import pair_order
+from scorecube.kernels.product import in_panels, product
 from scorecube.kernels.resampling import sign_columns
 from scorecube.kernels.streams import stream_key
 
@@ -41,6 +43,9 @@ class Randomisation(PairTest):
     ----------
     alphas, sided, plus_one, only_significant
         See `PairTest`.
+    missing
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, with the signs of
+        these topics. Pairs then differ in their topics: see `Bootstrap`.
 
     Examples
     --------
@@ -52,13 +57,16 @@ class Randomisation(PairTest):
 
     name: ClassVar[str] = "randomisation"
 
+    missing: str = REFUSE
+
+    def missing_scores(self) -> str | None:
+        """See `PairTest.missing_scores`."""
+        return self.missing
+
     def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
         """See `Analysis.prepare`."""
-        units = cell_units(cube)
         first, second = pair_order(cube.sizes[names.RUN])
-        inputs = {
-            "units": np.stack([each.uncentred for each in units]), "sums": np.stack([each.sums for each in units]),
-            "rounded": np.array([each.rounded for each in units]), "per_score": np.array([each.per_score for each in units]),
+        inputs = whole_cells(cube) | {
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
@@ -71,26 +79,30 @@ class Randomisation(PairTest):
         return inputs
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
-        n_cells, _, n = inputs["units"].shape
+        """See `Analysis.block`; a sign belongs to its topic, so pairs without a topic do without its sign."""
+        n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
-        if "samples" in inputs:
-            signs = np.ascontiguousarray(inputs["samples"].T, dtype=np.float64)
-        else:
-            signs = sign_columns(inputs["key"], n, 0, trials)
-        runs, first, second = block_runs(inputs, start, stop)
-        reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
-        for cell in range(n_cells):
-            sums, scores = np.ascontiguousarray(inputs["units"][cell, runs]) @ signs, inputs["sums"][cell, runs]
-            difference = scores[first] - scores[second]
+        signs = inputs["samples"].T if "samples" in inputs else sign_columns(inputs["key"], n, 0, trials)
+        reached = np.full((n_cells, length), NOT_TESTED, np.int32)
+        kth = np.full((n_cells, len(self.alphas), length), np.nan)
+        panels: Any = None
+        topics: Any = None
+        for group in groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
+            units, first, second = group.units, group.first, group.second
+            if panels is None or not np.array_equal(np.arange(n)[group.topics], topics):
+                topics = np.arange(n)[group.topics]
+                panels = in_panels(signs[topics], np.float64)
+            sums = np.ascontiguousarray(product(units.uncentred, panels)[: len(units.values), :trials])
+            difference = units.sums[first] - units.sums[second]
             observed = np.abs(difference) if self.sided == 2 else difference
-            rounding = float(n) if inputs["rounded"][cell] else 0.0
+            rounding = float(units.n_topics) if units.rounded else 0.0
             edges = observed - EQUAL * np.abs(observed) - 2 * rounding
             guesses = np.full(len(self.alphas), 2.0 * sums.std())
-            tail_differences(
-                sums, first, second, edges, rounding, self.sided, inputs["ranks"], guesses, reached[cell], kth[cell]
-            )
-            kth[cell] /= n * inputs["per_score"][cell]
+            found, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
+            given = (edges, rounding, self.sided, inputs["ranks"], guesses, found, totals)
+            tail_differences(sums, first, second, *given)
+            reached[group.cell, group.pairs] = found
+            kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
 
     def seconds_per_trial(self, n_topics: int) -> float:

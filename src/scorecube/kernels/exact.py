@@ -16,6 +16,8 @@ import numpy as np
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 DENOMINATORS = (*(10**k for k in range(10)), 15, 30, 2520, 27_720, 360_360)
 """Of scores with few decimals, of precision at 15 and 30, of reciprocal ranks up to 10, 12 and 15."""
+_TRIED = np.array(DENOMINATORS, np.float64)
+PROBES = 16
 ROOM = 2.0**52
 """Integers up to it can be added and subtracted exactly."""
 
@@ -69,19 +71,38 @@ class Units:
 
 def centred_units(scores: FloatArray) -> Units:
     """Return the scores (run, topic) of one cell as centred integers."""
-    n = scores.shape[1]
-    largest = max(float(np.abs(scores).max(initial=0.0)), 1e-300)
+    return in_units(*whole_scores(scores))
+
+
+def in_units(whole: FloatArray, per_score: float, rounded: bool) -> Units:
+    """Return some rows and columns of what `whole_scores` returns as centred integers."""
+    sums = whole.sum(axis=1)
+    return Units(whole * whole.shape[1] - sums[:, np.newaxis], sums, per_score, rounded)
+
+
+def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
+    """Return the scores (run, topic) of one cell as integers, how many are a score of 1, and whether they had to be rounded.
+
+    Missing scores (NaN) stay.
+    """
+    n, known = scores.shape[1], scores[~np.isnan(scores)]
+    largest = max(float(np.abs(known).max(initial=0.0)), 1e-300)
     # A run's centred value is at most 2 n largest, a sum of n of them n times that, a difference twice that.
     most = ROOM / (4.0 * n * n * largest)
-    per_score = next((float(d) for d in DENOMINATORS if d <= most and _is_integral(scores, d)), 0.0)
+    per_score = next((d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0)
     rounded = per_score == 0.0
     if rounded:
         per_score = 2.0 ** math.floor(math.log2(most))
-    units = np.rint(scores * per_score)
-    sums = units.sum(axis=1)
-    return Units(units * n - sums[:, np.newaxis], sums, per_score, rounded)
+    return np.rint(scores * per_score), per_score, rounded
 
 
-def _is_integral(scores: FloatArray, denominator: int) -> bool:
+def _worth_trying(scores: FloatArray) -> list[float]:
+    # Most scores that are no decimals are known from a few of them.
+    few = scores[:: max(1, len(scores) // PROBES), np.newaxis]
+    found: list[float] = _TRIED[_is_integral(few, _TRIED).all(axis=0)].tolist()
+    return found
+
+
+def _is_integral(scores: FloatArray, denominator: Any) -> Any:
     # The nearest double of k / denominator is what reading the decimal, or dividing, gives.
-    return bool((np.rint(scores * denominator) / denominator == scores).all())
+    return np.rint(scores * denominator) / denominator == scores

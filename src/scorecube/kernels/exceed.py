@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.order import bracket, count_from, first_equal, gather, nth_largest
+from scorecube.kernels.order import STRIDE, bracket, count_from, first_equal, gather, halve, nth_largest
 
 EQUAL = 1e-12
 """Relative difference up to which two statistics are a tie: they differ by less where the mathematics says they are equal."""
 INFINITE = 1e300
 """Stands for infinite t among numbers that are compared by their relative difference."""
+UPPER = 0.8
+"""Of the K-th largest ratio of the pair before: from there on, ratios are looked at one by one."""
 
 
 @inlined
@@ -135,6 +137,38 @@ def observed_ratios(
 
 
 @compiled
+def observed_t(centred: Any, sums: Any, first: Any, second: Any, snap: float, out: Any) -> Any:
+    """Write the t statistics of the scores themselves: NaN for equal scores, infinite for a constant difference.
+
+    Parameters
+    ----------
+    centred, sums, first, second, snap
+        As of `observed_ratios`.
+    out
+        float64 (pair,): t.
+
+    Returns
+    -------
+    n_equal, n_constant
+        Pairs with equal scores, and with the same difference on all topics.
+    """
+    n, n_equal, n_constant = centred.shape[1], 0, 0
+    for pair in range(first.shape[0]):
+        x, y = centred[first[pair]], centred[second[pair]]
+        total = sums[first[pair]] - sums[second[pair]]
+        total = total if abs(total) > snap else 0.0
+        squares = 0.0
+        for topic in range(n):
+            difference = x[topic] - y[topic]
+            squares += difference * difference if abs(difference) > snap else 0.0
+        # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
+        out[pair] = total * math.sqrt(n * (n - 1)) / math.sqrt(squares)
+        n_equal += squares == 0.0 and total == 0.0
+        n_constant += squares == 0.0 and total != 0.0
+    return n_equal, n_constant
+
+
+@compiled
 def tail_studentised(
     squares: Any, sums: Any, centred: Any, counts: Any, first: Any, second: Any, observed: Any, exact: Any, ties: Any,
     guard: float, snap: float, sided: int, ranks: Any, guesses: Any, reached: Any, totals: Any, degenerate: Any,
@@ -144,9 +178,9 @@ def tail_studentised(
     Parameters
     ----------
     squares
-        float32 or float64 (pair, trial): S2, known up to `guard`.
+        float32 or float64 (pair, trial): S2, known up to `guard`; there may be more columns than trials.
     sums, centred
-        float64 (run, trial), (run, topic): sums of centred scores over each resample, and the centred scores.
+        float64 (run, trial), (run, topic): sums of centred scores over each resample, likewise, and the centred scores.
     counts
         Unsigned integers (topic, trial): how often a trial draws a topic.
     first, second
@@ -176,12 +210,15 @@ def tail_studentised(
     snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
     values, kept = np.empty(n_trials, squares.dtype), np.empty(n_trials, squares.dtype)
     room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
+    upper, upper_places = np.empty(n_trials + STRIDE, squares.dtype), np.empty(n_trials, np.int64)
+    widest = ranks.argmax()
     for pair in range(first.shape[0]):
-        x, y, sums_x, sums_y = centred[first[pair]], centred[second[pair]], sums[first[pair]], sums[second[pair]]
+        x, y = centred[first[pair]], centred[second[pair]]
+        sums_x, sums_y = sums[first[pair]][:n_trials], sums[second[pair]][:n_trials]
         edge = observed[pair] - ties[pair] * abs(observed[pair])
         low, high = edge - guard * abs(edge), observed[pair] + guard * abs(observed[pair])
         count, unsure, extreme, undefined = ratios(
-            sums_x, sums_y, squares[pair], snap_sum, sided, low, high, infinite, values
+            sums_x, sums_y, squares[pair][:n_trials], snap_sum, sided, low, high, infinite, values
         )
         if math.isnan(edge):
             count = n_trials
@@ -200,8 +237,25 @@ def tail_studentised(
             n = gather(np.abs(values), infinite, math.inf, kept, places)
             decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, 2, room)
             degenerate[1] += count_from(decided, INFINITE)
+        # The largest ratios serve all levels: they are few, and all others are read no more.
+        floor, ceiling = float(values.dtype.type(UPPER * guesses[widest])), 2.0 * n_topics
+        n_upper = gather(values, floor, math.inf, upper, upper_places) if floor > 0.0 else 0
+        whole = (n_upper + STRIDE - 1) // STRIDE * STRIDE
+        upper[n_upper:whole] = -math.inf
         for level in range(ranks.shape[0]):
-            guesses[level], n, rank = candidates(values, ranks[level], guesses[level], guard, kept, places)
+            guess, n, rank = guesses[level], 0, 0
+            found = n_upper >= ranks[level] and count_from(upper[:whole], ceiling) == 0
+            if found:
+                low, high, above = halve(upper[:whole], ranks[level], floor, ceiling)
+                guesses[level], n, rank = candidates(
+                    upper[:whole], ranks[level], guess, low, high, above, guard, kept, places
+                )
+                found = guesses[level] - tie_width(guesses[level], guard) > floor
+                for k in range(n):
+                    places[k] = upper_places[places[k]]
+            if not found:
+                low, high, above = bracket(values, ranks[level], guess)
+                guesses[level], n, rank = candidates(values, ranks[level], guess, low, high, above, guard, kept, places)
             chosen = places[0]
             if n > 1:
                 decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
@@ -210,20 +264,29 @@ def tail_studentised(
 
 
 @inlined
-def candidates(values: Any, rank: int, guess: float, guard: float, kept: Any, places: Any) -> Any:
+def tie_width(value: float, guard: float) -> float:
+    """How far from each other two ratios as they are known may be, if they tie."""
+    return abs(value) * 2.0 * (guard + EQUAL)
+
+
+@inlined
+def candidates(
+    values: Any, rank: int, guess: float, low: float, high: float, above: int, guard: float, kept: Any, places: Any
+) -> Any:
     """Find the trials that may have the rank-th largest r in truth, or tie with it; `kept` and `places` are written.
+
+    `low`, `high` and `above` are as from `bracket`.
 
     Returns
     -------
     value, n, rank
         The rank-th largest r as it is known; how many trials, 0 if it is one without t; the rank among them.
     """
-    low, high, above = bracket(values, rank, guess)
     n = gather(values, low, high, kept, places)
     value = nth_largest(kept[:n], rank - above)
     if value == -math.inf:
         return guess, 0, 0
-    width = abs(value) * 2.0 * (guard + EQUAL)
+    width = tie_width(value, guard)
     if value - width < low or value + width >= high:
         n = gather(values, value - width, math.inf, kept, places)
         above = 0

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.intrinsics import trailing_zeros
+from scorecube.kernels.intrinsics import mask_between, trailing_zeros
 from scorecube.kernels.jit import inlined
 
 FEW = 16
 """Candidates for the K-th largest that are worth looking at one by one."""
 ROUNDS = 40
+HALVINGS = 14
 STRIDE = 64
 """Values that are passed over together where none is wanted: as many as a word has bits."""
 
@@ -31,23 +32,16 @@ def count_from(values: Any, threshold: float) -> Any:
 def gather(values: Any, low: float, high: float, kept: Any, places: Any) -> int:
     """Write the values from `low` up to, not including, `high`, and their places; return their number."""
     low, high = values.dtype.type(low), values.dtype.type(high)
-    n, size = 0, values.shape[0]
+    n, size, address = 0, values.shape[0], values.ctypes.data
     whole = size - size % STRIDE
     for start in range(0, whole, STRIDE):
-        inside = np.int32(0)
-        for k in range(STRIDE):
-            inside = np.int32(inside + ((values[start + k] >= low) & (values[start + k] < high)))
-        if inside > 0:
-            # One bit for each value: only those that are wanted are looked at.
-            wanted = np.uint64(0)
-            for k in range(STRIDE):
-                here = (values[start + k] >= low) & (values[start + k] < high)
-                wanted |= np.uint64(here) << np.uint64(k)
-            while wanted != 0:
-                k = start + trailing_zeros(wanted)
-                wanted &= wanted - np.uint64(1)
-                kept[n], places[n] = values[k], k
-                n += 1
+        # One bit for each value: only those that are wanted are looked at.
+        wanted = mask_between(np.uint64(address + start * values.itemsize), low, high)
+        while wanted != 0:
+            k = start + trailing_zeros(wanted)
+            wanted &= wanted - np.uint64(1)
+            kept[n], places[n] = values[k], k
+            n += 1
     for k in range(whole, size):
         if low <= values[k] < high:
             kept[n], places[n] = values[k], k
@@ -61,14 +55,14 @@ def nth_largest(values: Any, rank: int) -> float:
     n = values.shape[0]
     if n > 2 * FEW:
         return float(np.sort(values)[n - rank])
-    ordered = np.empty(2 * FEW)
     for k in range(n):
-        place = k
-        while place > 0 and ordered[place - 1] < values[k]:
-            ordered[place] = ordered[place - 1]
-            place -= 1
-        ordered[place] = values[k]
-    return float(ordered[rank - 1])
+        above, equal = np.int32(0), np.int32(0)
+        for other in range(n):
+            above = np.int32(above + (values[other] > values[k]))
+            equal = np.int32(equal + (values[other] == values[k]))
+        if above < rank <= above + equal:
+            return float(values[k])
+    return math.nan
 
 
 @inlined
@@ -108,4 +102,19 @@ def bracket(values: Any, rank: int, guess: float) -> Any:
             step = math.log(max(found, 0.5) / target) / slope
             guess += step if abs(step) > 1e-3 * abs(guess) else math.copysign(1e-3 * abs(guess) + 1e-9, step)
             slope *= 0.7
+    return low, high, from_high
+
+
+@inlined
+def halve(values: Any, rank: int, low: float, high: float) -> Any:
+    """Return the same for few values, at least `rank` of which reach `low` and none of which reaches `high`.
+
+    Always as many steps, and none that the processor has to guess: for few values that is most of the time.
+    """
+    from_high = np.int64(0)
+    for _ in range(HALVINGS):
+        middle = float(values.dtype.type(0.5 * (low + high)))
+        found = count_from(values, middle)
+        below = found >= rank
+        low, high, from_high = middle if below else low, high if below else middle, from_high if below else found
     return low, high, from_high

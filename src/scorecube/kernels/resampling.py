@@ -52,12 +52,19 @@ def multiplicity_columns(samples: Any, n_topics: int) -> Any:
     counts
         float64 (topic, trial), a column for each trial.
     """
-    n_trials = samples.shape[0]
-    counts = np.zeros((n_topics, n_trials))
-    for trial in range(n_trials):
-        for draw in range(samples.shape[2]):
-            counts[samples[trial, 0, draw], trial] += 1.0
+    counts = np.empty((n_topics, samples.shape[0]))
+    count_draws(samples, counts)
     return counts
+
+
+@compiled
+def count_draws(samples: Any, counts: Any) -> None:
+    """Write the same into an array of any type (topic, trial)."""
+    counts[:] = 0
+    one = counts.dtype.type(1)
+    for trial in range(samples.shape[0]):
+        for draw in range(samples.shape[2]):
+            counts[samples[trial, 0, draw], trial] += one
 
 
 @compiled

@@ -40,13 +40,14 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     alphas = result[names.ALPHA].values
     n_pairs = result.sizes[names.PAIR]
-    shown = np.unique(np.linspace(0, n_pairs - 1, POINTS).astype(int))
     with rc_context(STYLE):
         figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
         few: dict[str, Any] = {"marker": "o", "markersize": 3.5} if n_pairs <= FEW else {}
         for k, label in enumerate(labels_of(result, names.METRIC)):
             p = np.sort(cells["p_value"].isel(metric=k).values)
+            p = p[~np.isnan(p)]  # of pairs that were tested
+            shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
             axes.plot(
                 shown + 1, p[shown], label=label, color=COLOURS[k % len(COLOURS)],
                 linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.4, **few,

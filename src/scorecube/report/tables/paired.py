@@ -8,7 +8,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.pairs import FIRST, SECOND
-from scorecube.report.tables.pairs import METHODS, adjusted
+from scorecube.report.tables.pairs import METHODS, adjusted, differences, n_tested, share_of
 from scorecube.report.tables.rows import parts, where
 from scorecube.schema import labels_of
 
@@ -24,8 +24,9 @@ def power(result: xr.Dataset) -> pd.DataFrame:
                     found = int((p < alpha).sum())
                     facts = {"test": test, "alpha": float(alpha), "adjustment": method}
                     rows.append(
-                        where(result) | cell | facts | {"significant": found, "pairs": len(p), "share": found / len(p)}
-                    )
+                        where(result) | cell | facts
+                        | {"significant": found, "pairs": n_tested(data), "share": share_of(found, n_tested(data))}
+                    )  # fmt: skip
     return pd.DataFrame(rows).sort_values(
         ["test", "adjustment", "alpha", "share"],
         ascending=[False, False, False, False],
@@ -40,9 +41,8 @@ def pairs(result: xr.Dataset) -> pd.DataFrame:
     runs = np.array(labels_of(result, names.RUN), object)
     frames = []
     for cell, data in parts(result):
-        mean = data["mean"].values
         columns = {f"p_{test}": data["p_value"].values[k] for k, test in enumerate(labels_of(result, names.TEST))}
-        means = {"mean_difference": mean[first] - mean[second]}
+        means = differences(result, data)
         frames.append(
             pd.DataFrame(where(result) | cell | {"run_a": runs[first], "run_b": runs[second]} | means | columns)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,21 @@ METHODS = ("none", "holm", "bh")
 def power(result: xr.Dataset) -> pd.DataFrame:
     """Discriminative power, best first; the bootstrap's also with the estimated difference (S1 Tables 4 and 6)."""
     estimated = "estimated_difference" in result
-    n_pairs = result.sizes[names.PAIR]
     rows = []
     for cell, data in parts(result):
         for k, alpha in enumerate(result[names.ALPHA].values):
             found = {
-                "alpha": float(alpha), "significant": int(data["significant"].values[k]), "pairs": n_pairs,
+                "alpha": float(alpha), "significant": int(data["significant"].values[k]), "pairs": n_tested(data),
                 "share": float(data["share"].values[k]),
             }  # fmt: skip
             if estimated:
                 found["estimated_difference"] = float(data["estimated_difference"].values[k])
-            odd = {"degenerate_pairs": int(data["degenerate_pairs"]), "constant_pairs": int(data["constant_pairs"])}
+            odd: dict[str, int] = {
+                "degenerate_pairs": int(data["degenerate_pairs"]),
+                "constant_pairs": int(data["constant_pairs"]),
+            }
+            if "untested_pairs" in data:
+                odd["untested_pairs"] = int(data["untested_pairs"])
             rows.append(where(result) | cell | found | {"trials": result.attrs["trials"]} | odd)
     return pd.DataFrame(rows).sort_values(
         ["alpha", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
@@ -53,12 +58,12 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
     runs = np.array(labels_of(result, names.RUN), object)
     frames = []
     for cell, data in parts(result):
-        mean, p = data["mean"].values, data["p_value"].values
+        p = data["p_value"].values
         never_zero = without_zeros(data, int(result.attrs["trials"]))
         frames.append(
             pd.DataFrame(
                 where(result) | cell | {
-                    "run_a": runs[first], "run_b": runs[second], "mean_difference": mean[first] - mean[second],
+                    "run_a": runs[first], "run_b": runs[second], **differences(result, data),
                     "t": data["t"].values, label: p, f"{label}_holm": adjusted(never_zero, "holm"), f"{label}_bh": adjusted(never_zero, "bh"),
                 }
             )
@@ -67,23 +72,43 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
     return frame.drop(columns="t") if label == "p_value" else frame
 
 
+def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the differences of means of all pairs of a cell; where pairs have topics of their own, on these, and how many they are."""
+    if "common_topics" in data:
+        return {"n_topics": data["common_topics"].values, "mean_difference": data["common_difference"].values}
+    mean = data["mean"].values
+    return {"mean_difference": mean[result[FIRST].values] - mean[result[SECOND].values]}
+
+
+def n_tested(data: xr.Dataset) -> int:
+    """Return the number of pairs of a cell that have a p-value."""
+    return data.sizes[names.PAIR] - int(data.get("untested_pairs", 0))
+
+
 def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:
     """Return (count + 1) / (B + 1), which no adjustment can mistake for certainty (Phipson and Smyth 2010)."""
-    return np.asarray((data["reached"].values + 1) / (trials + 1))
+    reached = data["reached"].values
+    return np.where(np.isnan(data["p_value"].values), np.nan, (reached + 1) / (trials + 1))
 
 
 def adjusted(p: np.ndarray[Any, Any], method: str) -> np.ndarray[Any, Any]:
-    """Return p-values adjusted for the number of pairs.
+    """Return p-values adjusted for the number of pairs that have one.
 
     Parameters
     ----------
     p
-        (pair,).
+        (pair,); NaN for pairs that were not tested, and stays so.
     method
         One of `METHODS`.
     """
     if method == "none":
         return p
+    known = ~np.isnan(p)
+    if not known.all():
+        found = np.full(len(p), np.nan)
+        if known.any():
+            found[known] = adjusted(p[known], method)
+        return found
     if method == "bh":
         from scipy.stats import false_discovery_control
 
@@ -96,6 +121,11 @@ def adjusted(p: np.ndarray[Any, Any], method: str) -> np.ndarray[Any, Any]:
         return np.asarray(multipletests(p, method="holm")[1])
     finally:
         gc.unfreeze()
+
+
+def share_of(found: int, pairs: int) -> float:
+    """Return a share; NaN of none."""
+    return found / pairs if pairs else math.nan
 
 
 def adjusted_power(result: xr.Dataset) -> pd.DataFrame:
@@ -112,7 +142,8 @@ def adjusted_power(result: xr.Dataset) -> pd.DataFrame:
                 found = int((p < alpha).sum())
                 rows.append(
                     where(result) | cell | {
-                        "alpha": float(alpha), "adjustment": method, "significant": found, "pairs": len(p), "share": found / len(p),
+                        "alpha": float(alpha), "adjustment": method, "significant": found, "pairs": n_tested(data),
+                        "share": share_of(found, n_tested(data)),
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)
@@ -122,7 +153,7 @@ def curve(result: xr.Dataset) -> pd.DataFrame:
     """Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
     frames = [
         pd.DataFrame(
-            where(result) | cell | {"rank": np.arange(1, len(data["p_value"]) + 1), "p_value": np.sort(data["p_value"].values)}
+            where(result) | cell | {"rank": np.arange(1, n_tested(data) + 1), "p_value": np.sort(data["p_value"].values)[: n_tested(data)]}
         )
         for cell, data in parts(result)
     ]  # fmt: skip

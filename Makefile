@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
 PIP := -m pip install -qq --disable-pip-version-check
+LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build
 
-.PHONY: demo test check bench lock clean help
+.PHONY: demo test check bench docs lock clean help
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -23,13 +24,16 @@ check: $(TEST_VENV)/ready ## Lint and types only
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
 
+docs: $(TEST_VENV)/ready ## API pages from the docstrings: docs/scorecube.html, read without network
+	$(TEST_VENV)/bin/python -m tests.api_pages docs
+
 lock: ## Renew the locks (needs uv); they hold hashes and no addresses
-	uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build pyproject.toml -o requirements.lock
-	uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build --extra test \
-	  -c requirements.lock pyproject.toml -o requirements-test.lock
+	$(LOCK) --extra cluster --extra s3 --extra docs --extra test pyproject.toml -o requirements-test.lock
+	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
+	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 
 clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TEST_VENV) demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: requirements.lock pyproject.toml

@@ -41,12 +41,39 @@ class BadStudy(ScorecubeError):
     """A study that is missing, has not what was asked for, or already holds something else."""
 
 
+class ClusterFailed(ScorecubeError):
+    """A cluster that was lost while it computed; what was recorded is kept."""
+
+
+class FetchFailed(ScorecubeError):
+    """Public data that could not be fetched; what was whole is kept."""
+
+
+class StoreFailed(ScorecubeError):
+    """An object store that cannot be reached, or refuses; what was recorded is kept."""
+
+
 class CorruptStudy(ScorecubeError):
     """Stored bytes that do not match their recorded digest."""
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:
-    """Return the known names most like `name`, joined for an error text."""
+    """Return the known names most like `name`, joined for an error text.
+
+    Parameters
+    ----------
+    name
+        What was asked for.
+    known
+        What there is.
+    count
+        How many to name at most; twice as many if none is like it.
+
+    Returns
+    -------
+    text
+        Names separated by commas.
+    """
     import difflib
 
     # Letter case is the commonest slip in metric names, so it does not count.

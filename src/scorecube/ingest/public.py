@@ -1,0 +1,351 @@
+"""Public score matrices: fetched once from their source, checked against SHA-256 sums, kept in a folder of this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import xarray as xr
+
+from scorecube.cube import cube_from_scores
+from scorecube.errors import BadInput, BadName, FetchFailed, nearest
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.tables import read_matrix
+
+ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
+"""Environment variables: where files come from, and the folder that keeps them."""
+TIMEOUT_SECONDS = 30
+SOURCE, LICENCE, CITE = "source", "licence", "cite"
+"""Attributes of a cube that was fetched."""
+CREDIT_FILE = "SOURCE.txt"
+REGISTRY = files("scorecube").joinpath("data/public.toml")
+SAFE = re.compile(r"(?!\.\.?(/|$))[^/\\]+(/(?!\.\.?(/|$))[^/\\]+)*")
+"""Paths that stay below the folder they are put into."""
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """One score matrix at its source: topics down, runs across.
+
+    Parameters
+    ----------
+    path
+        Path in the source repository.
+    metric
+        Name of its metric.
+    sha256
+        Sum of its bytes, in hexadecimal.
+    """
+
+    path: str
+    metric: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PublicCollection:
+    """What is known of a public collection before it is fetched.
+
+    Parameters
+    ----------
+    name
+        Name for `fetch`.
+    title
+        What it is.
+    repository, commit
+        Source, as ``owner/name``, and the version of it.
+    licence, licence_address, asks
+        Licence that the source states, where it is written, what it asks for in short.
+    cite
+        Paper to cite.
+    runs, topics
+        Their numbers.
+    files
+        One matrix a metric.
+    note
+        What else a user must know.
+    """
+
+    name: str
+    title: str
+    repository: str
+    commit: str
+    licence: str
+    licence_address: str
+    asks: str
+    cite: str
+    runs: int
+    topics: int
+    files: tuple[PublicFile, ...]
+    note: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Source, licence and paper, as kept in the attributes of the cube."""
+        return {
+            SOURCE: f"{self.repository} @ {self.commit}",
+            LICENCE: f"{self.licence} ({self.licence_address}). {self.asks}",
+            CITE: self.cite,
+        } | ({"note": self.note} if self.note else {})
+
+    @property
+    def credit(self) -> str:
+        """The facts as lines."""
+        return "\n".join(f"{key:<8}{value}" for key, value in self.facts.items())
+
+
+def public_collections(registry: PathLike | None = None) -> dict[str, PublicCollection]:
+    """Return the collections that `fetch` knows, by name.
+
+    Parameters
+    ----------
+    registry
+        TOML file of the form of ``data/public.toml``; None takes that file.
+
+    Returns
+    -------
+    collections
+        Name -> collection, in the order of the file.
+
+    Raises
+    ------
+    BadInput
+        A registry that cannot be read.
+
+    Examples
+    --------
+    >>> known = public_collections()["adhoc5"]
+    >>> known.runs, known.topics, [file.metric for file in known.files], known.licence
+    (61, 50, ['AP', 'P@10', 'RR'], 'CC BY-SA 4.0')
+    """
+    return _read_registry(registry)[1]
+
+
+def fetch(
+    name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
+) -> xr.Dataset:
+    """Fetch a public collection and return its cube; what was fetched before is read from this machine.
+
+    Parameters
+    ----------
+    name
+        A name of `public_collections`.
+    base, cache, registry
+        See `fetch_files`.
+
+    Returns
+    -------
+    cube
+        Scores (metric, gain, run, topic), one gain setting, ``auto``; source, licence and paper to cite in the attributes.
+
+    Raises
+    ------
+    BadName, FetchFailed
+        As `fetch_files`.
+
+    Examples
+    --------
+    >>> cube = fetch("adhoc5")  # doctest: +SKIP
+    >>> cube.sizes["run"], cube.attrs["licence"][:12]  # doctest: +SKIP
+    (61, 'CC BY-SA 4.0')
+    """
+    paths = fetch_files(name, base=base, cache=cache, registry=registry)
+    known = public_collections(registry)[name]
+    matrices = {file.metric: read_matrix(path) for file, path in zip(known.files, paths, strict=True)}
+    return cube_from_scores(matrices).assign_attrs(known.facts)
+
+
+def fetch_files(
+    name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
+) -> list[Path]:
+    """Return the files of a public collection on this machine, fetching those that are missing or damaged.
+
+    Parameters
+    ----------
+    name
+        A name of `public_collections`.
+    base
+        Address before ``/<repository>/<commit>/<path>``; by default that of SCORECUBE_DATA_URL, else of the registry.
+    cache
+        Folder that keeps the files; by default that of SCORECUBE_DATA_CACHE, else the user's cache folder.
+    registry
+        See `public_collections`.
+
+    Returns
+    -------
+    paths
+        One for each file of the collection, in its order.
+
+    Raises
+    ------
+    BadName
+        No collection of this name.
+    FetchFailed
+        No connection, a file that is not there or has another sum, a folder that cannot be written. Files that were whole stay.
+    """
+    import pooch
+
+    default, collections = _read_registry(registry)
+    if name not in collections:
+        raise BadName(f"no public collection {name!r}; known: {nearest(name, list(collections))}")
+    known = collections[name]
+    address = base or os.environ.get(ADDRESS_VARIABLE) or default
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise FetchFailed(f"{address!r} is no address to fetch from: it must begin with https:// or http://")
+    version = f"{known.repository}/{known.commit}"
+    folder = Path(cache or os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version
+    keeper = pooch.create(
+        path=folder, base_url=f"{address.rstrip('/')}/{version}/",
+        registry={file.path: f"sha256:{file.sha256}" for file in known.files},
+    )  # fmt: skip
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
+    found = []
+    with _quiet():
+        for file in known.files:
+            with _explained(keeper.get_url(file.path), folder, file.sha256):
+                found.append(Path(keeper.fetch(file.path, downloader=downloader)))
+    return found
+
+
+def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *, replace: bool = False) -> Path:
+    """Copy fetched files into a folder named after the collection, with a file that names source and licence.
+
+    Parameters
+    ----------
+    known
+        The collection.
+    paths
+        As from `fetch_files`.
+    folder
+        Folder above; made if need be.
+    replace
+        Overwrite what is there and differs.
+
+    Returns
+    -------
+    place
+        ``folder/name``, whole or not there.
+
+    Raises
+    ------
+    BadInput
+        The place exists with something else, or cannot be written.
+    """
+    place = Path(folder) / known.name
+    content = {path.name: path.read_bytes() for path in paths} | {CREDIT_FILE: (known.credit + "\n").encode()}
+    try:
+        if place.exists():
+            if all((place / name).is_file() and (place / name).read_bytes() == data for name, data in content.items()):
+                return place
+            if not replace:
+                raise BadInput(
+                    "exists and holds something else; use --replace to overwrite it, or another --out", place
+                )
+        _put(place, content)
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror or error}", place) from None
+    return place
+
+
+def _put(place: Path, content: Mapping[str, bytes]) -> None:
+    """Write files beside their place first, so that a folder is never half there; other files in an old folder stay."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    staging = place.with_name(f".{place.name}.{os.getpid()}.new")
+    staging.mkdir()
+    try:
+        for name, data in content.items():
+            (staging / name).write_bytes(data)
+        if place.exists():
+            for name in content:
+                (staging / name).replace(place / name)
+        else:
+            staging.rename(place)
+    finally:
+        if staging.exists():
+            for left in staging.iterdir():
+                left.unlink()
+            staging.rmdir()
+
+
+def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollection]]:
+    """Return the address that files come from, and collections by name."""
+    try:
+        text = (REGISTRY if path is None else Path(path)).read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+        collections = {name: _collection(name, content) for name in content["collections"]}
+        return str(content["base"]), collections
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
+    except KeyError as error:
+        raise BadInput(
+            f"no registry of collections: {error} is missing; see data/public.toml of scorecube", path
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"no registry of collections: {error}; see data/public.toml of scorecube", path) from None
+
+
+def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
+    facts = content["collections"][name]
+    source = content["sources"][facts["source"]]
+    licence = content["licences"][source["licence"]]
+    matrices = tuple(PublicFile(**each) for each in facts["files"])
+    for place in (name, facts["source"], source["commit"], *(file.path for file in matrices)):
+        if not SAFE.fullmatch(place):
+            raise ValueError(f"{place!r} is no relative path")
+    return PublicCollection(
+        name, facts["title"], facts["source"], source["commit"], source["licence"], licence["address"], licence["asks"],
+        source["cite"], facts["runs"], facts["topics"], matrices, facts.get("note", ""),
+    )  # fmt: skip
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's own lines back: what it does is said by whoever called."""
+    import pooch
+
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def _explained(url: str, folder: Path, expected: str) -> Iterator[None]:
+    """Turn what can go wrong into one message."""
+    from requests import exceptions
+
+    mirror = (
+        "a mirror is named with --from ADDRESS or SCORECUBE_DATA_URL, and holds ADDRESS/<repository>/<commit>/<path>"
+    )
+    try:
+        yield
+    except exceptions.HTTPError as error:
+        status = "unknown" if error.response is None else error.response.status_code
+        raise FetchFailed(f"{url}: not to be had: the server answered with status {status}; {mirror}") from None
+    except exceptions.RequestException as error:
+        slow = isinstance(error, exceptions.Timeout)
+        reason = f"no answer within {TIMEOUT_SECONDS} s" if slow else f"no connection ({type(error).__name__})"
+        raise FetchFailed(
+            f"{url}: not to be had: {reason}; a collection needs the network once and is then read from {folder}; {mirror}"
+        ) from None
+    except ValueError as error:
+        told = re.search("but got ([0-9a-f]+)", str(error))
+        came = told[1] if told else str(error)
+        raise FetchFailed(
+            f"{url}: another file than expected came, and was not kept: SHA-256 {expected} expected, found {came}; {mirror}"
+        ) from None
+    except OSError as error:
+        raise FetchFailed(
+            f"{folder}: cannot be written: {error.strerror or error}; choose a folder with --cache or {CACHE_VARIABLE}"
+        ) from None

@@ -1,0 +1,290 @@
+"""Public collections are fetched once, checked, and never half there; the server is of this test, on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import xarray as xr
+
+from scorecube.errors import BadInput, BadName, FetchFailed
+from scorecube.ingest.public import (
+    ADDRESS_VARIABLE,
+    CACHE_VARIABLE,
+    fetch,
+    fetch_files,
+    public_collections,
+    write_files,
+)
+from scorecube.storage import open_study
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+COMMIT = "0123abcd"
+MATRICES = {
+    "data/toy_ap.csv": b"a,b\n0.1,0.2\n0.3,0.4\n0.5,7e-04\n",
+    "data/toy_rr.csv": b"a,b\r\n1,0.5\r\n0,1\r\n0.25,0\r\n",
+}
+METRICS = {"data/toy_ap.csv": "AP", "data/toy_rr.csv": "RR"}
+
+
+@dataclass
+class Served:
+    """What a server gives away, and what it was asked for."""
+
+    address: str = ""
+    content: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    cut_short: bool = False
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    state = Served()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked.append(self.path)
+            content = state.content.get(self.path)
+            self.send_response(404 if content is None else 200)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
+            self.wfile.write((content or b"")[: 9 if state.cut_short else None])
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        state.address = f"http://127.0.0.1:{server.server_port}"
+        yield state
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def toy(tmp_path: Path, served: Served) -> Path:
+    """A registry of one made-up collection; the server holds its files."""
+    lines = [
+        f'base = "{served.address}"', '[licences."Toy 1.0"]', 'address = "https://example.org/toy"', 'asks = "Smile."',
+        "[sources]", f'"someone/scores" = {{ commit = "{COMMIT}", licence = "Toy 1.0", cite = "Someone, 2020" }}',
+        "[collections.toy]", 'title = "Toys"', 'source = "someone/scores"', "runs = 2", "topics = 3", "files = [",
+    ]  # fmt: skip
+    for path, content in MATRICES.items():
+        served.content[f"/someone/scores/{COMMIT}/{path}"] = content
+        digest = hashlib.sha256(content).hexdigest()
+        lines.append(f'{{ path = "{path}", metric = "{METRICS[path]}", sha256 = "{digest}" }},')
+    registry = tmp_path / "registry.toml"
+    registry.write_text("\n".join([*lines, "]", ""]))
+    return registry
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_scores_come_with_their_source_and_licence(tmp_path: Path, toy: Path) -> None:
+    cube = fetch("toy", cache=tmp_path / "cache", registry=toy)
+    assert dict(cube.sizes) == {"metric": 2, "gain": 1, "run": 2, "topic": 3}
+    assert cube["score"].sel(metric="AP", gain="auto", run="b").values.tolist() == [0.2, 0.4, 0.0007]
+    assert cube["score"].sel(metric="RR", gain="auto", run="a").values.tolist() == [1.0, 0.0, 0.25]
+    assert cube.attrs == {
+        "source": f"someone/scores @ {COMMIT}",
+        "licence": "Toy 1.0 (https://example.org/toy). Smile.",
+        "cite": "Someone, 2020",
+    }
+
+
+def test_a_second_call_asks_for_nothing_and_a_damaged_file_is_fetched_again(
+    tmp_path: Path, toy: Path, served: Served
+) -> None:
+    paths = fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    assert [path.read_bytes() for path in paths] == list(MATRICES.values())
+    assert len(served.asked) == 2
+    assert fetch_files("toy", cache=tmp_path / "cache", registry=toy) == paths
+    assert len(served.asked) == 2
+    paths[1].write_bytes(b"damaged")
+    fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    assert [path.read_bytes() for path in paths] == list(MATRICES.values())
+    assert served.asked[2:] == [f"/someone/scores/{COMMIT}/data/toy_rr.csv"]
+
+
+def test_a_failed_fetch_goes_on_where_it_was(tmp_path: Path, toy: Path, served: Served) -> None:
+    last = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
+    kept = served.content.pop(last)
+    with pytest.raises(FetchFailed, match=f"{last}: not to be had: the server answered with status 404"):
+        fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    served.content[last] = kept
+    fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    assert served.asked == [f"/someone/scores/{COMMIT}/data/toy_ap.csv", last, last]
+
+
+@pytest.mark.parametrize("cut_short", [False, True], ids=["other content", "cut short"])
+def test_other_bytes_than_expected_are_refused_and_leave_nothing(
+    tmp_path: Path, toy: Path, served: Served, scorecube: Cli, cut_short: bool
+) -> None:
+    path = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
+    served.cut_short = cut_short
+    if not cut_short:
+        served.content[path] = b"<html>Please log in</html>"
+    where = ["--into", tmp_path / "s.zarr", "--out", tmp_path / "out", "--cache", tmp_path / "cache"]
+    done = scorecube("fetch", "toy", *where, "--registry", toy)
+    assert done.status == 1
+    assert not (tmp_path / "s.zarr").exists()
+    assert not (tmp_path / "out").exists()
+    place = f"someone/scores/{COMMIT}/data"
+    assert files_below(tmp_path / "cache") == ([] if cut_short else [f"{place}/toy_ap.csv"])
+    if not cut_short:
+        found, expected = (
+            hashlib.sha256(each).hexdigest() for each in (served.content[path], MATRICES["data/toy_rr.csv"])
+        )
+        assert f"was not kept: SHA-256 {expected} expected, found {found}" in done.stderr
+    assert done.stderr.count("error:") == 1
+
+
+def test_without_network_there_is_one_message_and_what_was_fetched_works(
+    tmp_path: Path, toy: Path, scorecube: Cli
+) -> None:
+    fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    nobody = ["--registry", toy, "--from", "http://127.0.0.1:9", "--into", tmp_path / "s.zarr"]
+    failed = scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "empty")
+    assert failed.status == 1
+    assert failed.stderr.startswith(
+        f"error: http://127.0.0.1:9/someone/scores/{COMMIT}/data/toy_ap.csv: not to be had: no connec"
+    )
+    assert not (tmp_path / "s.zarr").exists()
+    scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "cache").succeeded()
+    assert list(open_study(tmp_path / "s.zarr")) == ["toy"]
+
+
+def test_address_and_folder_come_from_the_environment(
+    tmp_path: Path, toy: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy.write_text(toy.read_text().replace(served.address, "http://127.0.0.1:9"))
+    monkeypatch.setenv(ADDRESS_VARIABLE, served.address + "/")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "kept"))
+    paths = fetch_files("toy", registry=toy)
+    assert paths[0] == tmp_path / "kept" / "someone" / "scores" / COMMIT / "data" / "toy_ap.csv"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        FetchFailed, match=r"cannot be written: .*; choose a folder with --cache or SCORECUBE_DATA_CACHE"
+    ):
+        fetch_files("toy", cache=tmp_path / "file", registry=toy)
+    with pytest.raises(FetchFailed, match="no address to fetch from"):
+        fetch_files("toy", base="ftp://127.0.0.1", registry=toy)
+
+
+def test_the_command_says_and_stores_the_licence_and_repeats_without_change(
+    tmp_path: Path, toy: Path, scorecube: Cli
+) -> None:
+    study, out = tmp_path / "s.zarr", tmp_path / "out"
+    words = ["fetch", "toy", "--registry", toy, "--into", study, "--out", out, "--cache", tmp_path / "cache"]
+    done = scorecube(*words).succeeded()
+    assert "licence Toy 1.0 (https://example.org/toy). Smile." in done.stderr
+    assert f"{study}: toy: 2 runs x 3 topics, 2 metrics" in done.stderr
+    assert "licence  Toy 1.0" in scorecube("info", study).succeeded().stdout
+    with xr.open_datatree(study, engine="zarr", consolidated=False) as plain:
+        assert plain["toy/cube"].attrs["source"] == f"someone/scores @ {COMMIT}"
+    assert files_below(out) == ["toy/SOURCE.txt", "toy/toy_ap.csv", "toy/toy_rr.csv"]
+    assert f"someone/scores @ {COMMIT}" in (out / "toy" / "SOURCE.txt").read_text()
+    before = {path: path.stat().st_mtime_ns for path in (study / "toy" / "cube").rglob("*")}
+    scorecube(*words).succeeded()
+    assert {path: path.stat().st_mtime_ns for path in (study / "toy" / "cube").rglob("*")} == before
+
+
+def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: Path) -> None:
+    known, paths = public_collections(toy)["toy"], fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    theirs = tmp_path / "out" / "toy"
+    theirs.mkdir(parents=True)
+    (theirs / "toy_ap.csv").write_text("mine")
+    (theirs / "notes.txt").write_text("mine, too")
+    with pytest.raises(BadInput, match="exists and holds something else; use --replace"):
+        write_files(known, paths, tmp_path / "out")
+    assert files_below(tmp_path / "out") == ["toy/notes.txt", "toy/toy_ap.csv"]
+    write_files(known, paths, tmp_path / "out", replace=True)
+    assert (theirs / "toy_ap.csv").read_bytes() == MATRICES["data/toy_ap.csv"]
+    assert files_below(tmp_path / "out") == ["toy/SOURCE.txt", "toy/notes.txt", "toy/toy_ap.csv", "toy/toy_rr.csv"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_files(known, paths, tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["adhoc"], "no public collection 'adhoc'; known: adhoc5"),
+        ([], "needs a name: scorecube fetch --list"),
+        (["adhoc5"], "say where the scores go: --into STUDY, or --out DIR"),
+    ],
+)
+def test_slips_are_explained(scorecube: Cli, tmp_path: Path, words: list[str], text: str) -> None:
+    place = ["--out", tmp_path] if words == ["adhoc"] else []
+    done = scorecube("fetch", *words, *place)
+    assert done.status == 1
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("[sources]", "[source]", "'sources' is missing"),
+        ("data/toy_ap.csv", "../toy_ap.csv", "'../toy_ap.csv' is no relative path"),
+        ("data/toy_ap.csv", "/etc/toy", "'/etc/toy' is no relative path"),
+        ("metric =", "measure =", "unexpected keyword argument 'measure'"),
+        ("files = [", "files = [[", "no registry of collections"),
+    ],
+)
+def test_a_registry_that_is_none_is_refused(toy: Path, old: str, new: str, text: str) -> None:
+    toy.write_text(toy.read_text().replace(old, new))
+    with pytest.raises(BadInput, match=text) as caught:
+        public_collections(toy)
+    assert str(toy) in str(caught.value)
+
+
+def test_the_list_fits_a_terminal_and_names_source_and_licence(scorecube: Cli) -> None:
+    shown = scorecube("fetch", "--list").succeeded().stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    for known in public_collections().values():
+        assert known.name in shown
+        assert f"{known.licence}, {known.repository}" in shown
+        assert len(known.commit) == 40
+        assert all(len(file.sha256) == 64 for file in known.files)
+
+
+FOLDERS = {"robust2004-99": "robust2004"}
+"""Where a collection lies beside this repository, if not under its own name."""
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", list(public_collections()))
+def test_real_collections_arrive_as_the_registry_says(data: Path, tmp_path: Path, served: Served, name: str) -> None:
+    known = public_collections()[name]
+    lying = {
+        hashlib.sha256(path.read_bytes()).hexdigest(): path.read_bytes()
+        for path in (data / FOLDERS.get(name, name)).glob("*.csv")
+    }
+    for file in known.files:
+        served.content[f"/{known.repository}/{known.commit}/{file.path}"] = lying[file.sha256]
+    cube = fetch(name, base=served.address, cache=tmp_path)
+    assert (cube.sizes["run"], cube.sizes["topic"]) == (known.runs, known.topics)
+    assert cube.attrs["licence"].startswith(known.licence)
+    assert cube["metric"].values.tolist() == [file.metric for file in known.files]
+    assert f"{known.repository} @ {known.commit}" in (data / FOLDERS.get(name, name) / "README.md").read_text()
+    assert known.licence in (data / FOLDERS.get(name, name) / "README.md").read_text()
+
+
+def test_an_unknown_name_is_no_collection() -> None:
+    with pytest.raises(BadName, match="no public collection 'web2012'; known: web20"):
+        fetch("web2012")

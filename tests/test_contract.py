@@ -34,6 +34,7 @@ COLUMNS = {
     "scores cells": "collection metric gain run topic score",
     "scores variance": "collection metric gain n_runs n_topics variance",
     "scores statistics": "collection n_runs n_teams n_topics judged n_level_0 n_level_1 n_level_2 n_level_3",
+    "scores preferred_rank": "collection topic run rank found_level_3 n_level_3 found_level_2 n_level_2 found_level_1 n_level_1",
     "swap sensitivity": "collection metric gain confidence required_difference max_performance relative_difference share trials size sampling",
     "swap rates": "collection metric gain bin lower count swaps swap_rate swap_rate_low swap_rate_high",
     "swap overlap": "collection size sampling unique common",
@@ -43,6 +44,8 @@ COLUMNS = {
     "tukey pairs": "collection metric gain run_a run_b mean_difference p_value",
     "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs",
     "correlate gains": "collection metric gain tau spearman",
+    "teams variance": "collection metric gain left_out n_topics_wanted variance_mean variance_low variance_high trials runs_min runs_max topics_min topics_max",
+    "teams trials": "collection metric gain left_out n_topics_wanted trial variance n_runs n_topics teams_left_out",
     "design sizes": "method mode variance min_diff width systems alpha beta topics power",
 }  # fmt: skip
 """Analysis and table -> columns; the first table of an analysis is its default."""

@@ -62,6 +62,8 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
         plan(cube, replace(BASE, signed=True)),
         plan(cube, replace(BASE, symmetric=True)),
         plan(cube, replace(BASE, share="none")),
+        plan(cube, replace(BASE, interval="population")),
+        plan(cube, replace(BASE, interval="population", groups=5)),
         plan(cube, replace(BASE, size=(5, 10))),
         plan(other_score),
         plan(cube.isel(run=[0, 1, 2])),
@@ -77,7 +79,7 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
 
 
 def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
-    counted = {"sampling", "size", "bin_width", "bins", "signed", "symmetric", "share"}
+    counted = {"sampling", "size", "bin_width", "bins", "signed", "symmetric", "share", "interval", "groups"}
     assert set(Swap().options()) == counted | Swap.reading
     for analysis in ANALYSES.values():
         assert analysis.reading <= set(analysis().options())
@@ -99,7 +101,7 @@ def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
     assert record["seed"] == "18446744073709551615"
     assert record["options"] == {
         "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": 21,
-        "allow_zero": False, "signed": False, "symmetric": False, "share": "all",
+        "allow_zero": False, "signed": False, "symmetric": False, "share": "all", "interval": "trials", "groups": 10,
     }  # fmt: skip
     assert Swap(**{**record["options"], "confidence": tuple(record["options"]["confidence"])}) == Swap(
         size=10, confidence=(0.9, 0.8)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Splits,
         Stability,
         Swap,
+        Teams,
         Tukey,
         Unpaired,
         judgement_sets,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         cube_from_scores,
         evaluate,
         figure,
+        judged_documents,
         list_analyses,
         list_metrics,
         open_study,
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     )
     from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
+    from scorecube.ingest.public import fetch
+    from scorecube.pools import removed_when_left_out
+    from scorecube.rankings import with_rankings
+    from scorecube.sweeps import Entry, sweep
 
 __version__ = "0.1.0"
 
@@ -47,38 +53,52 @@ _ANALYSES = (
     "Splits",
     "Stability",
     "Swap",
+    "Teams",
     "Tukey",
     "Unpaired",
     "judgement_sets",
 )
 _HOMES = dict.fromkeys(_ANALYSES, "scorecube.analyses") | {"ScorecubeError": "scorecube.errors"}
 _HOMES |= dict.fromkeys(("topic_set_size", "variances", "wcw"), "scorecube.design")
+_HOMES |= dict.fromkeys(("Entry", "sweep"), "scorecube.sweeps")
+_HOMES |= {
+    "fetch": "scorecube.ingest.public",
+    "removed_when_left_out": "scorecube.pools",
+    "with_rankings": "scorecube.rankings",
+}
 
 __all__ = [
     "Agreement",
     "Bootstrap",
     "Correlation",
+    "Entry",
     "Paired",
     "Randomisation",
     "ScorecubeError",
     "Splits",
     "Stability",
     "Swap",
+    "Teams",
     "Tukey",
     "Unpaired",
     "analyse",
     "cube_from_scores",
     "evaluate",
+    "fetch",
     "figure",
+    "judged_documents",
     "judgement_sets",
     "list_analyses",
     "list_metrics",
     "open_study",
     "read_rankings",
+    "removed_when_left_out",
+    "sweep",
     "table",
     "topic_set_size",
     "variances",
     "wcw",
+    "with_rankings",
 ]
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import ANALYSES, Analysis, Swap
-from scorecube.cube import cube_from_scores, digest, evaluate, parse_known, select
+from scorecube.cube import cube_from_scores, evaluate, parse_known, select
 from scorecube.errors import BadPlan
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.run import for_each, run
@@ -25,6 +25,7 @@ from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import LevelMap, Probabilities, print_level_map
 from scorecube.ingest.trec import read_teams
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
+from scorecube.plan import cube_digest as digest
 from scorecube.plan import make_plan, new_seed
 from scorecube.rankings import build_rankings
 from scorecube.report.tables import table
@@ -104,6 +105,18 @@ def read_rankings(
     ------
     BadInput
         With file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run, qrels = Path(folder, "run"), Path(folder, "qrels")
+    ...     _ = run.write_text("1 Q0 d1 1 0.9 mine")
+    ...     _ = qrels.write_text("1 0 d1 2")
+    ...     rankings = read_rankings(run, qrels)
+    >>> rankings["level_at_rank"].sel(run="mine", topic="1").values.tolist()
+    [2]
     """
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
@@ -113,6 +126,36 @@ def read_rankings(
     attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
+
+
+def judged_documents(
+    qrels: PathLike, *, dialect: str = "auto", level_map: LevelMap | None = None
+) -> dict[str, list[str]]:
+    """Read the ids of judged documents, by topic, in the order of their numbers in rankings.
+
+    Parameters
+    ----------
+    qrels, dialect, level_map
+        As of `read_rankings`.
+
+    Returns
+    -------
+    documents
+        Topic -> document ids, sorted as bytes: ``documents[topic][number]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w") as qrels:
+    ...     print("1 0 d2 1", "1 0 d1 0", sep=chr(10), file=qrels, flush=True)
+    ...     judged_documents(qrels.name)
+    {'1': ['d1', 'd2']}
+    """
+    judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
+    found: list[dict[int, str]] = [{} for _ in judged.topics]
+    for line, (topic, number) in enumerate(zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)):
+        found[topic][number] = judged.document(line).decode("utf-8", "replace")
+    return {topic: [own[k] for k in range(len(own))] for topic, own in zip(judged.topics, found, strict=True)}
 
 
 def analyse(
@@ -162,6 +205,13 @@ def analyse(
     ------
     BadPlan
         Options that are impossible for the cube.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Swap(size=20), trials=100, seed=1)
+    >>> result.attrs["analysis"], result.attrs["trials"]
+    ('swap', 100)
     """
     loaded = cube.compute()
     plan = make_plan(loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples)
@@ -247,6 +297,11 @@ def import_scores(
     layout, transpose
         See `scorecube.ingest.layouts.read_scores`.
 
+    Returns
+    -------
+    cube
+        Scores (metric, gain, run, topic); missing scores are NaN.
+
     Raises
     ------
     BadInput, BadPlan
@@ -267,14 +322,43 @@ def import_scores(
 
 
 def figure(result: xr.Dataset) -> Any:
-    """Return the figure of a result, as in the papers: a matplotlib Figure."""
+    """Return the figure of a result, as in the papers: a matplotlib Figure.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis.
+
+    Returns
+    -------
+    figure
+        Drawn as the papers draw it; save it with ``figure.savefig("swap.svg")``.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> result = analyse(simulate_cube(n_runs=4, seed=3), Swap(size=20), trials=20, seed=1)
+    >>> len(figure(result).axes) > 0
+    True
+    """
     from scorecube.report.figures import figure as draw
 
     return draw(result)
 
 
 def list_metrics() -> pd.DataFrame:
-    """Return all metrics: name, parameters, source."""
+    """Return all metrics: name, parameters, source.
+
+    Returns
+    -------
+    metrics
+        One row a metric: `name`, `cutoff` (whether ``@k`` is required, optional or there is none), `uses_gains`, `parameters`, `source`.
+
+    Examples
+    --------
+    >>> list_metrics().set_index("name").loc["AP", "parameters"]
+    'rel, judged_only'
+    """
     rows = [
         {
             "name": definition.name,
@@ -289,7 +373,18 @@ def list_metrics() -> pd.DataFrame:
 
 
 def list_analyses() -> pd.DataFrame:
-    """Return all analyses: name and what it answers."""
+    """Return all analyses: name and what it answers.
+
+    Returns
+    -------
+    analyses
+        One row an analysis: `name`, as on the command line, and `about`, what it answers.
+
+    Examples
+    --------
+    >>> "swap" in list_analyses()["name"].tolist()
+    True
+    """
     return pd.DataFrame(
         [{"name": name, "about": (kind.__doc__ or "").splitlines()[0]} for name, kind in ANALYSES.items()]
     )

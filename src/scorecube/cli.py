@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from scorecube import __version__, design_commands, options
+from scorecube import __version__, design_commands, fetch_commands, options, sweep_commands
 from scorecube.commands import COMMANDS, analysis_command, choice, numbers
 from scorecube.console import say, split, tracking
 from scorecube.errors import ScorecubeError
@@ -103,8 +103,10 @@ def evaluate(
         "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
         "intents": intents,
     }  # fmt: skip
-    with open_chosen(cluster, scheduler, workers) as (client, count), tracking("reading runs", "files") as progress:
-        rankings = api.read_rankings(runs, qrels, teams, workers=count, client=client, progress=progress, **reading)
+    with open_chosen(cluster, scheduler, workers) as crew, tracking("reading runs", "files") as progress:
+        rankings = api.read_rankings(
+            runs, qrels, teams, workers=crew.workers, client=crew.client, progress=progress, **reading
+        )
     scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
     with tracking("evaluating", "metrics") as progress:
         chosen = split(metrics) or []
@@ -196,19 +198,35 @@ def swap(
     share: Annotated[
         str, typer.Option("--share", help="Samples serve all pairs of runs, or none: each pair draws its own (slow).")
     ] = "all",
+    interval: Annotated[
+        str,
+        typer.Option(
+            "--interval", help="Of swap rates: over more trials, or over the population of topics and runs (slow)."
+        ),
+    ] = "trials",
+    groups: Annotated[
+        int, typer.Option("--groups", help="Of topics and of runs, left out in turn for --interval population.")
+    ] = 10,
 ) -> Analysis:
     """Swap method: how large must a difference be before another topic set would confirm it?
 
     Example: scorecube swap study.zarr --sampling disjoint --size 5..25:5 --trials 1000 --seed 1
     """
     from scorecube.analyses.sampling import parse_sizes
-    from scorecube.analyses.swap import RULES, SAMPLINGS, SHARES, Swap
+    from scorecube.analyses.swap import INTERVALS, RULES, SAMPLINGS, SHARES, Swap
 
-    for option, value, known in (("sampling", sampling, SAMPLINGS), ("rule", rule, RULES), ("share", share, SHARES)):
+    chosen = {
+        "sampling": (sampling, SAMPLINGS),
+        "rule": (rule, RULES),
+        "share": (share, SHARES),
+        "interval": (interval, INTERVALS),
+    }
+    for option, (value, known) in chosen.items():
         choice(f"--{option}", value, known)
     return Swap(
         sampling=sampling, size=None if size is None else parse_sizes(size), rule=rule, confidence=numbers("--confidence", confidence),
         bin_width=bin_width, bins=bins, allow_zero=allow_zero, signed=signed, symmetric=symmetric, share=share,
+        interval=interval, groups=groups,
     )  # fmt: skip
 
 
@@ -233,7 +251,7 @@ def stability(
     return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
 
 
-for each in (*COMMANDS, *design_commands.COMMANDS):
+for each in (*COMMANDS, *design_commands.COMMANDS, *sweep_commands.COMMANDS, *fetch_commands.COMMANDS):
     app.command()(each)
 
 
@@ -252,6 +270,9 @@ def show(
     average: Annotated[
         bool, typer.Option("--average", help="Means over the collections instead of each of them.")
     ] = False,
+    orderings: Annotated[
+        bool, typer.Option("--orderings", help="How consistently the collections order the metrics.")
+    ] = False,
 ) -> None:
     """Print a table of scores or results.
 
@@ -262,7 +283,12 @@ def show(
     from scorecube.storage import open_study
 
     choice("--format", form, FORMATS)
-    frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
+    if orderings:
+        from scorecube.report.tables.orderings import orderings as ordered
+
+        frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
+    else:
+        frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
     typer.echo(render(frame, form))
 
 

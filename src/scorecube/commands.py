@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def analysis_command(
-    make: Callable[..., Analysis], before: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    make: Callable[..., Analysis],
+    before: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    changed: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> Callable[..., None]:
     """Make a command of a function that turns an analysis' own options into its record.
 
@@ -29,6 +31,8 @@ def analysis_command(
         Own options in, analysis out.
     before
         Called first with all options by name; returns them, some perhaps changed.
+    changed
+        Options that all analyses take, but with another flag, help or default: name -> (type, default).
     """
     make.__annotations__.pop("return", None)  # names a type that is only imported for checking
     own = inspect.signature(make, eval_str=True).parameters
@@ -43,7 +47,7 @@ def analysis_command(
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     shared = [
         inspect.Parameter(key, kind, default=default, annotation=hint)
-        for key, (hint, default) in options.COMMON.items()
+        for key, (hint, default) in (options.COMMON | dict(changed or {})).items()
     ]
     parameters = [shared[0], *own.values(), *shared[1:]]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -73,12 +77,16 @@ PlusOne = Annotated[bool, typer.Option("--plus-one", help="p = (count + 1) / (B 
 OnlySignificant = Annotated[
     bool, typer.Option("--only-significant", help="Estimated difference over significant pairs only.")
 ]
+Missing = Annotated[
+    str, typer.Option("--missing", help="Missing scores: refuse; or pairwise: test each pair on the topics that both runs have.")
+]  # fmt: skip
 
 
 @analysis_command
 def bootstrap(
     alpha: Alphas = "0.05,0.01",
     sided: Sided = 2,
+    missing: Missing = "refuse",
     unstudentised: Annotated[
         bool, typer.Option("--unstudentised", help="The statistic is the difference of means instead of t.")
     ] = False,
@@ -93,11 +101,13 @@ def bootstrap(
     Example: scorecube bootstrap study.zarr --trials 1000 --alpha 0.05,0.01 --seed 1
     """
     from scorecube.analyses.bootstrap import PRECISIONS, Bootstrap
+    from scorecube.analyses.missing import MISSING
 
     choice("--precision", precision, list(PRECISIONS))
+    choice("--missing", missing, MISSING)
     return Bootstrap(
         alphas=numbers("--alpha", alpha), sided=sided, studentised=not unstudentised, plus_one=plus_one,
-        only_significant=only_significant, precision=precision,
+        only_significant=only_significant, precision=precision, missing=missing,
     )  # fmt: skip
 
 
@@ -105,6 +115,7 @@ def bootstrap(
 def randomisation(
     alpha: Alphas = "0.05,0.01",
     sided: Sided = 2,
+    missing: Missing = "refuse",
     plus_one: PlusOne = False,
     only_significant: OnlySignificant = False,
 ) -> Analysis:
@@ -112,11 +123,13 @@ def randomisation(
 
     Example: scorecube randomisation study.zarr --trials 10000 --seed 1
     """
+    from scorecube.analyses.missing import MISSING
     from scorecube.analyses.randomisation import Randomisation
 
+    choice("--missing", missing, MISSING)
     return Randomisation(
-        alphas=numbers("--alpha", alpha), sided=sided, plus_one=plus_one, only_significant=only_significant
-    )
+        alphas=numbers("--alpha", alpha), sided=sided, plus_one=plus_one, only_significant=only_significant, missing=missing,
+    )  # fmt: skip
 
 
 @analysis_command
@@ -134,14 +147,18 @@ def tukey(alpha: Alphas = "0.05,0.01", plus_one: PlusOne = False) -> Analysis:
 def paired(
     tests: Annotated[str, typer.Option("--tests", help="Some of t, wilcoxon, sign.")] = "t,wilcoxon,sign",
     alpha: Alphas = "0.05,0.01",
+    missing: Missing = "refuse",
 ) -> Analysis:
     """Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references.
 
     Example: scorecube paired study.zarr --tests t,wilcoxon
     """
+    from scorecube.analyses.missing import MISSING
     from scorecube.analyses.paired import Paired
 
-    return Paired(tests=tuple(dict.fromkeys(split(tests) or [])), alphas=numbers("--alpha", alpha))
+    choice("--missing", missing, MISSING)
+    chosen = tuple(dict.fromkeys(split(tests) or []))
+    return Paired(tests=chosen, alphas=numbers("--alpha", alpha), missing=missing)
 
 
 @analysis_command
@@ -280,4 +297,82 @@ def agreement(
     )
 
 
-COMMANDS = (bootstrap, randomisation, unpaired, tukey, paired, correlate, splits, agreement)
+OWN_TOPICS: dict[str, tuple[Any, Any]] = {
+    "topics": (
+        Annotated[Optional[str], typer.Option("--only-topics", help="Topics, by their ids; all by default.")],
+        None,
+    ),
+    "trials": (
+        Annotated[
+            int, typer.Option("--trials", min=1, help="Trials for each number of teams; more later extend a result.")
+        ],
+        10,
+    ),
+}
+"""Where --topics are numbers of topics."""
+
+
+def integers(option: str, text: str) -> tuple[int, ...]:
+    """Return the whole numbers of a comma-separated text, each once."""
+    found = numbers(option, text)
+    if not found or any(value != int(value) for value in found):
+        raise BadPlan(f"{option} {text!r} is not whole numbers separated by commas")
+    return tuple(int(value) for value in found)
+
+
+@functools.partial(analysis_command, changed=OWN_TOPICS)
+def teams(
+    leave: Annotated[str, typer.Option("--leave", help="Numbers of teams to leave out, e.g. 1,2,5; or all.")] = "all",
+    topic_steps: Annotated[
+        Optional[str],
+        typer.Option(
+            "--topics",
+            help="Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, beside all.",
+        ),
+    ] = None,
+    pool_depth: Annotated[
+        int, typer.Option("--pool-depth", min=1, help="Ranks of every run that contribute to the pool.")
+    ] = 10,
+    drop_unpooled: Annotated[
+        bool,
+        typer.Option(
+            "--drop-unpooled", help="Judged documents in no team's pool go when a team is left out; else they stay."
+        ),
+    ] = False,
+    lost_topics: Annotated[
+        str,
+        typer.Option(
+            "--lost-topics", help="Topics are lost where no_relevant_left, or, metric by metric, where all_runs_zero."
+        ),
+    ] = "no_relevant_left",
+    fewer_topics: Annotated[
+        str,
+        typer.Option("--fewer-topics", help="Where fewer topics survive than wanted: missing, or use the survivors."),
+    ] = "missing",
+    distinct: Annotated[
+        bool,
+        typer.Option("--distinct", help="No subset of teams twice; all of them, where there are fewer than trials."),
+    ] = False,
+    interval: Annotated[str, typer.Option("--interval", help="t, or percentile; over trials.")] = "t",
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the interval.")] = 0.95,
+) -> Analysis:
+    """Leave k teams out, and topics: does the variance hold, do the other runs keep their order?
+
+    Documents that only the teams left out contributed to the pool become unjudged, and the runs of the others are scored anew.
+
+    Example: scorecube teams study.zarr --leave all --topics 100,75,50,25,10 --trials 10 --pool-depth 10 --seed 1
+    """
+    from scorecube.analyses.teams import FEWER, INTERVALS, LOST, Teams
+
+    choice("--lost-topics", lost_topics, LOST)
+    choice("--fewer-topics", fewer_topics, FEWER)
+    choice("--interval", interval, INTERVALS)
+    return Teams(
+        leave=None if leave == "all" else integers("--leave", leave),
+        topic_sizes=None if topic_steps is None else integers("--topics", topic_steps),
+        pool_depth=pool_depth, keep_unpooled=not drop_unpooled, lost_topics=lost_topics, distinct=distinct, interval=interval,
+        confidence=confidence, fewer_topics=fewer_topics,
+    )  # fmt: skip
+
+
+COMMANDS = (bootstrap, randomisation, unpaired, tukey, paired, correlate, splits, agreement, teams)

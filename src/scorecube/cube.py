@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -115,7 +114,7 @@ def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, 
             f"metric {metric} needs documents judged by intent, and these rankings have none; "
             "read such judgements with --qrels-format trec-intents (from Python, dialect='trec-intents')"
         )
-    schema.check(rankings, schema.INTENTS, "rankings")
+    schema.check(rankings, (schema.DOCUMENTS[0], *schema.INTENTS), "rankings")
     chosen = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
     return [rankings[name].isel({names.TOPIC: kept}).values for name in chosen]
 
@@ -129,7 +128,24 @@ def cube_dataset(
     teams: Sequence[str] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Label a score array (metric, gain, run, topic); runs and topics are put in sorted order."""
+    """Label a score array (metric, gain, run, topic); runs and topics are put in sorted order.
+
+    Parameters
+    ----------
+    scores
+        float64 (metric, gain, run, topic), NaN for missing.
+    metrics, gains, runs, topics
+        Labels, in the order of the array.
+    teams
+        One for each run; a run is its own team by default.
+    attrs
+        Attributes of the dataset.
+
+    Returns
+    -------
+    cube
+        Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
+    """
     run_order, topic_order = np.argsort(np.array(runs, object)), np.argsort(np.array(topics, object))
     gained = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
@@ -161,6 +177,11 @@ def cube_from_scores(
         Label of the gain axis, which is 1 long.
     teams
         Run -> team.
+
+    Returns
+    -------
+    cube
+        Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order.
 
     Raises
     ------
@@ -210,12 +231,19 @@ def select(
 
     Parameters
     ----------
+    cube
+        Scores, e.g. from `evaluate`.
     metrics, gains, runs, topics
         Labels to keep.
     drop_missing
         Leave out the topics on which any of the kept scores is missing.
     top_runs, by
         Keep the runs with the highest mean of metric `by` (first metric by default, first gain setting); ties by run name.
+
+    Returns
+    -------
+    cube
+        The part of it, in its order.
 
     Raises
     ------
@@ -270,6 +298,11 @@ def parse_known(text: str) -> Metric | str:
 
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the distinct (metric, gain) cells of a cube, so that metrics without gains are computed once.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
 
     Returns
     -------
@@ -349,16 +382,6 @@ def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
     if USES_GAINS in cube.coords:
         return np.asarray(cube[USES_GAINS].values, bool)
     return np.ones(cube.sizes[names.METRIC], bool)
-
-
-def digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels and scores, in hexadecimal: what a result was computed from."""
-    hasher = hashlib.sha256()
-    for dim in schema.CUBE[0].dims:
-        hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
-    hasher.update(uses_gains(cube).tobytes())
-    hasher.update(np.ascontiguousarray(cube[names.SCORE].values, dtype="<f8").tobytes())
-    return hasher.hexdigest()
 
 
 def _distinct(items: list[Item], what: str) -> list[Item]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from scorecube import api
 from scorecube.analyses import Analysis
+from scorecube.analyses.precision import monte_carlo_width
 from scorecube.api import Task
 from scorecube.console import say, split, tracking
 from scorecube.errors import BadPlan
-from scorecube.execute.clients import open_client, read_profile
-from scorecube.execute.estimate import default_workers
+from scorecube.execute.clients import chosen_profile
+from scorecube.execute.clusters import open_crew
 from scorecube.execute.memory import parse_memory
 from scorecube.report.reading import headline
+from scorecube.storage import is_there
 from scorecube.storage.samples import read_samples, write_samples
+from scorecube.tasks import Until
 
 
 def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
@@ -33,21 +35,22 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     study: str = given["study"]
 
     memory = None if given["memory"] is None else parse_memory(given["memory"])
-    profile = None if given["cluster"] is None else read_profile(given["cluster"])
-    count = given["workers"] or (profile or {}).get("workers") or default_workers()
-    reading_only = given["dry_run"] or given["out"] or not Path(study).exists()
+    profile = chosen_profile(given["cluster"], given["scheduler"], given["workers"])
+    reading_only = given["dry_run"] or given["out"] or not is_there(study)
     opened = api.open_study(study, mode="r" if reading_only else "a")
     samples = None if given["replay"] is None else read_samples(given["replay"])
+    selection: dict[str, Any] = {key: split(given[key]) for key in ("metrics", "gains", "runs", "topics")}
+    selection |= {key: given[key] for key in ("top_runs", "by", "drop_missing")}
     tasks = api.plan_in_study(
         opened, analysis, collections=split(given["collection"]), trials=given["trials"], seed=given["seed"], samples=samples,
-        **{key: split(given[key]) for key in ("metrics", "gains", "runs", "topics")},
-        **{key: given[key] for key in ("top_runs", "by", "drop_missing")},
+        **selection,
     )  # fmt: skip
     if given["save_samples"] is not None and len(tasks) > 1:
         raise BadPlan("--save-samples writes the samples of one collection; name it with --collection")
     if given["dry_run"]:
+        count, total = profile.threads, memory or profile.total_memory()
         for task in tasks:
-            say(f"{task.collection.name}: {task.estimate(count, memory).text(count)}")
+            say(f"{task.collection.name}: {task.estimate(count, total).text(count)}")
         return
     if given["out"]:
         tasks = [copied(task, given["out"]) for task in tasks]
@@ -55,12 +58,16 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         drawn = samples if samples is not None else analysis.samples(tasks[0].cube, tasks[0].plan.seed, given["trials"])
         write_samples(drawn, given["save_samples"])
         say(f"samples written to {given['save_samples']}")
+    if given["until_width"] is not None:
+        until = Until(given["until_width"], given["most_trials"])
+        tasks = [dataclasses.replace(task, until=until) for task in tasks]
     open_tasks = [task for task in tasks if not already(task)]
-    with ExitStack() as stack:
-        # A cluster is started only if there is something to compute.
-        client = stack.enter_context(open_client(profile, given["scheduler"], count)) if open_tasks else None
+    if not open_tasks:  # then no cluster is started
+        return
+    with open_crew(profile) as crew:
         for task in open_tasks:
-            run_task(task, client=client, workers=count, block_units=given["block_units"], memory=memory)
+            how = {"client": crew.client, "workers": crew.workers, "memory": memory or crew.memory}
+            run_task(task, block_units=given["block_units"], **how)
 
 
 def evaluate_two_sets(
@@ -122,5 +129,11 @@ def run_task(task: Task, **how: Any) -> None:
         )
     with tracking(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
         result = task.run(progress=progress, **how)
+    if task.until is not None:
+        width, wanted = monte_carlo_width(result), task.until.width
+        told = "reached" if width <= wanted else f"NOT reached with --most-trials {task.until.most_trials}"
+        say(
+            f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}, {wanted:g} is {told}"
+        )
     for line in headline(result):
         say(f"{name}: {line}")

@@ -58,12 +58,18 @@ COMPARISON: Final = "comparison"
 """Two rankings of the same runs that are correlated."""
 RESAMPLED: Final = "resampled"
 """What a bootstrap interval draws anew: topics, runs or both."""
+LEAVE: Final = "leave"
+"""Number of teams that are left out; 0 is the whole collection."""
+TOPIC_STEP: Final = "topic_step"
+"""Number of topics wanted in a step of a nested chain of topic sets; the first step is all topics."""
 SEGMENT: Final = "segment"
 """One recorded block of a resampling run, in the order of recording."""
 
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"
-"""Team that submitted a run (coordinate along run)."""
+"""Team that submitted a run (coordinate along run); in samples and results of leaving teams out, a dimension."""
+TEAM_OF_RUN: Final = "team_of_run"
+"""Team of each run, where teams are a dimension."""
 SCORE: Final = "score"
 """Effectiveness score of a run on a topic (the cube's one variable)."""
 N_RETRIEVED: Final = "n_retrieved"
@@ -71,7 +77,9 @@ N_RETRIEVED: Final = "n_retrieved"
 N_JUDGED: Final = "n_judged"
 """Number of documents judged at each level, per topic."""
 DOCUMENT_AT_RANK: Final = "document_at_rank"
-"""Judged document at each rank; only of judgements by intent."""
+"""Judged document at each rank, by its number within the topic."""
+LEVEL_OF_DOCUMENT: Final = "level_of_document"
+"""Relevance level of each judged document."""
 INTENT_LEVEL: Final = "intent_level"
 """Relevance level of each judged document for each intent."""
 INTENT_LABEL: Final = "intent_label"
@@ -86,6 +94,10 @@ RUN_DRAW: Final = "run_draw"
 """Position inside one run sample, from 0."""
 TOPIC_SIGN: Final = "topic_sign"
 """Sign of each topic in each trial of the randomisation test."""
+TEAM_LEFT_OUT: Final = "team_left_out"
+"""Whether a team is left out, in each trial of each number of teams."""
+TOPIC_KEPT: Final = "topic_kept"
+"""Whether a topic is in a step of the nested chain of topic sets."""
 RUN_PERMUTATION: Final = "run_permutation"
 """Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 
@@ -106,4 +118,7 @@ class Purpose(IntEnum):
     RUN_PERMUTATIONS = 5
     UNPAIRED_TOPICS = 6
     BOOTSTRAP_RUNS = 7
+    TEAMS_LEFT_OUT = 8
+    TOPIC_CHAIN = 9
+    SWAP_GROUPS = 15
     SWAP_PAIRS = 16

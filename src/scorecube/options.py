@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-StudyPath = Annotated[str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store).")]
+StudyPath = Annotated[str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix.")]
 Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
 Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
@@ -127,6 +127,20 @@ COMMON: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
+    "until_width": (
+        Annotated[
+            Optional[float],
+            typer.Option(
+                "--until-width",
+                help="Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of significant pairs.",
+            ),
+        ],
+        None,
+    ),
+    "most_trials": (
+        Annotated[int, typer.Option("--most-trials", min=1, help="Where --until-width ends at the latest.")],
+        1_000_000,
+    ),
     "workers": (Workers, None),
     "cluster": (Cluster, None),
     "scheduler": (Scheduler, None),
@@ -145,11 +159,11 @@ COMMON: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "replay": (
-        Annotated[Optional[Path], typer.Option("--replay", help="Use the samples in this file instead of drawing.")],
+        Annotated[Optional[str], typer.Option("--replay", help="Use the samples in this file instead of drawing.")],
         None,
     ),
     "save_samples": (
-        Annotated[Optional[Path], typer.Option("--save-samples", help="Write the samples that are drawn.")],
+        Annotated[Optional[str], typer.Option("--save-samples", help="Write the samples that are drawn.")],
         None,
     ),
     "out": (Annotated[Optional[str], typer.Option("--out", help="Write results into this study instead.")], None),

@@ -120,6 +120,16 @@ def _from_dictionary(measure: str) -> str:
 def matrices_of(scores: Nested) -> Matrices:
     """Make matrices of numbers by metric, run and topic; all get all runs and topics, NaN where there is no number.
 
+    Parameters
+    ----------
+    scores
+        Metric -> run -> topic -> score.
+
+    Returns
+    -------
+    matrices
+        Metric -> data frame of runs x topics.
+
     Raises
     ------
     BadInput

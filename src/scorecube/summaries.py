@@ -74,7 +74,20 @@ def summarise(cube: xr.Dataset) -> xr.DataArray:
 
 
 def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
-    """Refuse metrics whose topics are summed up otherwise than by the mean."""
+    """Refuse metrics whose topics are summed up otherwise than by the mean.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    what
+        What cannot be done with them, for the error text.
+
+    Raises
+    ------
+    BadPlan
+        Naming the metrics.
+    """
     kinds = zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True)
     odd = [metric for metric, kind in kinds if kind != MEAN]
     if odd:

@@ -1,12 +1,20 @@
-"""``python -m tests.benchmarks [swap|correlation|evaluate|pairs ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [swap|correlation|evaluate|pairs|teams|sweep|scaling ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import correlation, evaluate, pairs, swap
+from tests.benchmarks import correlation, evaluate, pairs, scaling, swap, sweep, teams
 
-BENCHMARKS = {"swap": swap.main, "correlation": correlation.main, "evaluate": evaluate.main, "pairs": pairs.main}
+BENCHMARKS = {
+    "swap": swap.main,
+    "correlation": correlation.main,
+    "evaluate": evaluate.main,
+    "pairs": pairs.main,
+    "teams": teams.main,
+    "sweep": sweep.main,
+    "scaling": scaling.main,
+}
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or list(BENCHMARKS)

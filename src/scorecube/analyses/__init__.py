@@ -10,12 +10,25 @@ from scorecube.analyses.randomisation import Randomisation
 from scorecube.analyses.splits import Splits
 from scorecube.analyses.stability import Stability
 from scorecube.analyses.swap import Swap
+from scorecube.analyses.teams import Teams
 from scorecube.analyses.tukey import Tukey
 from scorecube.analyses.unpaired import Unpaired
 
 ANALYSES: dict[str, type[Analysis]] = {
     analysis.name: analysis
-    for analysis in (Swap, Stability, Bootstrap, Randomisation, Tukey, Unpaired, Paired, Correlation, Splits, Agreement)
+    for analysis in (
+        Swap,
+        Stability,
+        Bootstrap,
+        Randomisation,
+        Tukey,
+        Unpaired,
+        Paired,
+        Correlation,
+        Splits,
+        Agreement,
+        Teams,
+    )
 }
 
 __all__ = [
@@ -29,6 +42,7 @@ __all__ = [
     "Splits",
     "Stability",
     "Swap",
+    "Teams",
     "Tukey",
     "Unpaired",
     "judgement_sets",

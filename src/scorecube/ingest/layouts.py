@@ -79,6 +79,16 @@ def read_scores(
 def detect(path: PathLike) -> str:
     """Return the layout of a file by its first lines.
 
+    Parameters
+    ----------
+    path
+        Plain or gzip.
+
+    Returns
+    -------
+    layout
+        One of `LAYOUTS`.
+
     Raises
     ------
     BadInput

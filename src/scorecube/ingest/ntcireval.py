@@ -32,7 +32,13 @@ Levels = Mapping[str, Mapping[bytes, int]]
 
 @dataclass(frozen=True)
 class RankedLists:
-    """A run in parts: files of ranked documents, each of one topic."""
+    """A run in parts: files of ranked documents, each of one topic.
+
+    Parameters
+    ----------
+    name
+        Of the run.
+    """
 
     name: str
     files: tuple[tuple[str, Path], ...]
@@ -46,7 +52,20 @@ def read_judgements(
     level_map: LevelMap | None = None,
     intents: PathLike | Probabilities | None = None,
 ) -> Qrels:
-    """Read judgements in any form: `read_rel` of .rel files where no dialect is named, else `read_qrels`."""
+    """Read judgements in any form: `read_rel` of .rel files where no dialect is named, else `read_qrels`.
+
+    Parameters
+    ----------
+    path
+        A file, or the folder of .rel files.
+    dialect, level_map, intents
+        As of `read_qrels`.
+
+    Returns
+    -------
+    qrels
+        As from `read_qrels`.
+    """
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:
         return read_rel(by_topic, level_map=level_map)
@@ -55,6 +74,16 @@ def read_judgements(
 
 def rel_files(given: PathLike) -> list[Path]:
     """Return the .rel files that a path, a folder or a glob stands for; none if it is a file in another form.
+
+    Parameters
+    ----------
+    given
+        A file, a folder (also of folders by topic) or a glob.
+
+    Returns
+    -------
+    paths
+        Sorted.
 
     Raises
     ------
@@ -80,6 +109,11 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
         Called <topic>.rel, or in a folder named after the topic.
     level_map
         As of `read_qrels`.
+
+    Returns
+    -------
+    qrels
+        As from `read_qrels`.
 
     Raises
     ------
@@ -120,6 +154,11 @@ def run_sources(runs: Iterable[PathLike] | PathLike, topics: Iterable[str]) -> l
     topics
         Judged topics, which tell topic and run apart in names of files.
 
+    Returns
+    -------
+    sources
+        Run files, and runs put together of ranked lists.
+
     Raises
     ------
     BadInput
@@ -151,12 +190,19 @@ def read_lists(
 
     Parameters
     ----------
+    source
+        As from `run_sources`.
     duplicates
         As of `judge`.
     judged
         Returns levels of the judgements, which those in .lab files must equal; called only if there are such files.
     level_map
         What was done to the levels of the judgements.
+
+    Returns
+    -------
+    lines
+        As from `scorecube.ingest.trec.read_run`.
 
     Raises
     ------

@@ -85,6 +85,8 @@ def read_qrels(
 
     Parameters
     ----------
+    path
+        Lines of topic, a second column, document and level, or another `Dialect`.
     dialect
         A `Dialect`. ``auto`` takes neither intents nor classes to be meant by a second column.
     level_map
@@ -93,6 +95,11 @@ def read_qrels(
     intents
         Probabilities of intents: CSV file with the columns topic, intent and probability, or topic -> intent ->
         probability. By default, all intents of a topic that occur in the judgements are equally likely.
+
+    Returns
+    -------
+    qrels
+        Judged documents with their levels, by line of the file.
 
     Raises
     ------
@@ -254,6 +261,21 @@ def detect(content: bytes) -> Dialect:
 
 def parse_level_map(text: str) -> LevelMap:
     """Read a mapping of levels, or thresholds of real-valued judgements.
+
+    Parameters
+    ----------
+    text
+        ``2:3,1:1``: level in the file and level to use; or ``>=0.5:1``: smallest value and level.
+
+    Returns
+    -------
+    level_map
+        For `read_qrels`.
+
+    Raises
+    ------
+    BadName
+        A text of neither form.
 
     Examples
     --------

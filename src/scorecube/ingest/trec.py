@@ -21,12 +21,19 @@ def read_run(
 
     Parameters
     ----------
+    path
+        Lines of topic, Q0, document, rank, score and tag.
     run_name
         ``tag``: a run is called by its last column; ``file``: by its file name without .gz.
     with_ranks
         Whether the rank column must be numbers (it is ignored otherwise).
     workspace
         Memory to be used again: the lines are valid until the next file is read into it.
+
+    Returns
+    -------
+    lines
+        Columns of the file; not yet ordered.
 
     Raises
     ------
@@ -45,6 +52,16 @@ def read_run(
 
 def read_teams(path: PathLike) -> dict[str, str]:
     """Read a CSV file with the header ``run,team[,...]`` into run -> team.
+
+    Parameters
+    ----------
+    path
+        Plain or gzip; further columns are ignored.
+
+    Returns
+    -------
+    team_of
+        Run -> team.
 
     Raises
     ------

@@ -1,0 +1,47 @@
+"""API pages from docstrings: ``python -m tests.api_pages FOLDER``. They are read without network: styles and search are in them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+MODULES = [
+    "analyses", "cube", "design", "errors", "ingest.layouts", "ingest.long", "ingest.ntcireval", "ingest.public", "ingest.qrels",
+    "ingest.tables", "ingest.trec", "judgements", "metrics", "names", "plan", "pools", "rankings", "report.figures", "report.tables",
+    "schema", "scores", "storage", "summaries", "sweeps", "testing",
+]  # fmt: skip
+"""What has a page, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
+UNRESOLVED = "Error parsing type annotation"
+"""Inherited fields of records are annotated with names of the module above; the page shows the annotation as it is written."""
+
+
+def write_pages(folder: Path) -> Path:
+    """Write one page a module and return the first."""
+    import pdoc
+    import pdoc.render
+
+    offered: dict[str, list[str]] = {}
+    for module in MODULES:
+        above, _, name = f"scorecube.{module}".rpartition(".")
+        offered.setdefault(above, []).append(name)
+        if above != "scorecube" and above.removeprefix("scorecube.") not in MODULES:
+            offered["scorecube"].append(above.removeprefix("scorecube."))
+    for above, children in offered.items():
+        package: Any = import_module(above)
+        names = [*getattr(package, "__all__", ()), *sorted(set(children))]
+        # The generator goes by `__all__`, and does not see what is imported when it is first used.
+        for name in names:
+            setattr(package, name, import_module(f"{above}.{name}") if name in children else getattr(package, name))
+        package.__all__ = names
+    pdoc.render.configure(docformat="numpy", show_source=False, footer_text="scorecube")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", UNRESOLVED)
+        pdoc.pdoc("scorecube", output_directory=folder)
+    return folder / "scorecube.html"
+
+
+if __name__ == "__main__":
+    print(write_pages(Path(sys.argv[1])))

@@ -1,0 +1,211 @@
+"""Docstrings have the sections that readers and the API pages count on; the pages need no network."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scorecube
+from tests.api_pages import MODULES
+
+REPO = Path(__file__).parents[1]
+UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
+NO_EXAMPLE = {"ScorecubeError"}
+"""Of `scorecube.__all__`, what an example would not explain: a base class that is only caught."""
+
+
+def sections(doc: str) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by title; what stands before the first has the title ''."""
+    parts = UNDERLINED.split(inspect.cleandoc(doc) + "\n")
+    return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def described(section: str) -> set[str]:
+    """Return the names that a Parameters section describes: its lines that are not indented."""
+    lines = [line for line in section.splitlines() if line and not line[0].isspace()]
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+def parameters(thing: Any) -> set[str]:
+    """Return the names that a caller may give; of classes only records have any, others are made by functions."""
+    if inspect.isclass(thing):
+        return (
+            {field.name for field in dataclasses.fields(thing) if field.init}
+            if dataclasses.is_dataclass(thing)
+            else set()
+        )
+    return set(inspect.signature(thing).parameters)
+
+
+def told_beside(thing: Any) -> set[str]:
+    """Return the fields of a record that have a text of their own below them."""
+    found: set[str] = set()
+    for kind in thing.__mro__[:-1] if inspect.isclass(thing) and dataclasses.is_dataclass(thing) else ():
+        body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].__dict__["body"]
+        for field, text in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                found.add(ast.unparse(field.target))
+    return found
+
+
+def raised(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the exceptions that stand in a function's own ``raise`` statements."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].__dict__["body"])
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            found.add(ast.unparse(node.exc.func))
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def told_in_one_line(thing: Any, doc: str) -> bool:
+    """Whether a first line is enough: a function of at most one parameter that says what it returns or does, and refuses nothing."""
+    return (
+        inspect.isfunction(thing)
+        and len(parameters(thing)) <= 1
+        and not raised(thing)
+        and set(sections(doc)) <= {"", "Examples"}
+    )
+
+
+def lacking(name: str, thing: Any, *, full: bool) -> list[str]:
+    """Return what the docstring of a function or class lacks, a line for each thing.
+
+    Parameters
+    ----------
+    name
+        Where it is, for the lines.
+    thing
+        Function or class.
+    full
+        Ask for an example, and for all sections however small the function is.
+    """
+    doc = thing.__doc__
+    if not doc:
+        return [f"{name} has no docstring"]
+    if not full and told_in_one_line(thing, doc):
+        return []
+    found, problems = sections(doc), []
+    wanted, have = parameters(thing), described(found.get("Parameters", ""))
+    if wanted - have - told_beside(thing):
+        problems.append(f"{name}: section Parameters lacks {', '.join(sorted(wanted - have - told_beside(thing)))}")
+    if have - wanted and (wanted or inspect.isfunction(thing)):
+        problems.append(
+            f"{name}: section Parameters describes {', '.join(sorted(have - wanted))}, which it does not take"
+        )
+    if inspect.isfunction(thing):
+        returned = thing.__annotations__.get("return")
+        if returned not in (None, "None") and not {"Returns", "Yields"} & set(found):
+            problems.append(f"{name}: no section Returns, and it returns {returned}")
+        missing = sorted(each for each in raised(thing) if each not in found.get("Raises", ""))
+        if missing:
+            problems.append(f"{name}: section Raises lacks {', '.join(missing)}")
+    if full and "Examples" not in found and name.split(".")[-1] not in NO_EXAMPLE:
+        problems.append(f"{name}: no section Examples")
+    return problems
+
+
+def public(module: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a module's page shows: `__all__`, or its own public functions and classes."""
+    holder = import_module(f"scorecube.{module}")
+    named = getattr(holder, "__all__", None)
+    for name in named or sorted(vars(holder)):
+        thing = getattr(holder, name)
+        documentable = (inspect.isfunction(thing) or inspect.isclass(thing)) and not name.startswith("_")
+        if documentable and (named or thing.__module__ == holder.__name__):
+            yield f"scorecube.{module}.{name}", thing
+
+
+def test_what_the_package_offers_is_told_in_full() -> None:
+    problems = [
+        line for name in scorecube.__all__ for line in lacking(f"scorecube.{name}", getattr(scorecube, name), full=True)
+    ]
+    assert not problems, "docstrings of scorecube.__all__ (see DESIGN.md 7):\n" + "\n".join(problems)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_has_a_page_is_told(module: str) -> None:
+    problems = [line for name, thing in public(module) for line in lacking(name, thing, full=False)]
+    assert not problems, "docstrings (see DESIGN.md 7):\n" + "\n".join(problems)
+
+
+def test_the_checker_finds_what_is_missing() -> None:
+    def told(first: int, second: int) -> int:
+        """Return the sum.
+
+        Parameters
+        ----------
+        first
+            A number.
+        third
+            No parameter.
+        """
+        if first < 0:
+            raise ValueError("negative")
+        return first + second
+
+    def small(text: str) -> str:
+        """Return a text as it is."""
+        return text
+
+    assert lacking("told", told, full=True) == [
+        "told: section Parameters lacks second",
+        "told: section Parameters describes third, which it does not take",
+        "told: no section Returns, and it returns int",
+        "told: section Raises lacks ValueError",
+        "told: no section Examples",
+    ]
+    assert lacking("small", small, full=False) == []
+    assert len(lacking("small", small, full=True)) == 3
+
+
+class Addresses(HTMLParser):
+    """Collects what a page loads, and where its links lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href", "data", "srcset") and value is not None:
+                (self.links if tag == "a" else self.loaded).append(value)
+
+
+def test_pages_are_read_without_network(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-W", "error", "-m", "tests.api_pages", str(tmp_path)], cwd=REPO, check=True, timeout=300
+    )
+    pages = {
+        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")
+    }
+    assert {f"scorecube/{name.replace('.', '/')}.html" for name in MODULES} <= set(pages)
+    for name, text in pages.items():
+        found = Addresses()
+        found.feed(text)
+        assert [each for each in found.loaded if re.match(r"(https?:)?//", each)] == [], name
+        assert "@import" not in text, name
+        for link in found.links:
+            place = link.partition("#")[0]
+            if place and "://" not in place:
+                assert (tmp_path / name).parent.joinpath(place).exists(), f"{name} links to {link}"
+    first = pages["scorecube.html"]
+    assert all(f'id="{name}"' in first for name in scorecube.__all__)
+    assert 'href="scorecube/cube.html"' in first

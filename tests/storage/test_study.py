@@ -15,7 +15,7 @@ import zarr
 from scorecube.analyses import Swap
 from scorecube.api import cube_from_scores, evaluate_into, open_study, plan_in_study
 from scorecube.errors import BadInput, BadStudy
-from scorecube.storage import Study
+from scorecube.storage import Study, datasets
 from scorecube.storage import study as study_module
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
@@ -219,7 +219,7 @@ def test_a_half_written_result_is_not_found(filled: Study) -> None:
 def test_an_interruption_leaves_what_was_there(
     path: Path, empty: Study, monkeypatch: pytest.MonkeyPatch, how: str, after_writing: bool
 ) -> None:
-    write = study_module.write_dataset
+    write = datasets.write_dataset
 
     def interrupted(*arguments: Any) -> None:
         if after_writing:

@@ -64,6 +64,8 @@ class BlockStore:
     def __init__(self, collection: zarr.Group, place: str) -> None:
         self._collection = collection
         self._place = place
+        self._arrays: dict[str, zarr.Array[Any]] = {}
+        """Where there is room to write, opened once: on an object store each opening is a request."""
 
     def records(self) -> list[Record]:
         """Return what is said to be recorded; the contents are not read."""
@@ -126,20 +128,21 @@ class BlockStore:
             array = child_array(group, output.name)
             shape = output.shape_of(max(longest, array.shape[-1]))
             array.resize((start + len(intervals), *shape))
-        child_array(group, RECORD).resize((start + len(intervals),))
+            self._arrays[output.name] = array
+        self._arrays[RECORD] = child_array(group, RECORD)
+        self._arrays[RECORD].resize((start + len(intervals),))
         return start
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
-        """Write a segment's outputs, then its record; `facts` go into the record."""
-        group = self._collection.require_group(self._place)
+        """Write a segment's outputs, then its record, where `reserve` made room; `facts` go into the record."""
         for name, array in segment.arrays.items():
-            target = child_array(group, name)
+            target = self._arrays[name]
             if target.attrs[BY_UNIT]:
                 target[segment.place, ..., : array.shape[-1]] = array
             else:
                 target[segment.place] = array
         record = {"start": segment.start, "stop": segment.stop, "sha256": content_hash(segment.arrays), **facts}
-        child_array(group, RECORD)[segment.place] = json.dumps(record)
+        self._arrays[RECORD][segment.place] = json.dumps(record)
 
 
 def choose(records: Sequence[Record], n_units: int) -> list[Record]:
@@ -165,7 +168,10 @@ def gaps(done: Sequence[tuple[int, int]], n_units: int) -> list[tuple[int, int]]
 
 
 def _texts(array: Any) -> list[str]:
-    texts = []
+    try:
+        return [str(text) for text in array[...]]
+    except (ValueError, RuntimeError, OSError):
+        texts = []
     for place in range(array.shape[0]):
         # One at a time: a damaged chunk must not hide the others.
         try:

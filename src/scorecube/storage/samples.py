@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import xarray as xr
 from zarr.errors import GroupNotFoundError
 
 from scorecube.errors import BadInput
-from scorecube.storage.study import read_dataset, write_dataset
+from scorecube.storage.datasets import read_dataset, write_dataset
+from scorecube.storage.places import open_place
 
 
 def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
@@ -22,7 +22,7 @@ def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
 
 def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
     try:
-        found = read_dataset(os.fspath(path), "/")
+        found = read_dataset(open_place(path), "/")
     except (GroupNotFoundError, FileNotFoundError, NotADirectoryError, ValueError, KeyError):
         return None
     return found if found.data_vars else None
@@ -30,9 +30,9 @@ def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
 
 def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """Write samples; an existing file of samples is replaced, anything else is refused."""
-    target = Path(path)
-    if target.exists() and not (target / "zarr.json").exists():
-        raise BadInput("exists and is not a zarr store; choose another path", target)
-    if target.exists() and _read(target) is None:
-        raise BadInput("exists and holds something else than samples; choose another path", target)
-    write_dataset(samples, os.fspath(path))
+    place = open_place(path)
+    if place.is_there() and not place.holds_zarr():
+        raise BadInput("exists and is not a zarr store; choose another path", path)
+    if place.is_there() and _read(path) is None:
+        raise BadInput("exists and holds something else than samples; choose another path", path)
+    write_dataset(samples, place)

@@ -8,8 +8,10 @@ import zarr
 
 from scorecube.analyses import ANALYSES
 from scorecube.errors import CorruptStudy
+from scorecube.storage.datasets import CONTENT, read_dataset
 from scorecube.storage.nodes import child_group, keys
-from scorecube.storage.study import CONTENT, Study, read_dataset
+from scorecube.storage.putting import OLD, STAGING
+from scorecube.storage.study import Study
 
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
@@ -25,8 +27,9 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
     checked, problems = 0, []
     damaged_groups = set()
     digests = {}
+    replaced = _replaced(study)
     for path, member in study.root.members(max_depth=None):
-        if "/blocks/" in f"/{path}/":
+        if "/blocks/" in f"/{path}/" or f"{path}/".startswith(replaced):
             continue
         if isinstance(member, zarr.Group):
             digests[path] = member.attrs.get(CONTENT)
@@ -38,7 +41,7 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
             damaged_groups.add(path.rpartition("/")[0])
     for path in sorted(path for path, digest in digests.items() if digest and path not in damaged_groups):
         try:
-            read_dataset(study.path, path)
+            read_dataset(study.place, path)
         except CorruptStudy:
             problems.append(f"{path}: content does not match its digest")
     for name in study:
@@ -49,6 +52,15 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
                 checked += 1
                 problems += [f"{name}/{problem}" for problem in collection.blocks(analysis, work).damaged()]
     return checked, problems
+
+
+def _replaced(study: Study) -> tuple[str, ...]:
+    """Return the paths of what a killed process left beside what counts: it may be half written or half removed."""
+    current = {study[name].place: study[name].cube_place for name in study}
+    beside = [name for name, _ in study.root.groups() if name not in current]
+    for place, cube in current.items():
+        beside += [f"{place}/{each}" for each in ("cube", "cube" + STAGING, "cube" + OLD) if each != cube]
+    return tuple(f"{path}/" for path in beside)
 
 
 def _problem(array: zarr.Array[Any]) -> str:

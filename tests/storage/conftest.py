@@ -1,0 +1,59 @@
+"""A stand-in for S3 on this machine."""
+
+from __future__ import annotations
+
+import logging
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+BUCKET = "bucket"
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "made-up",
+    "AWS_SECRET_ACCESS_KEY": "made-up",
+    "AWS_REGION": "us-east-1",
+    "AWS_ALLOW_HTTP": "true",
+}
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """An S3 server on loopback."""
+
+    endpoint: str
+
+    def ask(self, path: str, method: str, content: bytes = b"") -> None:
+        """Send a request that is not signed."""
+        assert self.endpoint.startswith("http://127.0.0.1:")
+        request = urllib.request.Request(self.endpoint + path, content, {"Content-Type": "text/plain"}, method=method)
+        with urllib.request.urlopen(request, timeout=20):
+            pass
+
+
+@pytest.fixture(scope="session")
+def stand_in() -> Iterator[StandIn]:
+    pytest.importorskip("obstore", reason="the extra s3 is not installed")
+    server_module = pytest.importorskip("moto.server", reason="moto is not installed")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        made = StandIn(f"http://{host}:{port}")
+        made.ask(f"/{BUCKET}", "PUT")
+        yield made
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def s3(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """URL of a prefix where nothing is; the environment leads to the stand-in."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", stand_in.endpoint)
+    number = getattr(request.config, "_s3_places", 0)
+    request.config._s3_places = number + 1  # type: ignore[attr-defined]
+    return f"s3://{BUCKET}/of test {number}/study.zarr"

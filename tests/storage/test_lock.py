@@ -1,0 +1,169 @@
+"""One process at a time writes a study; what a killed one left does not stand in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Cli
+
+from scorecube.api import open_study
+from scorecube.errors import BadStudy
+from scorecube.storage import lock
+from scorecube.storage.lock import EXPIRES, Mark, left_behind, machine, writing
+from scorecube.storage.places import open_place
+from scorecube.testing import simulate_cube
+
+S3 = pytest.param("s3", marks=pytest.mark.s3)
+
+
+@pytest.fixture(params=["directory", S3])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a study, of each kind."""
+    return str(request.getfixturevalue("s3")) if request.param == "s3" else str(tmp_path / "study.zarr")
+
+
+@pytest.fixture
+def mark(location: str) -> Mark:
+    return open_place(location).mark()
+
+
+def content(process: int, where: str = "", since: str = "2026-11-21 12:00 UTC") -> str:
+    return json.dumps({"machine": where or machine(), "process": process, "since": since, "token": "x"})
+
+
+def dead_process() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def test_another_process_is_refused_and_named(location: str, mark: Mark, scorecube: Cli) -> None:
+    other = os.getppid()
+    assert mark.make(content(other))
+    with pytest.raises(
+        BadStudy, match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it"
+    ):
+        open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
+    assert not open_place(location).is_there()
+    mark.remove()
+    open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
+    assert mark.make(content(other))
+    told = scorecube("swap", location, "--trials", 2, "--seed", 1)
+    assert told.status == 1
+    assert f"at once if you delete {location}.lock" in told.stderr
+    # Reading needs no leave.
+    scorecube("info", location).succeeded()
+    scorecube("verify", location).succeeded()
+    found = mark.read()
+    assert found is not None
+    assert found[0] == content(other)
+
+
+def test_what_a_killed_process_left_is_taken_over(location: str, mark: Mark) -> None:
+    assert mark.make(content(dead_process()))
+    open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
+    assert mark.read() is None
+
+
+def test_nothing_is_left_behind_by_success_or_failure(location: str, mark: Mark) -> None:
+    study = open_study(location, mode="a")
+    with study.writing():
+        found = mark.read()
+        assert found is not None
+        facts = json.loads(found[0])
+        assert (facts["process"], facts["machine"]) == (os.getpid(), machine())
+    assert mark.read() is None
+    with pytest.raises(KeyboardInterrupt), study.writing():
+        raise KeyboardInterrupt
+    assert mark.read() is None
+
+
+def test_threads_of_one_process_share_it(mark: Mark) -> None:
+    inside, leave, seen = threading.Barrier(4), threading.Event(), []
+
+    def work() -> None:
+        with writing(mark):
+            inside.wait(20)
+            leave.wait(20)
+            seen.append(mark.read() is not None)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    inside.wait(20)
+    leave.set()
+    for thread in threads:
+        thread.join()
+    assert seen == [True] * 3
+    assert mark.read() is None
+
+
+def test_of_several_that_take_over_one_succeeds(location: str, mark: Mark) -> None:
+    assert mark.make(content(dead_process()))
+    marks = [open_place(location).mark() for _ in range(4)]
+    assert all(each.read() is not None for each in marks)
+    assert sum(each.take_over(content(k)) for k, each in enumerate(marks)) == 1
+
+
+def test_it_is_renewed_while_it_is_held(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "RENEWED", 0.05)
+    renewed = threading.Event()
+    renew = type(mark).renew
+
+    def noted(self: Any, text: str) -> None:
+        renew(self, text)
+        renewed.set()
+
+    monkeypatch.setattr(type(mark), "renew", noted)
+    with writing(mark):
+        before = mark.read()
+        assert renewed.wait(20)
+        after = mark.read()
+        assert before is not None
+        assert after is not None
+        assert before[0] == after[0]
+    time.sleep(0.1)
+    assert mark.read() is None
+
+
+def test_one_that_was_taken_over_is_not_removed(mark: Mark) -> None:
+    with writing(mark):
+        mark.remove()
+        assert mark.make(content(os.getppid()))
+    found = mark.read()
+    assert found is not None
+    assert found[0] == content(os.getppid())
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "expected"),
+    [
+        (content(1, "another machine"), 0, False),
+        (content(1, "another machine"), EXPIRES - 1, False),
+        (content(1, "another machine"), EXPIRES + 1, True),
+        (content(os.getppid()), 0, False),
+        (content(os.getpid()), 0, True),  # of an earlier process with this number: this one knows what it holds
+        ("", 0, False),  # just being written
+        ("", EXPIRES + 1, True),
+        ("[1]", 0, False),
+    ],
+)
+def test_who_is_gone_is_known(text: str, age: float, expected: bool) -> None:
+    assert left_behind(text, age) is expected
+
+
+def test_a_folder_that_cannot_be_written_to_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(self: Any, text: str) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(lock.FileMark, "make", refused)
+    open_study(tmp_path / "study.zarr", mode="a").add("demo", cube=simulate_cube(n_runs=2))
+    assert list(open_study(tmp_path / "study.zarr")) == ["demo"]

@@ -18,6 +18,8 @@ from scorecube.plan import Plan
 BLOCK_SECONDS = 0.5
 """Aimed length of a block: long against the cost of scheduling and recording it, short against a whole run."""
 MIN_BLOCKS_PER_WORKER = 4
+RECORD_SECONDS = 0.017
+"""What the driver spends on a block, one after the other: measured by `tests/benchmarks/scaling.py`."""
 INLINE_SECONDS = 0.05
 """Below this no scheduler is worth its start."""
 
@@ -97,7 +99,9 @@ def estimate(
     if block_units is None:
         length = max(BLOCK_SECONDS, FIXED_SHARE * cost.fixed_seconds, seconds / MOST_BLOCKS)
         by_time = max(1, int(length / cost.seconds))
-        by_workers = math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers))
+        # With many workers the last block (its length) and the driver (so much a block) are waited for: shortest together at this length.
+        shortest = math.sqrt(seconds * RECORD_SECONDS)
+        by_workers = max(math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds))
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
         block_units = min(block_units, cost.most_units, room_for(cost, workers, memory or default_memory()))
     n_runs = cube.sizes[names.RUN]

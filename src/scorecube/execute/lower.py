@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Any
 
 from dask.base import compute
@@ -52,9 +53,17 @@ def lower(
 
 
 def compute_on_threads(
-    analysis: Analysis, inputs: Arrays, intervals: list[Interval], workers: int, on_block: OnBlock
+    analysis: Analysis,
+    inputs: Arrays,
+    intervals: list[Interval],
+    workers: int,
+    on_block: OnBlock,
+    pool: Executor | None = None,
 ) -> None:
-    """Run blocks on local threads; `on_block` is called in the calling thread as they finish, and nothing is kept."""
+    """Run blocks on local threads; `on_block` is called in the calling thread as they finish, and nothing is kept.
+
+    With a `pool`, on its threads.
+    """
     finished: dict[Interval, Arrays] = {}
 
     def put_aside(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> None:
@@ -63,7 +72,9 @@ def compute_on_threads(
 
     graph = lower(analysis, inputs, intervals, put_aside)
     interval_of = {task.key: interval for interval, task in graph.items()}
-    _compute(list(graph.values()), workers, lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])))
+    _compute(
+        list(graph.values()), workers, lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])), pool
+    )
 
 
 def map_on_threads(
@@ -74,7 +85,9 @@ def map_on_threads(
     return _compute([task(item) for item in items], workers, lambda _, result: on_item(result))
 
 
-def _compute(tasks: list[Delayed], workers: int, on_task: Callable[[str, Any], None]) -> list[Any]:
+def _compute(
+    tasks: list[Delayed], workers: int, on_task: Callable[[str, Any], None], pool: Executor | None = None
+) -> list[Any]:
     known = {task.key for task in tasks}
 
     def finished(key: str, result: Any, *_: Any) -> None:
@@ -83,4 +96,5 @@ def _compute(tasks: list[Delayed], workers: int, on_task: Callable[[str, Any], N
 
     # Given to this call alone: dask's usual way to set callbacks is shared by all threads of the process.
     callbacks = [(None, None, None, finished, None)]
-    return list(compute(*tasks, scheduler=threaded_get, num_workers=workers, callbacks=callbacks, optimize_graph=False))
+    how = {"num_workers": workers} if pool is None else {"pool": pool}
+    return list(compute(*tasks, scheduler=threaded_get, callbacks=callbacks, optimize_graph=False, **how))

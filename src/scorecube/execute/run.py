@@ -21,6 +21,8 @@ from scorecube.plan import Plan
 from scorecube.storage.results import BlockStore, Segment, gaps
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from distributed import Client
 
 Progress = Callable[[int, int], None]
@@ -34,11 +36,12 @@ def run(
     blocks: BlockStore | None = None,
     client: Client | None = None,
     workers: int = 1,
+    pool: ThreadPoolExecutor | None = None,
     block_units: int | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the last five arguments.
+    """Compute a plan and return its result; identical for every choice of the last six arguments.
 
     Parameters
     ----------
@@ -52,6 +55,8 @@ def run(
         Cluster to run on; None runs on local threads, or inline if the work is small.
     workers
         Local threads.
+    pool
+        Local threads that other runs use, too (see `stream.py`); None starts its own.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     memory
@@ -86,25 +91,26 @@ def run(
     if pending:
         with one_blas_thread():
             inputs = analysis.prepare(cube, plan.trials, plan.seed, samples)
-            _compute(plan, inputs, pending, client, workers, on_block)
+            _compute(plan, inputs, pending, client, workers, pool, on_block)
     result = analysis.finish(cube, totals.arrays, plan.trials)
     return result.assign_attrs(provenance(plan, cube, started))
 
 
 def _compute(
-    plan: Plan, inputs: Arrays, pending: list[tuple[int, int]], client: Client | None, workers: int, on_block: Any
-) -> None:
+    plan: Plan, inputs: Arrays, pending: list[tuple[int, int]], client: Client | None, workers: int,
+    pool: ThreadPoolExecutor | None, on_block: Any,
+) -> None:  # fmt: skip
     if client is not None:
         from scorecube.execute.clients import compute_on_client
 
         compute_on_client(client, plan.analysis, inputs, pending, on_block)
-    elif workers == 1 or len(pending) == 1:
+    elif pool is None and (workers == 1 or len(pending) == 1):
         for interval in pending:
             on_block(interval, plan.analysis.block(inputs, *interval))
     else:
         from scorecube.execute.lower import compute_on_threads
 
-        compute_on_threads(plan.analysis, inputs, pending, workers, on_block)
+        compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
 
 
 def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:

@@ -1,0 +1,323 @@
+"""Cluster profiles: data in `cluster/*.yaml`, read and checked here, made into clients in `clusters.py`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scorecube.errors import BadPlan, nearest
+from scorecube.execute.estimate import default_workers
+from scorecube.execute.memory import parse_memory
+
+QUEUES = ("slurm", "pbs", "sge")
+BATCH = (*QUEUES, "htcondor")
+"""Queueing systems: the scheduler runs in the driver's process, the workers in jobs."""
+LOCAL = ("processes", "local")
+KINDS = ("threads", *LOCAL, *BATCH, "scheduler")
+DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(ms|s|min|h|d)")
+SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+
+TIMEOUTS = {
+    "tcp": "20s",
+    "connect": "20s",
+    "worker_ttl": "60s",
+    "lost_worker": "60s",
+    "no_workers": "10min",
+    "idle": "",
+}
+"""Silence after which a connection counts as cut; patience of a first connection; silence after which a worker counts as lost; patience before a lost job is
+replaced; patience without any worker; time without work after which a scheduler ends."""
+BATCH_TIMEOUTS = {"no_workers": "7d", "idle": "30min"}
+"""Jobs may wait for days in a queue before the first worker starts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Where blocks are computed.
+
+    Parameters
+    ----------
+    kind
+        One of `KINDS`: threads of this process; worker processes with one thread each; one worker process with many threads;
+        jobs of a queueing system; a scheduler that runs already.
+    workers
+        Blocks at a time, on all workers together.
+    memory
+        Of each worker process, or job, e.g. 4GB.
+    adapt
+        ``minimum`` and ``maximum`` number of worker processes, or jobs: as many run as there is work for.
+    timeouts
+        Changes to `TIMEOUTS`.
+    tls
+        Whether connections are encrypted and both sides show a certificate of this run's authority; or the folder with
+        ``ca.crt``, ``tls.crt`` and ``tls.key``. By default wherever a port can be reached from other machines.
+    insecure
+        Allows a port that other machines reach without certificates: whoever reaches it can run code as you.
+    dashboard
+        Whether the scheduler shows its state on a web page, on loopback.
+    address, scheduler_file
+        Of a running scheduler.
+    jobs, cores
+        Number of jobs, and threads in each.
+    queue, account, walltime, resources, disk, directives
+        What the queueing system is asked for; directives are lines of its own.
+    interface
+        Network interface that scheduler and workers listen on, e.g. ib0.
+    prologue
+        Shell commands of a job before its worker starts.
+    python
+        Interpreter of the jobs, by default this one's path.
+    run_directory
+        On a file system that all machines share: certificates and logs of the jobs.
+    local_directory
+        On a disk of the worker's machine: what does not fit into memory.
+    cache_directory
+        Compiled kernels, shared by all workers; by default beside the installed package.
+    """
+
+    kind: str
+    workers: int | None = None
+    memory: str | None = None
+    adapt: Mapping[str, int] | None = None
+    timeouts: Mapping[str, str] = field(default_factory=dict)
+    tls: bool | str | None = None
+    insecure: bool = False
+    dashboard: bool = False
+    address: str | None = None
+    scheduler_file: str | None = None
+    jobs: int = 1
+    cores: int = 1
+    queue: str | None = None
+    account: str | None = None
+    walltime: str | None = None
+    resources: str | None = None
+    disk: str | None = None
+    directives: tuple[str, ...] = ()
+    interface: str | None = None
+    prologue: tuple[str, ...] = ()
+    python: str | None = None
+    run_directory: str = "scorecube-runs"
+    local_directory: str | None = None
+    cache_directory: str | None = None
+
+    @property
+    def threads(self) -> int:
+        """Blocks that are computed at a time, before a running scheduler was asked."""
+        if self.kind in BATCH:
+            return self.n_jobs[1] * self.cores
+        most = (self.adapt or {}).get("maximum")
+        return self.workers or most or default_workers()
+
+    @property
+    def n_jobs(self) -> tuple[int, int]:
+        """Fewest and most jobs."""
+        if self.adapt is not None:
+            return self.adapt["minimum"], self.adapt["maximum"]
+        jobs = self.jobs if self.workers is None else ceil(self.workers / self.cores)
+        return jobs, jobs
+
+    def total_memory(self) -> int | None:
+        """Return the bytes of all workers together, if the profile tells; what else there is is this machine's own."""
+        if self.memory is None or self.kind == "threads":
+            return None
+        processes = self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
+        return processes * parse_memory(self.memory)
+
+    def timeout(self, name: str) -> str | None:
+        """Return a timeout in seconds as dask reads it, e.g. ``20s``; None for none."""
+        shipped = TIMEOUTS | (BATCH_TIMEOUTS if self.kind in BATCH else {})
+        duration = self.timeouts.get(name, shipped[name])
+        return f"{_seconds(duration):g}s" if duration else None
+
+
+class _Wrong(Exception):
+    """A value that a setting cannot have: what it should be."""
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _Wrong("a whole number from 1 on")
+    return value
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("true or false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or str(value) == "":
+        raise _Wrong("a text")
+    return str(value)
+
+
+def _path(value: Any) -> str:
+    text = str(Path(os.path.expandvars(_text(value))).expanduser())
+    if "$" in text:
+        raise _Wrong(f"a path whose variables are set in the environment; {text!r} has one that is not")
+    return text
+
+
+def _size(value: Any) -> str:
+    try:
+        parse_memory(_text(value))
+    except BadPlan:
+        raise _Wrong("a size such as 4GB, 512MiB or 1.5G") from None
+    return str(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _Wrong("a list of texts")
+    return tuple(_text(each) for each in value)
+
+
+def _walltime(value: Any) -> str:
+    # YAML reads 01:30:00 without quotes as a number to the base of 60.
+    if not isinstance(value, str):
+        raise _Wrong('a time in quotes, such as "04:00:00"')
+    return value
+
+
+def _tls(value: Any) -> bool | str:
+    return value if isinstance(value, bool) else _path(value)
+
+
+def _adapt(value: Any) -> dict[str, int]:
+    if not isinstance(value, Mapping) or set(value) != {"minimum", "maximum"}:
+        raise _Wrong("minimum and maximum, e.g. {minimum: 1, maximum: 20}")
+    low, high = value["minimum"], value["maximum"]
+    if not all(isinstance(each, int) for each in (low, high)) or not 0 <= low <= high or high < 1:
+        raise _Wrong("0 <= minimum <= maximum, and a maximum from 1 on")
+    return {"minimum": low, "maximum": high}
+
+
+def _timeouts(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or set(value) - set(TIMEOUTS):
+        raise _Wrong(f"some of {', '.join(TIMEOUTS)}, e.g. {{tcp: 20s}}")
+    for name, duration in value.items():
+        if not isinstance(duration, str) or not DURATION.fullmatch(duration):
+            raise _Wrong(f"durations such as 20s, 10min or 2h; {name} is {duration!r}")
+    if "tcp" in value and _seconds(value["tcp"]) <= 10:
+        raise _Wrong("a tcp timeout above 10s: below it no connection comes about")
+    return dict(value)
+
+
+def _seconds(duration: str) -> float:
+    found = DURATION.fullmatch(duration)
+    assert found is not None, duration
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def _address(value: Any) -> str:
+    if not re.fullmatch(r"(tcp|tls)://[^/\s]+:[0-9]+", _text(value)):
+        raise _Wrong("an address such as tls://host:8786")
+    return str(value)
+
+
+STARTED = (*LOCAL, *BATCH)
+SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
+    "workers": (KINDS, _count),
+    "memory": (STARTED, _size),
+    "adapt": (("processes", *BATCH), _adapt),
+    "timeouts": ((*STARTED, "scheduler"), _timeouts),
+    "tls": ((*STARTED, "scheduler"), _tls),
+    "insecure": ((*BATCH, "scheduler"), _switch),
+    "dashboard": (STARTED, _switch),
+    "address": (("scheduler",), _address),
+    "scheduler_file": (("scheduler",), _path),
+    "jobs": (BATCH, _count),
+    "cores": (BATCH, _count),
+    "queue": (QUEUES, _text),
+    "account": (BATCH, _text),
+    "walltime": (QUEUES, _walltime),
+    "resources": (("pbs", "sge"), _text),
+    "disk": (("htcondor",), _size),
+    "directives": (BATCH, _texts),
+    "interface": (BATCH, _text),
+    "prologue": (BATCH, _texts),
+    "python": (BATCH, _path),
+    "run_directory": (BATCH, _path),
+    "local_directory": (STARTED, _path),
+    "cache_directory": (STARTED, _path),
+}
+"""Setting -> kinds that have it, and what checks its value."""
+NEEDED = {"slurm": ("memory",), "pbs": ("memory",), "sge": ("memory",), "htcondor": ("memory", "disk")}
+
+
+def make_profile(
+    settings: Mapping[str, Any], where: str = "the cluster profile", lines: Mapping[str, int] | None = None
+) -> Profile:
+    """Return a checked profile.
+
+    Parameters
+    ----------
+    settings
+        As in a file.
+    where, lines
+        The file, and the line of each setting, for messages.
+
+    Raises
+    ------
+    BadPlan
+        An unknown kind or setting, a value that a setting cannot have, or one that its kind lacks.
+    """
+    found = lines or {}
+
+    def at(key: str) -> str:
+        return f"{where}:{found[key]}" if key in found else where
+
+    kind = settings.get("kind")
+    if kind not in KINDS:
+        problem = "has no kind" if kind is None else f"kind {kind!r} does not exist"
+        raise BadPlan(f"{at('kind')}: a cluster profile needs a kind, one of {', '.join(KINDS)}; this one {problem}")
+    values: dict[str, Any] = {"kind": kind}
+    for key, value in settings.items():
+        if key == "kind":
+            continue
+        own = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
+        if key not in SETTINGS:
+            raise BadPlan(f"{at(key)}: unknown setting {key!r}; nearest: {nearest(str(key), own, 3)}")
+        if key not in own:
+            raise BadPlan(f"{at(key)}: profiles of kind {kind} have no setting {key!r}; they have {', '.join(own)}")
+        try:
+            values[key] = SETTINGS[key][1](value)
+        except _Wrong as wrong:
+            raise BadPlan(f"{at(key)}: {key} is {value!r}, but must be {wrong}") from None
+    for key in NEEDED.get(kind, ()):
+        if key not in values:
+            raise BadPlan(f"{where}: a profile of kind {kind} needs {key}")
+    if kind == "scheduler" and ("address" in values) == ("scheduler_file" in values):
+        raise BadPlan(f"{where}: a profile of kind scheduler needs either an address or a scheduler_file")
+    return Profile(**values)
+
+
+def read_profile(path: str | os.PathLike[str]) -> Profile:
+    """Read a cluster profile from a file.
+
+    Raises
+    ------
+    BadPlan
+        No such file, not YAML, or not a profile (see `make_profile`), with file and line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadPlan(f"{path}: cannot read the cluster profile: {error.strerror}") from None
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)
+        settings = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadPlan(f"{path}: the cluster profile is not YAML: {error}") from None
+    if not isinstance(node, yaml.MappingNode) or not isinstance(settings, dict):
+        raise BadPlan(f"{path}: a cluster profile is lines 'setting: value', the first of them kind: ...")
+    lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
+    return make_profile(settings, os.fspath(path), lines)

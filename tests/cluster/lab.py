@@ -1,0 +1,118 @@
+"""What the tests on real clusters share: a study in another process, waiting, sockets."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import xarray as xr
+
+from scorecube.analyses import Swap
+from scorecube.api import Task, open_study, plan_in_study
+
+REPO = Path(__file__).parents[2]
+SWAP = Swap(sampling="disjoint", size=25)
+TRIALS, BLOCK, SEED = 600_000, 2_000, 1
+COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --block-size {BLOCK} --seed {SEED}"
+MAIN = "from scorecube.cli import main; main()"
+ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin", "PYTHONWARNINGS": "ignore"}
+QUIET = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+
+
+def run_quietly(
+    *words: str, timeout: float = 20, environment: Mapping[str, object] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with a limit of time: cluster clients may wait for ever."""
+    settings = ENVIRONMENT | {key: str(value) for key, value in (environment or {}).items()}
+    return subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, env=settings)
+
+
+def wait_until(what: str, true: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for something; fail with its name if it does not come."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"waited {seconds:.0f} s for: {what}"
+        time.sleep(0.1)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that other processes compute."""
+
+    path: Path
+
+    def task(self) -> Task:
+        (task,) = plan_in_study(open_study(self.path), SWAP, trials=TRIALS, seed=SEED)
+        return task
+
+    def share(self) -> float:
+        """Return the share of the blocks that is recorded: by files, as reading them takes cores from the run."""
+        return len(list(self.path.glob("demo/blocks/swap/*/record/c/*"))) / math.ceil(TRIALS / BLOCK)
+
+    def wait_for_share(self, share: float, seconds: float = 90) -> float:
+        """Wait until so much is recorded; return how much it is, which is not all."""
+        wait_until(f"{share:.0%} of the trials", lambda: self.share() >= share, seconds)
+        now = self.share()
+        assert now < 0.9, "the run was over before the fault could fall into it"
+        return now
+
+    def result(self) -> xr.Dataset:
+        result = self.task().stored()
+        assert result is not None, "no result was stored"
+        return result
+
+    def assert_result(self, expected: xr.Dataset) -> None:
+        """The same bits as on one core, provenance aside."""
+        xr.testing.assert_identical(self.result().drop_attrs(), expected.drop_attrs())
+
+    def words(self) -> list[str]:
+        return COMMAND.format(study=self.path).split()
+
+    @contextmanager
+    def driver(self, *prefix: str, cluster: Path, **environment: object) -> Iterator[subprocess.Popen[str]]:
+        """Run the analysis in another process, perhaps in a namespace; kill it if the test fails."""
+        command = [*prefix, sys.executable, "-c", MAIN, *self.words(), "--cluster", str(cluster)]
+        settings = {**ENVIRONMENT, **{key: str(value) for key, value in environment.items()}}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def end_of(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, str]:
+    """Wait for a process; return its status and what it said."""
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out + err
+
+
+def listeners(*prefix: str) -> set[tuple[str, int, str]]:
+    """Return (address, port, process) of every TCP socket that listens, from the socket table."""
+    table = run_quietly(*prefix, "ss", "-Hltnp").stdout
+    found = re.findall(r"^LISTEN +\S+ +\S+ +(\S+):([0-9]+) .*?(?:pid=([0-9]+).*)?$", table, flags=re.MULTILINE)
+    return {(host.strip("[]").split("%")[0], int(port), pid) for host, port, pid in found}
+
+
+def with_words(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes with these words in their command; those that end meanwhile have none."""
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            if words in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def is_loopback(host: str) -> bool:
+    return host.startswith("127.") or host == "::1"

@@ -1,0 +1,194 @@
+"""What is sent to workers, and what happens when they, the data or the scheduler are lost; on this machine, without root."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+import xarray as xr
+
+from scorecube.analyses import Swap
+from scorecube.api import analyse
+from scorecube.errors import ClusterFailed
+from scorecube.execute.clients import failures_told, open_chosen, open_client
+from scorecube.execute.warm import WarmKernels
+from scorecube.testing import simulate_cube
+from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PROFILES = Path(__file__).parents[2] / "cluster"
+HOW: dict[str, Any] = {"trials": 4000, "seed": 3, "block_units": 100}
+TASK_BYTES = 2000
+
+
+@pytest.fixture(scope="module")
+def small() -> xr.Dataset:
+    return simulate_cube(metrics=("AP", "RR"), n_runs=40, seed=5)
+
+
+@pytest.fixture(scope="module")
+def on_one_core(small: xr.Dataset) -> xr.Dataset:
+    return analyse(small, Swap(), workers=1, **HOW).drop_attrs()
+
+
+MODULES = "sorted(__import__('sys').modules)"
+"""Asked with `eval`, as a function of this file would import it and the package."""
+
+
+def sizes_of_tasks(dask_scheduler: Any = None) -> list[int]:
+    specs = [task.run_spec for key, task in dask_scheduler.tasks.items() if str(key).startswith("swap-")]
+    return [len(pickle.dumps(spec)) for spec in specs]
+
+
+def incoming(dask_worker: Any = None) -> int:
+    return int(dask_worker.state.transfer_incoming_count_total)
+
+
+def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
+    cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
+    inputs = sum(array.nbytes for array in Swap().prepare(cube, 1, 3, None).values())
+    sizes: list[int] = []
+    with open_client({"kind": "processes", "workers": 2}) as client:
+        assert client is not None
+
+        def look(done: int, total: int) -> None:
+            if done and len(sizes) < 100:
+                sizes.extend(client.run_on_scheduler(sizes_of_tasks))
+
+        result = analyse(cube, Swap(), client=client, progress=look, **HOW)
+        moved = sum(client.run(incoming).values())
+    assert result["count"].sum() > 0
+    assert len(sizes) >= 100
+    assert inputs > 50 * max(sizes)
+    assert max(sizes) < TASK_BYTES
+    assert moved <= 1, "one worker makes the arrays, the other one takes them from it once"
+
+
+def test_the_last_holder_of_the_data_may_be_lost(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
+    killed: list[int] = []
+    with open_client({"kind": "processes", "workers": 1}) as client:
+        assert client is not None
+
+        def kill(done: int, total: int) -> None:
+            if done >= total / 4 and not killed:
+                (pid,) = client.run(os.getpid).values()
+                os.kill(pid, signal.SIGKILL)
+                killed.append(done)
+
+        result = analyse(small, Swap(), client=client, progress=kill, **HOW)
+    assert killed
+    assert killed[0] < HOW["trials"]
+    xr.testing.assert_identical(result.drop_attrs(), on_one_core)
+
+
+def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
+    told = {"kind": "processes", "adapt": {"minimum": 0, "maximum": 2}}
+    with open_client(told) as client:
+        assert client is not None
+        assert not client.scheduler_info(n_workers=-1)["workers"]
+        result = analyse(small, Swap(), client=client, **HOW)
+        assert 1 <= len(client.scheduler_info(n_workers=-1)["workers"]) <= 2
+        wait_until("no worker without work", lambda: not client.scheduler_info(n_workers=-1)["workers"])
+    xr.testing.assert_identical(result.drop_attrs(), on_one_core)
+
+
+def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
+    with open_chosen(PROFILES / "local.yaml", None, 2) as crew:
+        assert crew.client is not None
+        assert crew.workers == 2
+        (worker,) = crew.client.scheduler_info(n_workers=-1)["workers"].values()
+        assert worker["nthreads"] == 2
+        assert str(crew.client.scheduler_info()["address"]).startswith("tls://127.0.0.1:")
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        sockets = [each for process in processes for each in process.net_connections("inet")]
+        listening = {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
+        assert listening
+        assert all(map(is_loopback, listening)), listening
+        result = analyse(small, Swap(), client=crew.client, **HOW)
+    xr.testing.assert_identical(result.drop_attrs(), on_one_core)
+
+
+def test_workers_that_come_later_are_warm_before_their_first_task(small: xr.Dataset) -> None:
+    plugin = WarmKernels(Swap(), Swap().prepare(small, 1, 3, None), 0)
+    with open_client({"kind": "processes", "workers": 1}) as client:
+        assert client is not None
+        before = client.run(eval, MODULES).popitem()[1]
+        client.register_plugin(plugin, name=plugin.name)
+        client.cluster.scale(2)  # type: ignore[union-attr]
+        client.wait_for_workers(2, timeout=60)
+        after = list(client.run(eval, MODULES).values())
+    assert "scorecube.kernels.swap" not in before
+    assert all("scorecube.kernels.swap" in each and "scorecube.analyses.swap" in each for each in after)
+
+
+@contextmanager
+def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A scheduler on loopback without a worker."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", str(port), *QUIET]
+    with subprocess.Popen(
+        words, env=ENVIRONMENT | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield process, f"tcp://127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def test_a_lost_scheduler_is_told_in_one_message(small: xr.Dataset) -> None:
+    with bare_scheduler() as (process, address), open_client(None, address) as client:
+        assert client is not None
+        killed: list[int] = []
+
+        def kill(done: int, total: int) -> None:
+            if not killed:
+                killed.append(done)
+                process.kill()
+
+        # No worker is there: the run waits, and would wait for minutes.
+        with pytest.raises(ClusterFailed) as raised:
+            analyse(small, Swap(), client=client, progress=kill, **HOW)
+    assert str(raised.value).startswith(f"the dask scheduler at {address} was lost (")
+    assert str(raised.value).endswith("give the same command again to compute the rest")
+
+
+def test_a_cluster_without_workers_is_told_in_one_message(small: xr.Dataset) -> None:
+    patience = {"DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "1s"}
+    with (
+        bare_scheduler(**patience) as (_, address),
+        open_client(None, address) as client,
+        pytest.raises(ClusterFailed, match=f"{address} had no worker for 1 s. Blocks that were recorded are kept"),
+    ):
+        analyse(small, Swap(), client=client, **HOW)
+
+
+def test_a_block_that_ends_its_workers_is_told_in_one_message() -> None:
+    from distributed.core import Status
+    from distributed.scheduler import KilledWorker, WorkerState
+
+    class Reached:
+        scheduler = None
+
+    last = WorkerState(
+        address="tls://10.0.0.7:1", status=Status.running, pid=1, name="w", nthreads=1, memory_limit=1, local_directory="/",
+        nanny="", server_id="w", scheduler=None,
+    )  # fmt: skip
+    client: Client = Reached()  # type: ignore[assignment]
+    told = r"6 workers ended one after the other .* the last at tls://10.0.0.7:1"
+    with pytest.raises(ClusterFailed, match=told), failures_told(client):
+        raise KilledWorker("swap-0", last, 5)

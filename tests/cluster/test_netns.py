@@ -1,0 +1,259 @@
+"""Three hosts, as network namespaces joined by a switch: a worker is killed, a link is cut, the scheduler is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+import xarray as xr
+
+from scorecube.execute.authority import AUTHORITY, CERTIFICATE, KEY, write_authority
+from tests.cluster.lab import (
+    ENVIRONMENT,
+    QUIET,
+    Study,
+    end_of,
+    is_loopback,
+    listeners,
+    run_quietly,
+    wait_until,
+    with_words,
+)
+
+pytestmark = pytest.mark.netns
+HOSTS = ("head", "one", "two")
+TIMEOUTS = {"tcp": "12s", "connect": "10s", "worker_ttl": "15s"}
+"""As short as dask allows, so that the test is."""
+SETTINGS = {
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
+    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
+    "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "5",
+}
+DASK = [sys.executable, "-m", "dask"]
+SUPERVISE = 'while true; do "$@" || true; sleep 1; done'
+"""As Kubernetes' Deployment or systemd's Restart=always: started again whatever the status."""
+
+
+class Network:
+    """A scheduler on one host, a supervised worker on each of the others; TLS between them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names = {host: f"sc{os.getpid()}{host}" for host in (*HOSTS, "switch")}
+        self.tls = write_authority(folder / "tls")
+        self.address = {host: f"10.99.0.{number}" for number, host in enumerate(HOSTS, 1)}
+        self.scheduler = f"tls://{self.address['head']}:8786"
+        self.profile = folder / "cluster.yaml"
+        self.profile.write_text(json.dumps(
+            {"kind": "scheduler", "address": self.scheduler, "tls": str(self.tls), "timeouts": TIMEOUTS, "workers": 2}
+        ))  # fmt: skip
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def ip(self, *words: str) -> None:
+        done = run_quietly("ip", *words)
+        assert done.returncode == 0, done.stderr
+
+    def on(self, host: str) -> list[str]:
+        """Return the words that run a command on a host."""
+        return ["ip", "netns", "exec", self.names[host]]
+
+    def build(self) -> None:
+        switch = self.names["switch"]
+        self.ip("netns", "add", switch)
+        self.ip("-n", switch, "link", "add", "br0", "type", "bridge")
+        self.ip("-n", switch, "link", "set", "br0", "up")
+        for host in HOSTS:
+            name = self.names[host]
+            self.ip("netns", "add", name)
+            self.ip("link", "add", "veth0", "netns", name, "type", "veth", "peer", "name", f"v-{host}", "netns", switch)
+            self.ip("-n", switch, "link", "set", f"v-{host}", "master", "br0", "up")
+            self.ip("-n", name, "addr", "add", f"{self.address[host]}/24", "dev", "veth0")
+            self.ip("-n", name, "link", "set", "veth0", "up")
+            self.ip("-n", name, "link", "set", "lo", "up")
+
+    def link(self, host: str, state: str) -> None:
+        self.ip("-n", self.names["switch"], "link", "set", f"v-{host}", state)
+
+    def start(self, what: str, host: str, *command: str) -> None:
+        role = "scheduler" if what == "scheduler" else "worker"
+        tls = ["--tls-ca-file", self.tls / AUTHORITY, "--tls-cert", self.tls / CERTIFICATE, "--tls-key", self.tls / KEY]
+        words = [*self.on(host), *command, *DASK, role, *map(str, tls), *QUIET]
+        if role == "scheduler":
+            words += ["--host", self.scheduler]  # not --interface, which does not go with certificates
+        else:
+            words += [self.scheduler, "--interface", "veth0", "--nthreads", "1", "--death-timeout", "30"]
+        with (self.folder / f"{what}.log").open("ab") as log:
+            self.running[what] = subprocess.Popen(
+                words, stdout=log, stderr=log, env=ENVIRONMENT | SETTINGS | {"OMP_NUM_THREADS": "1"}, cwd=self.folder, start_new_session=True
+            )  # fmt: skip
+
+    def start_all(self) -> None:
+        self.start("scheduler", "head")
+        for host in HOSTS[1:]:
+            self.start(host, host, "bash", "-c", SUPERVISE, "worker")
+
+    def workers(self, host: str) -> list[psutil.Process]:
+        """Return the processes that compute on a host: children of the nanny."""
+        return with_words("spawn_main", psutil.Process(self.running[host].pid).children(recursive=True))
+
+    def stop(self, what: str) -> None:
+        for process in (self.running.pop(what),):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+    def destroy(self) -> None:
+        for what in list(self.running):
+            self.stop(what)
+        for name in self.names.values():
+            run_quietly("ip", "netns", "delete", name)
+
+    def log(self) -> str:
+        return "".join(path.read_text()[-3000:] for path in sorted(self.folder.glob("*.log")))
+
+
+@pytest.fixture(scope="module")
+def network(netns_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    made = Network(tmp_path_factory.mktemp("network"))
+    try:
+        made.build()
+        made.start_all()
+        yield made
+    finally:
+        made.destroy()
+
+
+@contextmanager
+def inside(network: Network, study: Study, **settings: object) -> Iterator[subprocess.Popen[str]]:
+    with study.driver(*network.on("head"), cluster=network.profile, **settings) as driver:
+        try:
+            yield driver
+        except AssertionError as error:
+            driver.kill()
+            raise AssertionError(f"{error}\n{driver.communicate()[1]}\n{network.log()}") from error
+
+
+def test_a_killed_worker_and_a_cut_link_change_nothing(network: Network, study: Study, expected: xr.Dataset) -> None:
+    with inside(network, study) as driver:
+        study.wait_for_share(0.1)
+        (victim,) = network.workers("one")
+        victim.kill()
+        wait_until("another worker in its place", lambda: any(each != victim for each in network.workers("one")))
+        study.wait_for_share(0.2)
+        network.link("two", "down")
+        try:
+            status, said = end_of(driver)
+        finally:
+            network.link("two", "up")
+    assert status == 0, f"{said}\n{network.log()}"
+    study.assert_result(expected)
+    wait_until("the host that was cut off", lambda: len(registered(network)) == 2)
+
+
+def registered(network: Network) -> list[str]:
+    """Return the workers that the scheduler knows."""
+    code = (
+        "from scorecube.execute.clients import open_chosen\n"
+        f"with open_chosen({str(network.profile)!r}, None, None) as crew:\n"
+        "    print(*crew.client.scheduler_info(n_workers=-1)['workers'])"
+    )
+    done = run_quietly(*network.on("head"), sys.executable, "-c", code, timeout=60)
+    assert done.returncode == 0, done.stderr + network.log()
+    return done.stdout.split()
+
+
+def test_a_lost_scheduler_stops_the_run_which_then_goes_on(
+    network: Network, study: Study, expected: xr.Dataset
+) -> None:
+    with inside(network, study) as driver:
+        study.wait_for_share(0.2)
+        network.stop("scheduler")
+        killed = time.monotonic()
+        status, said = end_of(driver)
+        seconds = time.monotonic() - killed
+    kept = study.share()
+    assert status == 1
+    last = said.strip().splitlines()[-1]
+    assert last.startswith(f"error: the dask scheduler at {network.scheduler} was lost"), said
+    assert last.endswith("Blocks that were recorded are kept: give the same command again to compute the rest")
+    assert "Traceback" not in said
+    assert seconds < 30
+    assert 0.2 <= kept < 1
+    network.start("scheduler", "head")
+    with inside(network, study) as driver:
+        status, said = end_of(driver)
+    assert status == 0, f"{said}\n{network.log()}"
+    assert "are recorded already" in said
+    study.assert_result(expected)
+
+
+SHAKE_HANDS = """
+import socket, ssl, sys
+host, port, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+if folder:
+    context.load_cert_chain(f"{folder}/tls.crt", f"{folder}/tls.key")
+with socket.create_connection((host, port), 5) as plain, context.wrap_socket(plain) as shaken:
+    shaken.settimeout(5)
+    print("answer", len(shaken.recv(1)))  # only now the other side has looked at the certificate
+"""
+
+
+def test_every_listener_is_on_loopback_or_asks_for_a_certificate(network: Network, tmp_path: Path) -> None:
+    wait_until("both workers", lambda: len(registered(network)) == 2)
+    stranger = write_authority(tmp_path / "stranger")
+    outside = 0
+    for host in HOSTS:
+        found = listeners(*network.on(host))
+        assert found, f"nothing listens on {host}"
+        for address, port, _ in found:
+            if is_loopback(address):
+                continue
+            outside += 1
+            assert address == network.address[host], f"{host} listens on {address}:{port}"
+            for folder, welcome in ((network.tls, True), (stranger, False), ("", False)):
+                words = [sys.executable, "-c", SHAKE_HANDS, address, str(port), str(folder)]
+                done = run_quietly(*network.on("head"), *words)
+                assert ("answer 1" in done.stdout) == welcome, f"{host}: {address}:{port} {folder}: {done.stderr}"
+    assert outside == 5, "a scheduler, two workers and their nannies"
+
+
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "another run's certificate": ({"tls": "{stranger}"}, "no dask scheduler lets us in at 'tls://10.99.0.1:8786'"),
+    "no certificate": ({}, "wants certificates: give a profile of kind scheduler with 'tls: DIRECTORY'"),
+    "not encrypted": (
+        {"address": "tcp://10.99.0.1:8786"},
+        "is not on this machine and its connections are not encrypted",
+    ),
+    "not encrypted on purpose": (
+        {"address": "tcp://10.99.0.1:8786", "insecure": True},
+        "no dask scheduler lets us in at 'tcp://10.99.0.1:8786'",
+    ),
+}
+
+
+def test_a_client_without_the_certificate_is_refused(network: Network, study: Study, tmp_path: Path) -> None:
+    stranger = write_authority(tmp_path / "stranger")
+    with ExitStack() as stack:
+        drivers = {}
+        for number, (what, (settings, _)) in enumerate(REFUSED.items()):
+            told = {"kind": "scheduler", "address": network.scheduler, "timeouts": TIMEOUTS, **settings}
+            profile = tmp_path / f"{number}.yaml"
+            profile.write_text(json.dumps(told).replace("{stranger}", str(stranger)))
+            drivers[what] = stack.enter_context(study.driver(*network.on("head"), cluster=profile))
+        for what, driver in drivers.items():
+            status, said = end_of(driver, 90)
+            assert status == 1, f"{what}: {said}"
+            assert REFUSED[what][1] in said, what
+            assert "Traceback" not in said, what
+    assert study.share() == 0

@@ -1,0 +1,212 @@
+"""Profiles are data: every shipped one is read, mistakes are told with file and line, what a profile asks for is what is asked for."""
+
+from __future__ import annotations
+
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scorecube.errors import BadPlan
+from scorecube.execute.authority import FILES, check_files, write_authority
+from scorecube.execute.clients import open_chosen, open_client
+from scorecube.execute.clusters import choose_profile, configuration, make_job_cluster, needs_certificates
+from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
+
+PROFILES = Path(__file__).parents[2] / "cluster"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in PROFILES.glob("*.yaml")))
+def test_shipped_profiles_are_read(name: str) -> None:
+    profile = read_profile(PROFILES / name)
+    assert profile.kind in KINDS
+    assert profile.kind == name.removesuffix(".yaml") or (name, profile.kind) == ("kubernetes.yaml", "scheduler")
+    assert profile.threads >= 1
+
+
+def test_there_is_a_profile_of_every_kind() -> None:
+    assert {read_profile(path).kind for path in PROFILES.glob("*.yaml")} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: slrum", "{path}:1: a cluster profile needs a kind, one of threads, "),
+        ("workers: 3", "{path}: a cluster profile needs a kind, one of threads, "),
+        ("# one\nkind: threads\nworkes: 3", "{path}:3: unknown setting 'workes'; nearest: workers"),
+        ("kind: processes\nqueue: long", "{path}:2: profiles of kind processes have no setting 'queue'; they have workers, memory"),
+        ("kind: processes\nworkers: 0", "{path}:2: workers is 0, but must be a whole number from 1 on"),
+        ("kind: processes\nworkers: true", "{path}:2: workers is True, but must be a whole number from 1 on"),
+        ("kind: processes\nmemory: much", "{path}:2: memory is 'much', but must be a size such as 4GB"),
+        ("kind: processes\nadapt: {minimum: 3, maximum: 2}", "{path}:2: adapt is {'minimum': 3, 'maximum': 2}, but must be 0 <= "),
+        ("kind: processes\nadapt: 3", "{path}:2: adapt is 3, but must be minimum and maximum"),
+        ("kind: processes\ntls: 3.5", "{path}:2: tls is 3.5, but must be a text"),
+        ("kind: processes\ntimeouts: {tpc: 20s}", "{path}:2: timeouts is {'tpc': '20s'}, but must be some of tcp, connect"),
+        ("kind: processes\ntimeouts: {tcp: 20}", "{path}:2: timeouts is {'tcp': 20}, but must be durations such as 20s, 10min or 2h"),
+        ("kind: processes\ntimeouts: {tcp: 10s}", "{path}:2: timeouts is {'tcp': '10s'}, but must be a tcp timeout above 10s"),
+        ("kind: slurm\njobs: 3", "{path}: a profile of kind slurm needs memory"),
+        ("kind: slurm\nmemory: 1GB\nwalltime: 4:00:00", "{path}:3: walltime is 14400, but must be a time in quotes"),
+        ("kind: slurm\nmemory: 1GB\ndirectives: -x", "{path}:3: directives is '-x', but must be a list of texts"),
+        ("kind: slurm\nmemory: 1GB\nrun_directory: $NO_SUCH_PLACE/x", "{path}:3: run_directory is '$NO_SUCH_PLACE/x', but must be a path whose"),
+        ("kind: scheduler", "{path}: a profile of kind scheduler needs either an address or a scheduler_file"),
+        ("kind: scheduler\naddress: host", "{path}:2: address is 'host', but must be an address such as tls://host:8786"),
+        ("- kind", "{path}: a cluster profile is lines 'setting: value', the first of them kind: ..."),
+        ("kind: {", "{path}: the cluster profile is not YAML: "),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_line(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    with pytest.raises(BadPlan) as raised:
+        read_profile(path)
+    assert str(raised.value).startswith(message.replace("{path}", str(path)))
+
+
+def test_workers_and_memory_of_a_profile() -> None:
+    jobs = Profile(kind="slurm", jobs=3, cores=4, memory="2GB")
+    assert (jobs.threads, jobs.n_jobs, jobs.total_memory()) == (12, (3, 3), 6 * 10**9)
+    fewer = choose_profile(jobs, None, 5)
+    assert (fewer.threads, fewer.n_jobs) == (8, (2, 2)), "5 cores need two jobs of 4"
+    growing = make_profile({"kind": "pbs", "memory": "2GB", "adapt": {"minimum": 0, "maximum": 7}})
+    assert (growing.threads, growing.n_jobs) == (7, (0, 7))
+    assert make_profile({"kind": "processes", "adapt": {"minimum": 1, "maximum": 3}}).threads == 3
+    with pytest.raises(BadPlan, match="--cluster and --scheduler are two ways to say where"):
+        choose_profile(jobs, "tcp://127.0.0.1:1", None)
+
+
+def test_timeouts_hold_for_the_run_only() -> None:
+    import dask
+    import distributed  # noqa: F401 - brings its settings
+
+    before = dask.config.get("distributed.comm.timeouts.tcp"), dask.config.get("distributed.scheduler.worker-ttl")
+    told = {"kind": "processes", "workers": 1, "timeouts": {"tcp": "13s"}}
+    with open_client(told) as client:
+        assert client is not None
+        for config in (dask.config.config, client.run(lambda: __import__("dask").config.config).popitem()[1]):
+            assert dask.config.get("distributed.comm.timeouts.tcp", config=config) == "13s"
+            assert dask.config.get("distributed.scheduler.worker-ttl", config=config) == "60s"
+        cluster: Any = client.cluster
+        scheduler = cluster.scheduler
+        assert (scheduler.allowed_failures, scheduler.no_workers_timeout, scheduler.worker_ttl) == (5, 600, 60)
+    after = dask.config.get("distributed.comm.timeouts.tcp"), dask.config.get("distributed.scheduler.worker-ttl")
+    assert after == before != ("13s", "60s")
+
+
+def test_jobs_may_wait_long_and_an_idle_scheduler_ends() -> None:
+    settings = configuration(Profile(kind="slurm"))
+    assert settings["distributed.scheduler.no-workers-timeout"] == "604800s"
+    assert settings["distributed.scheduler.idle-timeout"] == "1800s"
+    assert configuration(Profile(kind="processes"))["distributed.scheduler.idle-timeout"] is None
+
+
+@pytest.fixture
+def submitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with the commands of all queueing systems, none of which is called, and a folder of its own."""
+    for command in ("sbatch", "qsub", "condor_submit"):
+        program = tmp_path / "bin" / command
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def job_script(profile: Profile) -> str:
+    """Return the text of a job, of a cluster that runs but has no job."""
+    with ExitStack() as stack, make_job_cluster(profile, stack) as cluster:
+        return str(cluster.job_script())
+
+
+ASKED = {
+    "slurm": ["#SBATCH -n 1", "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G", "#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us"],
+    "pbs": ["#PBS -l select=1:ncpus=4:mem=7630MB", "#PBS -l walltime=04:00:00", "#PBS -q long", "#PBS -A us"],
+    "sge": ["#$ -l h_vmem=2G", "#$ -l h_rt=04:00:00", "#$ -pe smp 4", "#$ -q long", "#$ -P us"],
+    "htcondor": ["RequestCpus = MY.DaskWorkerCores", "MY.DaskWorkerCores = 4", "MY.DaskWorkerMemory = 8000000000", "accounting_group = us"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BATCH)
+def test_jobs_ask_for_what_their_profile_says(kind: str, submitting: Path) -> None:
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    text = (
+        PROFILES / f"{kind}.yaml"
+    ).read_text() + "account: us\nprologue: [module load python]\ninterface: lo\ntls: true\n"
+    text += "queue: long\n" if kind != "htcondor" else ""
+    path = submitting / "profile.yaml"
+    path.write_text(text)
+    script = job_script(read_profile(path))
+    for line in ASKED[kind]:
+        assert line in script
+    for words in (
+        "-m distributed.cli.dask_worker", "--nthreads 4", "--nanny", "--death-timeout", "--protocol tls://", "module load python",
+        "--no-dashboard --dashboard-address 127.0.0.1:0", "export OMP_NUM_THREADS=1", "TIMEOUTS__TCP=20s",
+    ):  # fmt: skip
+        assert words in script
+    (folder,) = (submitting / "scorecube-runs").iterdir()
+    assert f"--tls-ca-file {folder}/tls/ca.crt --tls-cert {folder}/tls/tls.crt --tls-key {folder}/tls/tls.key" in script
+    assert not (folder / "tls").exists(), "certificates outlive their run"
+
+
+@pytest.mark.parametrize("kind", BATCH)
+def test_no_jobs_where_they_cannot_be_submitted(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(BadPlan, match=r"start a profile of kind .* on a machine that submits jobs"),
+        ExitStack() as stack,
+    ):
+        make_job_cluster(read_profile(PROFILES / f"{kind}.yaml"), stack)
+
+
+def test_no_open_port_without_certificates() -> None:
+    def certified(private: bool, **settings: Any) -> bool:
+        return needs_certificates(make_profile({"kind": "slurm", "memory": "1GB", **settings}), private=private)
+
+    assert certified(private=False)
+    assert certified(private=False, tls=True)
+    assert certified(private=True, tls=True)
+    assert not certified(private=True)
+    assert not certified(private=True, tls=False)
+    assert not certified(private=False, insecure=True)
+    assert certified(private=False, insecure=True, tls=True)
+    with pytest.raises(BadPlan, match="'tls: false' with no interface would let everybody"):
+        certified(private=False, tls=False)
+
+
+def test_a_loopback_interface_needs_no_certificates(submitting: Path) -> None:
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    private = job_script(Profile(kind="slurm", memory="1GB", interface="lo"))
+    assert "--interface lo" in private
+    assert "--tls" not in private
+    with pytest.raises(BadPlan, match="interface: 'no0' is not a valid network interface"), ExitStack() as stack:
+        make_job_cluster(Profile(kind="slurm", memory="1GB", interface="no0"), stack)
+
+
+@pytest.mark.parametrize("address", ["tcp://192.0.2.1:8786", "tcp://example.org:8786"])
+def test_no_connection_elsewhere_without_certificates(address: str) -> None:
+    with (
+        pytest.raises(BadPlan, match="is not on this machine and its connections are not encrypted"),
+        open_chosen(None, address, None),
+    ):
+        pass
+
+
+def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) -> None:
+    folder = write_authority(tmp_path / "tls")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == dict.fromkeys(FILES, 0o600)
+    assert check_files(folder) == folder
+    other = write_authority(tmp_path / "other")
+    assert not {(folder / name).read_bytes() for name in FILES} & {(other / name).read_bytes() for name in FILES}
+    with pytest.raises(BadPlan, match="each run has certificates of its own"):
+        write_authority(folder)
+    (folder / "tls.key").chmod(0o644)
+    with pytest.raises(BadPlan, match="every user of this machine can read this key"):
+        check_files(folder)
+    (folder / "ca.crt").unlink()
+    with pytest.raises(
+        BadPlan, match=r"no ca.crt there; make certificates with: python -m scorecube.execute.authority"
+    ):
+        check_files(folder)

@@ -1,0 +1,130 @@
+"""A real SLURM of one controller and two nodes: the same bits as one core, though jobs are cancelled under way."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import xarray as xr
+
+from tests.cluster.lab import REPO, Study, end_of, is_loopback, run_quietly, wait_until, with_words
+
+pytestmark = pytest.mark.slurm
+STARTER = Path(__file__).with_name("slurm.sh")
+SBATCH = REPO / "cluster" / "slurm" / "scorecube.sbatch"
+
+
+class Slurm:
+    """Client commands of a SLURM that was started for the tests."""
+
+    def __init__(self, conf: Path) -> None:
+        self.conf = conf
+
+    def run(self, *words: str, **environment: object) -> str:
+        done = run_quietly("timeout", "15", *words, environment={"SLURM_CONF": self.conf, **environment})
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def jobs(self, state: str = "all") -> list[str]:
+        """Return the ids of jobs that wait or run."""
+        return self.run("squeue", "-h", "-o", "%i", f"--states={state}" if state != "all" else "--all").split()
+
+
+@pytest.fixture(scope="module")
+def slurm(slurm_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    folder = tmp_path_factory.mktemp("slurm")
+    for above in (folder, *folder.parents[:2]):
+        above.chmod(0o755)  # munge runs as another user
+    started = run_quietly(str(STARTER), "start", str(folder), timeout=60)
+    assert started.returncode == 0, started.stderr
+    try:
+        opened = Slurm(folder / "slurm.conf")
+        yield opened
+        for job in opened.jobs():
+            opened.run("scancel", job)
+    finally:
+        run_quietly(str(STARTER), "stop", str(folder))
+
+
+def ours(process: psutil.Process) -> list[psutil.Process]:
+    return [process, *process.children(recursive=True)]
+
+
+def test_a_cancelled_job_is_replaced_and_changes_nothing(
+    slurm: Slurm, study: Study, expected: xr.Dataset, tmp_path: Path
+) -> None:
+    shipped = (REPO / "cluster" / "slurm.yaml").read_text()
+    runs = tmp_path / "runs"
+    changed = (
+        ("jobs: 8", "jobs: 2"), ("cores: 4", "cores: 1"), ("memory: 8GB", "memory: 900MB"), ("# interface: ib0", "interface: lo\ntls: true"),
+        ("run_directory: scorecube-runs", f"run_directory: {runs}"), ("# queue: main", "queue: main\ntimeouts: {lost_worker: 1s}"),
+        ("# directives: [--constraint=avx512]", "directives: [--oversubscribe]"),
+    )  # fmt: skip
+    for old, new in changed:
+        assert old in shipped
+        shipped = shipped.replace(old, new)
+    profile = tmp_path / "slurm.yaml"
+    profile.write_text(shipped)
+    with study.driver(cluster=profile, SLURM_CONF=slurm.conf) as driver:
+        before = study.wait_for_share(0.1)
+        (folder,) = runs.iterdir()
+        keys = list((folder / "tls").iterdir())
+        assert len(keys) == 3
+        assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE((folder / "tls").stat().st_mode) == 0o700
+        assert {stat.S_IMODE(key.stat().st_mode) for key in keys} == {0o600}
+        sockets = [each for process in ours(psutil.Process(driver.pid)) for each in process.net_connections("inet")]
+        listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
+        assert listening
+        assert all(map(is_loopback, listening))
+        first = slurm.jobs("running")
+        assert len(first) == 2
+        slurm.run("scancel", first[0])
+        wait_until("another job in the place of the cancelled one", lambda: bool(set(slurm.jobs()) - set(first)))
+        assert before < study.share() < 1, "the run was over before the job was replaced"
+        status, said = end_of(driver)
+    assert status == 0, said
+    study.assert_result(expected)
+    wait_until("an empty queue", lambda: not slurm.jobs())
+    assert not (folder / "tls").exists(), "certificates outlive their run"
+
+
+def test_the_plain_script_resumes_after_its_job_was_cancelled(
+    slurm: Slurm, study: Study, expected: xr.Dataset, tmp_path: Path
+) -> None:
+    settings = {"SCORECUBE_BIN": Path(sys.executable).parent, "SCORECUBE_INTERFACE": "lo"}
+
+    def submit() -> str:
+        options = ["--ntasks=2", "--mem-per-cpu=900M", f"--output={tmp_path}/%j.out", "--parsable"]
+        return slurm.run(
+            "env", "-C", str(tmp_path), "sbatch", *options, str(SBATCH), *study.words(), **settings
+        ).strip()
+
+    def said(job: str) -> str:
+        return "".join(
+            path.read_text() for path in [*tmp_path.glob(f"{job}.out"), *tmp_path.glob(f"*/job-{job}-*/*.log")]
+        )
+
+    first = submit()
+    try:
+        before = study.wait_for_share(0.1)
+    except AssertionError as error:
+        raise AssertionError(said(first)) from error
+    slurm.run("scancel", first)
+    wait_until("the end of the cancelled job", lambda: first not in slurm.jobs())
+    kept = study.share()
+    assert before <= kept < 1
+    second = submit()
+    study.wait_for_share(min(kept + 0.1, 0.85))
+    workers = with_words(f"dask worker --scheduler-file {tmp_path}", psutil.process_iter())
+    workers = [each for each in workers if each.name() != "bash" and "srun" not in each.name()]
+    assert len(workers) == 2
+    workers[0].kill()
+    wait_until("the end of the second job", lambda: second not in slurm.jobs(), 120)
+    text = said(second)
+    assert "are recorded already" in text, text
+    study.assert_result(expected)
+    assert not list(tmp_path.glob("*/job-*/tls")), "certificates outlive their run"

@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.analysis import Cost
-from scorecube.cube import cells
+from scorecube.cube import n_cells
 from scorecube.errors import BadPlan
 from scorecube.execute.memory import default_memory
 from scorecube.plan import Plan
@@ -105,10 +105,9 @@ def estimate(
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
         block_units = min(block_units, cost.most_units, room_for(cost, workers, memory or default_memory()))
     n_runs = cube.sizes[names.RUN]
-    n_cells = int(cells(cube)[1].max()) + 1
     return Estimate(
         trials=plan.trials,
-        comparisons=n_cells * n_runs * (n_runs - 1) // 2,
+        comparisons=n_cells(cube) * n_runs * (n_runs - 1) // 2,
         seconds=seconds,
         units=units,
         unit=plan.analysis.unit,

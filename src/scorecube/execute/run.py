@@ -6,6 +6,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -17,8 +18,9 @@ from scorecube import schema
 from scorecube.analyses.analysis import Arrays, Totals
 from scorecube.execute.blas import one_blas_thread
 from scorecube.execute.estimate import estimate
+from scorecube.execute.recorder import Recorder
 from scorecube.plan import Plan
-from scorecube.storage.results import BlockStore, Segment, gaps
+from scorecube.storage.results import BlockStore, gaps
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -76,24 +78,26 @@ def run(
     if progress is not None:
         progress(done, planned.units)
     pending = _cut(gaps(kept, planned.units), planned.block_units)
-    first = blocks.reserve(outputs, pending) if blocks is not None and pending else 0
-    place_of = {interval: first + k for k, interval in enumerate(pending)}
+    recording = (
+        Recorder(blocks, outputs, pending, {"work": plan.work_digest}) if blocks is not None and pending else None
+    )
 
     def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
         nonlocal done
         totals.add(*interval, arrays)
-        if blocks is not None:
-            blocks.write(Segment(place_of[interval], *interval, arrays), {"work": plan.work_digest})
+        if recording is not None:
+            recording.put(interval, arrays)
         done += interval[1] - interval[0]
         if progress is not None:
             progress(done, planned.units)
 
     if pending:
-        with one_blas_thread():
+        with one_blas_thread(), recording or nullcontext():
             inputs = analysis.prepare(cube, plan.trials, plan.seed, samples)
             _compute(plan, inputs, pending, client, workers, pool, on_block)
     result = analysis.finish(cube, totals.arrays, plan.trials)
-    return result.assign_attrs(provenance(plan, cube, started))
+    result.attrs |= provenance(plan, cube, started)
+    return result
 
 
 def _compute(

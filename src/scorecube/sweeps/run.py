@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube.analyses import Analysis
 from scorecube.errors import BadPlan
 from scorecube.execute.estimate import default_workers
-from scorecube.execute.memory import default_memory
+from scorecube.execute.memory import default_memory, resident
 from scorecube.execute.stream import BusyPool, Job, run_stream
 from scorecube.storage import Study, open_study
 from scorecube.sweeps.file import Entry
@@ -77,7 +77,9 @@ def run_sweep(
     busy
         Share of the local workers' time at work between the first block and the last; 1 on a cluster, which has its own view of that.
     """
-    count, limit = workers or default_workers(), memory or default_memory()
+    count, allowed = workers or default_workers(), memory or default_memory()
+    # What libraries and the cubes of all tasks take is not the tasks' to use.
+    limit = max(allowed - resident(), allowed // 2)
     left = [task for task in tasks if not task.is_stored()]
     shares = _Shares(progress)
     jobs = []

@@ -311,17 +311,20 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     cell_of
         int64 (metric, gain): which cell holds the scores of a metric and gain setting.
     """
-    n_metrics, n_gains = cube.sizes[names.METRIC], cube.sizes[names.GAIN]
-    uses = uses_gains(cube)
-    cell_of = np.empty((n_metrics, n_gains), np.int64)
-    kept: list[tuple[int, int]] = []
-    for i in range(n_metrics):
-        for j in range(n_gains):
-            if j == 0 or uses[i]:
-                kept.append((i, j))
-            cell_of[i, j] = len(kept) - 1
-    values = cube[names.SCORE].values
-    return np.stack([values[i, j] for i, j in kept]).astype(np.float64), cell_of
+    distinct, cell_of = _distinct_cells(cube)
+    return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
+
+
+def n_cells(cube: xr.Dataset) -> int:
+    """Return the number of distinct cells."""
+    return int(_distinct_cells(cube)[0].sum())
+
+
+def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return which (metric, gain) have scores of their own, and which cell holds those of each."""
+    distinct = np.ones((cube.sizes[names.METRIC], cube.sizes[names.GAIN]), bool)
+    distinct[:, 1:] = uses_gains(cube)[:, np.newaxis]
+    return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
 
 
 def standardise(
@@ -380,7 +383,7 @@ def standardise(
 def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which metrics depend on the gain setting (metric,); all, where the cube does not say."""
     if USES_GAINS in cube.coords:
-        return np.asarray(cube[USES_GAINS].values, bool)
+        return np.asarray(cube.variables[USES_GAINS].values, bool)
     return np.ones(cube.sizes[names.METRIC], bool)
 
 

@@ -126,7 +126,7 @@ def cube_digest(cube: xr.Dataset) -> str:
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
     hasher.update(uses_gains(cube).tobytes())
-    hasher.update(np.ascontiguousarray(cube[names.SCORE].values, dtype="<f8").tobytes())
+    hasher.update(np.ascontiguousarray(cube.variables[names.SCORE].values, dtype="<f8").tobytes())
     if names.DOCUMENT_AT_RANK in cube:
         hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
         for variable in (*schema.RANKINGS, *schema.DOCUMENTS):

@@ -125,7 +125,7 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], what: str) -> None
             raise BadInput(
                 f"{what} has no variable {variable.name!r}; found {', '.join(map(str, dataset.data_vars)) or 'none'}"
             )
-        array = dataset[variable.name]
+        array = dataset.variables[variable.name]
         if array.dims != variable.dims:
             raise BadInput(f"{what}: {variable.name} has dims {array.dims}, expected {variable.dims}")
         if array.dtype.kind not in variable.kinds:
@@ -171,7 +171,9 @@ def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
     labels
         In order.
     """
-    return [str(label) for label in dataset[dim].values]
+    # What a dataset is made of is found at once; an array of it, with all its coordinates, is made anew.
+    along = dataset.variables.get(dim)
+    return [str(label) for label in (dataset[dim] if along is None else along).values]
 
 
 def label_array(labels: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

@@ -88,8 +88,7 @@ def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
     BadPlan
         Naming the metrics.
     """
-    kinds = zip(schema.labels_of(cube, names.METRIC), kinds_of(cube), strict=True)
-    odd = [metric for metric, kind in kinds if kind != MEAN]
+    odd = [metric for metric in schema.labels_of(cube, names.METRIC) if summary_of(metric) != MEAN]
     if odd:
         are, them = ("is no mean", "it") if len(odd) == 1 else ("are no means", "them")
         raise BadPlan(

@@ -6,11 +6,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.order import FEW, STRIDE, bracket, count_from, first_equal, gather, halve, nth_largest
+from scorecube.kernels import order
+from scorecube.kernels.order import (
+    FEW,
+    MANY,
+    STRIDE,
+    bracket,
+    count_from,
+    first_equal,
+    gather,
+    keep_from,
+    narrow,
+    nth_largest,
+)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 BOUNDS = st.sampled_from([-math.inf, math.inf, 0.0, -1.0, 1.0]) | st.floats(-20, 20)
@@ -84,18 +98,63 @@ def test_the_bracket_holds_the_wanted_value_whatever_the_guess(
     assert nth_largest(np.array(kept), rank - above) == wanted
 
 
-@settings(max_examples=300)
-@given(found=values(), data=st.data(), more=st.sampled_from([1.0, 1e-9, 1e6]))
-def test_halving_keeps_the_wanted_value(found: Floats, more: float, data: st.DataObject) -> None:
+def padded(found: Floats, kind: type[np.floating[Any]] = np.float64) -> np.ndarray[Any, Any]:
+    """Return values with -inf behind them, up to a multiple of `STRIDE`."""
+    whole = np.full(-(-len(found) // STRIDE) * STRIDE, -math.inf, kind)
+    whole[: len(found)] = found
+    return whole
+
+
+@settings(max_examples=400)
+@given(
+    found=values(MANY + 50), data=st.data(), more=st.sampled_from([1.0, 1e-9, 1e6]),
+    guess=st.sampled_from([0.0, -1.0, 1e-300, 1e300, math.inf, -math.inf, math.nan]) | st.floats(0.5, 2.0),
+)  # fmt: skip
+def test_narrowing_keeps_the_wanted_value(found: Floats, more: float, guess: float, data: st.DataObject) -> None:
     finite = found[np.isfinite(found)]
     if not len(finite):
         return
     rank = data.draw(st.integers(1, len(finite)))
-    size = float(np.abs(finite).max())
-    low, high, above = halve(found, rank, float(finite.min()) - more * size, float(finite.max()) + more * size + 1e-300)
-    wanted = sorted(found.tolist(), reverse=True)[rank - 1]
+    size, wanted = float(np.abs(finite).max()), sorted(found.tolist(), reverse=True)[rank - 1]
+    guess = guess * wanted if 0.5 <= guess <= 2.0 else guess
+    bottom, top = float(finite.min()) - more * size, float(finite.max()) + more * size + 1e-300
+    low, high, above = narrow(padded(found)[: len(found)], rank, guess, bottom, top)
     assert low <= wanted < high
     assert above == sum(value >= high for value in found.tolist())
+
+
+def test_few_values_are_left_where_the_guess_is_good() -> None:
+    chance = np.random.default_rng(1)
+    for kind in (np.float32, np.float64):
+        for n, rank in ((60, 50), (80, 50), (90, 10), (MANY + 100, 200)):
+            for _ in range(20):
+                found = padded(3.0 + chance.exponential(2.0, n), kind)
+                wanted = float(np.sort(found)[-rank])
+                for guess in (wanted, 0.85 * wanted, 1.15 * wanted, 0.1 * wanted, 9.0 * wanted):
+                    low, high, above = narrow(found[:n], rank, guess, 2.0, 100.0)
+                    assert low <= wanted < high
+                    assert count_from(found, low) - above <= FEW
+
+
+@pytest.mark.parametrize("wide", sorted({False, order.WIDE}))
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_what_is_kept_is_in_order(kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "WIDE", wide)
+    keep = compiled_anew(keep_from)
+    chance = np.random.default_rng(2)
+    for n in (1, STRIDE - 1, STRIDE, STRIDE + 1, 1000):
+        for low in (-1.0, 0.0, 0.7, 5.0):
+            found = padded(chance.standard_normal(n), kind)
+            found[chance.random(len(found)) < 0.1] = -math.inf
+            kept, places = np.full(len(found) + STRIDE, 9.0, kind), np.full(len(found) + STRIDE, -9, np.int32)
+            n_kept, expected = keep(found, low, kept, places), np.flatnonzero(found >= kind(low))
+            assert places[:n_kept].tolist() == expected.tolist()
+            assert kept[: n_kept + STRIDE].tolist() == [*found[expected].tolist(), *[-math.inf] * STRIDE]
+
+
+def compiled_anew(kernel: Any) -> Any:
+    """Return a kernel compiled with the constants of its module as they are now."""
+    return numba.njit(kernel.py_func)
 
 
 def test_the_bracket_is_narrow_for_statistics_as_they_occur() -> None:

@@ -19,6 +19,7 @@ from scorecube.analyses.analysis import Arrays
 from scorecube.analyses.missing import NOT_TESTED, REFUSE, Group, groups, is_complete, whole_cells
 from scorecube.analyses.pairs import TILE, TILE_BYTES, PairTest, rank_of
 from scorecube.analyses.samples import labelled_samples, sample_positions
+from scorecube.cube import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.exceed import EQUAL, observed_ratios, tail_differences, tail_studentised
 from scorecube.kernels.intrinsics import ROWS, has_wide_registers
@@ -84,7 +85,7 @@ class Bootstrap(PairTest):
         """See `Analysis.prepare`; `counts` is (topic, trial): how often a trial draws a topic, unless scores are missing."""
         first, second = pair_order(cube.sizes[names.RUN])
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-        inputs = whole_cells(cube) | {
+        inputs = whole_cells(cells(cube)[0]) | {
             "first": first, "second": second, "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": key, "trials": np.array(trials),
         }  # fmt: skip

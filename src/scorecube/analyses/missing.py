@@ -71,9 +71,9 @@ def check_missing(missing: str) -> None:
         raise BadPlan(f"missing={missing!r} is not one of {', '.join(MISSING)}")
 
 
-def whole_cells(cube: xr.Dataset) -> dict[str, np.ndarray[Any, Any]]:
-    """Return what `groups` takes: the scores of all cells as integers, missing ones NaN."""
-    whole, per_score, rounded = zip(*(whole_scores(cell) for cell in cells(cube)[0]), strict=True)
+def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return what `groups` takes: the scores of all cells (cell, run, topic) as integers, missing ones NaN."""
+    whole, per_score, rounded = zip(*map(whole_scores, scores), strict=True)
     return {"whole": np.stack(whole), "per_score": np.array(per_score), "rounded": np.array(rounded)}
 
 
@@ -128,14 +128,14 @@ def _together(known: Any, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def describe_pairs(
-    cube: xr.Dataset, first: Any, second: Any
+    scores: np.ndarray[Any, Any], first: Any, second: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """Return what `VARIABLES` says of pairs of runs, by cell, and which pairs have too few common topics, (cell, pair)."""
-    known = ~np.isnan(cells(cube)[0])
+    known = ~np.isnan(scores)
     together = [(each.astype(np.float32) @ each.T.astype(np.float32))[first, second] for each in known]
     common = np.rint(np.stack(together)).astype(np.int32)
     untested, difference = common < LEAST, np.full(common.shape, np.nan)
-    for group in groups(whole_cells(cube), first, second):
+    for group in groups(whole_cells(scores), first, second):
         sums, scale = group.units.sums, group.units.n_topics * group.units.per_score
         difference[group.cell, group.pairs] = (sums[group.first] - sums[group.second]) / scale
     found = {"common_topics": common, "common_difference": difference, "untested_pairs": untested.sum(axis=-1)}
@@ -159,4 +159,4 @@ def sizes_of(cube: xr.Dataset) -> list[int]:
 
 def is_complete(cube: xr.Dataset) -> bool:
     """Whether no score is missing."""
-    return not bool(np.isnan(cube[names.SCORE].values).any())
+    return not bool(np.isnan(cube.variables[names.SCORE].values).any())

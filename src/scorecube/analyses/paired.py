@@ -80,7 +80,7 @@ class Paired(Analysis):
         if samples is not None:
             raise BadPlan("classical tests take no samples")
         first, second = label_order(cube.sizes[names.RUN])
-        return whole_cells(cube) | {"first": first, "second": second}
+        return whole_cells(cells(cube)[0]) | {"first": first, "second": second}
 
     def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
@@ -114,7 +114,7 @@ class Paired(Analysis):
         }  # fmt: skip
         tested: Any = p.shape[-1]
         if self.missing != REFUSE:
-            described, untested = describe_pairs(cube, first, second)
+            described, untested = describe_pairs(scores, first, second)
             tested = p.shape[-1] - untested.sum(axis=-1)[:, np.newaxis, np.newaxis]
             values |= described
             facts["missing"] = self.missing

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from scorecube.analyses.missing import (
     whole_cells,
 )
 from scorecube.analyses.missing import VARIABLES as OF_MISSING
-from scorecube.cube import cells, uses_gains
+from scorecube.cube import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.exact import Units, centred_units
 from scorecube.kernels.exceed import observed_t
@@ -103,23 +104,21 @@ class PairTest(Analysis):
 
     def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
         """See `Analysis.outputs`: trials that count, difference of the K-th largest replicate, degenerate replicates."""
-        n_cells = int(cells(cube)[1].max()) + 1
+        count = n_cells(cube)
         return (
-            Output("reached", (n_cells,), Join.CONCAT, "int32"),
-            Output("kth", (n_cells, len(self.alphas)), Join.CONCAT, "float64"),
-            Output("degenerate", (n_cells, 2), Join.ADD),
+            Output("reached", (count,), Join.CONCAT, "int32"),
+            Output("kth", (count, len(self.alphas)), Join.CONCAT, "float64"),
+            Output("degenerate", (count, 2), Join.ADD),
         )
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`; the variables are described in `VARIABLES`."""
         reached, kth = totals["reached"], totals["kth"]
         largest = np.full((len(reached), len(self.alphas)), np.nan)
+        tested = reached != NOT_TESTED
         for k, bound in enumerate(bounds(trials, self.alphas, self.plus_one)):
-            for cell in range(len(reached)):
-                counted = reached[cell] != NOT_TESTED
-                if self.only_significant:
-                    counted &= reached[cell] < bound
-                largest[cell, k] = kth[cell, k].max(initial=-math.inf, where=counted)
+            counted = tested & (reached < bound) if self.only_significant else tested
+            largest[:, k] = kth[:, k].max(axis=-1, initial=-math.inf, where=counted)
         largest[~np.isfinite(largest)] = np.nan
         values = {
             "kth_difference": totals["kth"], "estimated_difference": largest,
@@ -132,15 +131,15 @@ class PairTest(Analysis):
 
     def cost(self, cube: xr.Dataset, trials: int) -> Cost:
         """See `Analysis.cost`; with missing scores, draws are made for each number of topics, one after the other."""
-        n_cells, _, n_topics = cells(cube)[0].shape
+        count, n_topics = n_cells(cube), cube.sizes[names.TOPIC]
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
         )
         sizes = len(sizes_of(cube)) if self.is_pairwise() else 1
         return Cost(
-            seconds=trials * n_cells * self.seconds_per_trial(n_topics), bytes=20.0 * n_cells, fixed_bytes=block,
+            seconds=trials * count * self.seconds_per_trial(n_topics), bytes=20.0 * count, fixed_bytes=block,
             fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
-            result_bytes=n_cells * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
+            result_bytes=count * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
             most_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
         )  # fmt: skip
 
@@ -149,7 +148,7 @@ class PairTest(Analysis):
         return 4e-9 + 6e-11 * n_topics
 
 
-def observe(cube: xr.Dataset, first: Any, second: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def observe(scores: np.ndarray[Any, Any], first: Any, second: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the t statistics of pairs of runs, first minus second, on their common topics.
 
     Returns
@@ -159,7 +158,7 @@ def observe(cube: xr.Dataset, first: Any, second: Any) -> tuple[np.ndarray[Any, 
     odd
         int64 (cell, 2): pairs with equal scores, and with the same difference on all topics.
     """
-    inputs = whole_cells(cube)
+    inputs = whole_cells(scores)
     t, odd = np.full((len(inputs["whole"]), len(first)), np.nan), np.zeros((len(inputs["whole"]), 2), np.int64)
     for group in groups(inputs, first, second):
         units = group.units
@@ -205,7 +204,7 @@ def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing:
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
         raise BadPlan(f"{what} needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
-    scores = cube[names.SCORE].values
+    scores = cube.variables[names.SCORE].values
     odd = ~np.isfinite(scores)
     if odd.any() and missing != PAIRWISE:
         choice = "" if missing is None else "test each pair on the topics that both runs have with --missing pairwise, "
@@ -219,6 +218,12 @@ def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing:
         refuse_other_summaries(cube, what)
 
 
+@cache
+def exact_level(alpha: float) -> Fraction:
+    """Return the decimal number that a level was written as."""
+    return Fraction(str(alpha))
+
+
 def rank_of(alpha: float, trials: int) -> int:
     """Return K, the rank of the replicate that bounds a level: B alpha rounded up, at least 1 (Sakai 2007, Figure 7).
 
@@ -227,7 +232,7 @@ def rank_of(alpha: float, trials: int) -> int:
     >>> rank_of(0.05, 1000), rank_of(0.07, 100), rank_of(0.05, 999), rank_of(0.01, 50)
     (50, 7, 50, 1)
     """
-    return max(1, math.ceil(Fraction(str(alpha)) * trials))
+    return max(1, math.ceil(exact_level(alpha) * trials))
 
 
 def p_values(reached: Any, trials: int, plus_one: bool) -> Any:
@@ -237,7 +242,7 @@ def p_values(reached: Any, trials: int, plus_one: bool) -> Any:
 
 def bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
     """Return, for each level, the least count whose p-value is not below alpha, in exact arithmetic."""
-    exact = [Fraction(str(alpha)) for alpha in alphas]
+    exact = [exact_level(alpha) for alpha in alphas]
     return [math.ceil(alpha * (trials + 1) - 1 if plus_one else alpha * trials) for alpha in exact]
 
 
@@ -272,12 +277,12 @@ def pair_result(
     scores, cell_of = cells(cube)
     trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
     first, second = label_order(cube.sizes[names.RUN])
-    t, odd = observe(cube, first, second)
+    t, odd = observe(scores, first, second)
     p = p_values(reached, trials, plus_one)
     by_cell = {"reached": reached, "p_value": p, "t": t, "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1]}
     tested: Any = n_pairs(cube)
     if "missing" in facts:
-        described, untested = describe_pairs(cube, first, second)
+        described, untested = describe_pairs(scores, first, second)
         p[untested] = np.nan
         tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
         by_cell |= described
@@ -286,12 +291,8 @@ def pair_result(
         by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
             values
         )
-    coords = {
-        names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-        "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(alphas),
-        FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
-    }  # fmt: skip
-    few = [alpha for alpha in alphas if Fraction(str(alpha)) * trials < 1]
+    coords = pair_coords(cube, alphas, first, second)
+    few = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     sizes = {
         "n_runs": cube.sizes[names.RUN],
         "n_topics": cube.sizes[names.TOPIC],
@@ -305,6 +306,22 @@ def pair_result(
         if each.name in by_cell
     }
     return xr.Dataset(arrays, coords, dict(facts) | sizes)
+
+
+def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], first: Any, second: Any) -> xr.Coordinates:
+    """Return the coordinates of a result: what a cube says of metrics, gain settings and runs, levels, and pairs.
+
+    They are put together from what the cube has: an index is dearer than most of what stands in a small result.
+    """
+    known, indexes, found = cube.variables, dict(cube.xindexes), dict[Any, Any]()
+    for dim in (names.METRIC, names.GAIN, names.RUN):
+        found[dim] = known[dim]
+        found |= {name: known[name] for name in cube.coords if known[name].dims == (dim,)}
+    levels = xr.indexes.PandasIndex(np.array(alphas), names.ALPHA)
+    found |= {USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
+    found |= {FIRST: xr.Variable((names.PAIR,), first), SECOND: xr.Variable((names.PAIR,), second)}
+    indexed = {name: index for name, index in indexes.items() if name in found}
+    return xr.Coordinates(found, indexed | {names.ALPHA: levels})
 
 
 VARIABLES = (

@@ -17,6 +17,7 @@ from scorecube import names, schema
 from scorecube.analyses.analysis import Arrays
 from scorecube.analyses.missing import NOT_TESTED, REFUSE, groups, whole_cells
 from scorecube.analyses.pairs import PairTest, rank_of
+from scorecube.cube import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.exceed import EQUAL, tail_differences
 from scorecube.kernels.pairs import pair_order
@@ -66,7 +67,7 @@ class Randomisation(PairTest):
     def prepare(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
         """See `Analysis.prepare`."""
         first, second = pair_order(cube.sizes[names.RUN])
-        inputs = whole_cells(cube) | {
+        inputs = whole_cells(cells(cube)[0]) | {
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),

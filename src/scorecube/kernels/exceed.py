@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.order import STRIDE, bracket, count_from, first_equal, gather, halve, nth_largest
+from scorecube.kernels.order import STRIDE, bracket, count_from, first_equal, gather, keep_from, narrow, nth_largest
 
 EQUAL = 1e-12
 """Relative difference up to which two statistics are a tie: they differ by less where the mathematics says they are equal."""
@@ -208,9 +208,13 @@ def tail_studentised(
     """
     n_topics, n_trials = counts.shape
     snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
-    values, kept = np.empty(n_trials, squares.dtype), np.empty(n_trials, squares.dtype)
+    padded = np.full((n_trials + STRIDE - 1) // STRIDE * STRIDE, -math.inf, squares.dtype)
+    values, kept = padded[:n_trials], np.empty(n_trials, squares.dtype)
     room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
-    upper, upper_places = np.empty(n_trials + STRIDE, squares.dtype), np.empty(n_trials, np.int64)
+    upper, upper_places = (
+        np.empty(padded.shape[0] + STRIDE, squares.dtype),
+        np.empty(padded.shape[0] + STRIDE, np.int32),
+    )
     widest = ranks.argmax()
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
@@ -239,17 +243,14 @@ def tail_studentised(
             degenerate[1] += count_from(decided, INFINITE)
         # The largest ratios serve all levels: they are few, and all others are read no more.
         floor, ceiling = float(values.dtype.type(UPPER * guesses[widest])), 2.0 * n_topics
-        n_upper = gather(values, floor, math.inf, upper, upper_places) if floor > 0.0 else 0
-        whole = (n_upper + STRIDE - 1) // STRIDE * STRIDE
-        upper[n_upper:whole] = -math.inf
+        n_upper = keep_from(padded, floor, upper, upper_places) if floor > 0.0 else 0
+        n_upper = 0 if extreme > undefined and count_from(upper[:n_upper], ceiling) > 0 else n_upper
+        few = upper[: (n_upper + STRIDE - 1) // STRIDE * STRIDE]
         for level in range(ranks.shape[0]):
-            guess, n, rank = guesses[level], 0, 0
-            found = n_upper >= ranks[level] and count_from(upper[:whole], ceiling) == 0
+            guess, n, rank, found = guesses[level], 0, 0, n_upper >= ranks[level]
             if found:
-                low, high, above = halve(upper[:whole], ranks[level], floor, ceiling)
-                guesses[level], n, rank = candidates(
-                    upper[:whole], ranks[level], guess, low, high, above, guard, kept, places
-                )
+                low, high, above = narrow(upper[:n_upper], ranks[level], guess, floor, ceiling)
+                guesses[level], n, rank = candidates(few, ranks[level], guess, low, high, above, guard, kept, places)
                 found = guesses[level] - tie_width(guesses[level], guard) > floor
                 for k in range(n):
                     places[k] = upper_places[places[k]]

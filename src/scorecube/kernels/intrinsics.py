@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from llvmlite import binding, ir
@@ -12,6 +12,8 @@ from numba.extending import intrinsic
 
 ROWS, VECTORS, VECTOR_BYTES = 8, 3, 64
 """A tile of a matrix product: 8 rows of 3 vectors take 24 of the 32 wide registers; the rest hold what is multiplied."""
+STEPS, UNROLLED = 16, 4
+"""Thresholds that numbers are compared with at once, and how many numbers are in turn."""
 
 
 @cache
@@ -83,10 +85,8 @@ def _compare_bytes(operator: str) -> Any:
     def compare(typing_context: Any, address: Any, byte: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.VectorType(ir.IntType(8), 64)
-            nothing, places = ir.Constant(kind, ir.Undefined), ir.VectorType(ir.IntType(32), 64)
             found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=1)
-            first = builder.insert_element(nothing, arguments[1], ir.Constant(ir.IntType(32), 0))
-            wanted = builder.shuffle_vector(first, nothing, ir.Constant(places, [0] * 64))
+            wanted = _spread(builder, arguments[1], 64)
             return builder.bitcast(builder.icmp_unsigned(operator, found, wanted), ir.IntType(64))
 
         return types.uint64(types.uint64, types.uint8), generate
@@ -102,16 +102,110 @@ def _mask_between(typing_context: Any, address: Any, low: Any, high: Any) -> Any
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.VectorType(ir.FloatType() if single else ir.DoubleType(), 64)
-        nothing, places = ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
         found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=4)
-        low, high = (
-            builder.shuffle_vector(builder.insert_element(nothing, each, ir.IntType(32)(0)), nothing, places)
-            for each in arguments[1:]
-        )
+        low, high = (_spread(builder, each, 64) for each in arguments[1:])
         inside = builder.and_(builder.fcmp_ordered(">=", found, low), builder.fcmp_ordered("<", found, high))
         return builder.bitcast(inside, ir.IntType(64))
 
     return types.uint64(types.uint64, low, high), generate
+
+
+def _compress(typing_context: Any, source: Any, n_values: Any, low: Any, target: Any, places: Any) -> Any:
+    """Write those of some numbers that reach `low`, and their places as int32, one after the other; return how many.
+
+    Needs wide registers. Numbers and arrays are given by their addresses; whole vectors are read and written, so that `n_values` is
+    a multiple of 16, and there is room for 16 more than are found.
+    """
+    single = low == types.float32
+    kind, number, lanes = (ir.FloatType(), ir.IntType(32), 16) if single else (ir.DoubleType(), ir.IntType(64), 8)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, small = ir.IntType(64), ir.IntType(32)
+        vector, numbers = ir.VectorType(kind, lanes), ir.VectorType(number, lanes)
+
+        def pack(values: Any, wanted: Any, letter: str) -> Any:
+            called = f"llvm.x86.avx512.mask.compress.v{lanes}{letter}{512 // lanes}"
+            of = ir.FunctionType(values.type, [values.type, values.type, wanted.type])
+            zero = ir.Constant(values.type, [0] * lanes)
+            return builder.call(get_or_insert_function(builder.module, of, called), [values, zero, wanted])
+
+        def put(values: Any, base: Any, where: Any) -> None:
+            builder.store(values, builder.bitcast(builder.gep(base, [where]), values.type.as_pointer()), align=4)
+
+        first, target = (builder.inttoptr(arguments[k], kind.as_pointer()) for k in (0, 3))
+        places = builder.inttoptr(arguments[4], small.as_pointer())
+        threshold = _spread(builder, arguments[2], lanes)
+        before, loop, after = builder.block, builder.append_basic_block("vector"), builder.append_basic_block("all")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        start, found, here = builder.phi(word), builder.phi(word), builder.phi(numbers)
+        values = builder.load(builder.bitcast(builder.gep(first, [start]), vector.as_pointer()), align=4)
+        wanted = builder.fcmp_ordered(">=", values, threshold)
+        put(pack(values, wanted, "f"), target, found)
+        packed = pack(here, wanted, "i")
+        put(packed if single else builder.trunc(packed, ir.VectorType(small, lanes)), places, found)
+        total = builder.add(found, builder.zext(builder.ctpop(builder.bitcast(wanted, ir.IntType(lanes))), word))
+        following = builder.add(start, ir.Constant(word, lanes))
+        moved = builder.add(here, ir.Constant(numbers, [lanes] * lanes))
+        for phi, from_start, from_loop in (
+            (start, ir.Constant(word, 0), following), (found, ir.Constant(word, 0), total),
+            (here, ir.Constant(numbers, list(range(lanes))), moved),
+        ):  # fmt: skip
+            phi.add_incoming(from_start, before)
+            phi.add_incoming(from_loop, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, arguments[1]), loop, after)
+        builder.position_at_end(after)
+        return total
+
+    return types.int64(types.uint64, types.int64, low, types.uint64, types.uint64), generate
+
+
+def _steps_reached(typing_context: Any, address: Any, n_values: Any, low: Any, step: Any, rank: Any) -> Any:
+    """Return how many of the thresholds low + step, ..., low + 16 step are reached by at least `rank` of some numbers (at least one).
+
+    All thresholds stand in one vector, so that no counts have to be added up at the end: for few numbers that is most of the time.
+    """
+    if low != step:
+        return None
+    kind = ir.FloatType() if low == types.float32 else ir.DoubleType()
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, counts = ir.IntType(64), ir.VectorType(ir.IntType(32), STEPS)
+        steps = ir.Constant(ir.VectorType(kind, STEPS), [float(k) for k in range(1, STEPS + 1)])
+        start, width, wanted = (
+            _spread(builder, each, STEPS) for each in (*arguments[2:4], builder.trunc(arguments[4], ir.IntType(32)))
+        )
+        thresholds = builder.fadd(start, builder.fmul(steps, width))
+        first = builder.inttoptr(arguments[0], kind.as_pointer())
+        before, loop, after = builder.block, builder.append_basic_block("value"), builder.append_basic_block("all")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        place, totals = builder.phi(word), []
+        place.add_incoming(ir.Constant(word, 0), before)
+        found = [builder.phi(counts) for _ in range(UNROLLED)]
+        for k, each in enumerate(found):
+            value = _spread(
+                builder, builder.load(builder.gep(first, [builder.add(place, ir.Constant(word, k))])), STEPS
+            )
+            totals.append(builder.sub(each, builder.sext(builder.fcmp_ordered(">=", value, thresholds), counts)))
+            each.add_incoming(ir.Constant(counts, [0] * STEPS), before)
+            each.add_incoming(totals[k], loop)
+        following = builder.add(place, ir.Constant(word, UNROLLED))
+        place.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, arguments[1]), loop, after)
+        builder.position_at_end(after)
+        total = reduce(builder.add, totals)
+        reached = builder.bitcast(builder.icmp_signed(">=", total, wanted), ir.IntType(STEPS))
+        return builder.zext(builder.ctpop(reached), word)
+
+    return types.int64(types.uint64, types.int64, low, step, types.int64), generate
+
+
+def _spread(builder: Any, value: Any, lanes: int) -> Any:
+    """Return a vector of equal elements."""
+    nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return builder.shuffle_vector(builder.insert_element(nothing, value, ir.IntType(32)(0)), nothing, places)
 
 
 def _register_tile(typing_context: Any, rows: Any, columns: Any, out: Any, sizes: Any) -> Any:
@@ -124,10 +218,6 @@ def _register_tile(typing_context: Any, rows: Any, columns: Any, out: Any, sizes
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word, vector = ir.IntType(64), ir.VectorType(kind, lanes)
-        nothing, splat = (
-            ir.Constant(vector, ir.Undefined),
-            ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes),
-        )
         first, second, target = (builder.inttoptr(each, kind.as_pointer()) for each in arguments[:3])
         inner, stride = (builder.extract_value(arguments[3], place) for place in (0, 1))
         called = f"llvm.fma.v{lanes}f{512 // lanes}"
@@ -147,8 +237,7 @@ def _register_tile(typing_context: Any, rows: Any, columns: Any, out: Any, sizes
         ]
         for row in range(ROWS):
             place = builder.add(builder.mul(inner, ir.Constant(word, row)), step)
-            value = builder.insert_element(nothing, builder.load(builder.gep(first, [place])), ir.IntType(32)(0))
-            spread = builder.shuffle_vector(value, nothing, splat)
+            spread = _spread(builder, builder.load(builder.gep(first, [place])), lanes)
             for k in range(VECTORS):
                 total = totals[row][k]
                 total.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
@@ -176,4 +265,6 @@ count_ones: Any = intrinsic(_count_ones)
 bytes_below: Any = intrinsic(_compare_bytes("<"))
 bytes_equal: Any = intrinsic(_compare_bytes("=="))
 mask_between: Any = intrinsic(_mask_between)
+compress: Any = intrinsic(_compress)
+steps_reached: Any = intrinsic(_steps_reached)
 register_tile: Any = intrinsic(_register_tile)

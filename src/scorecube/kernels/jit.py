@@ -1,6 +1,6 @@
-"""The two ways this project compiles a function, so that every kernel is compiled alike.
+"""The ways this project compiles a function, so that every kernel is compiled alike.
 
-Both release the interpreter lock, cache machine code on disk, and never reorder floating-point
+All release the interpreter lock, cache machine code on disk, and never reorder floating-point
 arithmetic (no fastmath): results must not depend on the compiler's mood.
 """
 
@@ -23,6 +23,19 @@ def compiled(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile a helper that other kernels call."""
     return cast("Function", numba.njit(nogil=True, cache=True, error_model="numpy", inline="never")(function))
+
+
+BORROWING: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+
+
+def borrowing(function: Function) -> Function:
+    """Compile a kernel that makes no arrays: for short work on many, where counting who uses each costs more than the work."""
+    return cast("Function", numba.njit(**BORROWING)(function))
+
+
+def merged(function: Function) -> Function:
+    """Compile a helper into every such kernel that calls it."""
+    return cast("Function", numba.njit(**BORROWING, forceinline=True)(function))
 
 
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"

@@ -7,15 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.intrinsics import mask_between, trailing_zeros
+from scorecube.kernels.intrinsics import (
+    STEPS,
+    compress,
+    has_wide_registers,
+    mask_between,
+    steps_reached,
+    trailing_zeros,
+)
 from scorecube.kernels.jit import inlined
 
 FEW = 16
 """Candidates for the K-th largest that are worth looking at one by one."""
 ROUNDS = 40
-HALVINGS = 14
+HALVINGS, REFINEMENTS = 14, 3
+NEAR, NEAR_STEP = 0.8, 0.03
+"""Of where a value is expected: the least threshold, and how far apart they are."""
+MANY = 320
+"""From so many values on it is faster to halve than to compare each value with several thresholds at once."""
 STRIDE = 64
 """Values that are passed over together where none is wanted: as many as a word has bits."""
+WIDE = has_wide_registers()
 
 
 @inlined
@@ -106,15 +118,49 @@ def bracket(values: Any, rank: int, guess: float) -> Any:
 
 
 @inlined
-def halve(values: Any, rank: int, low: float, high: float) -> Any:
-    """Return the same for few values, at least `rank` of which reach `low` and none of which reaches `high`.
+def narrow(values: Any, rank: int, guess: float, low: float, high: float) -> Any:
+    """Return what `bracket` does for few values, at least `rank` of which reach `low` and none of which reaches `high`.
 
-    Always as many steps, and none that the processor has to guess: for few values that is most of the time.
+    Behind the values stand enough of -inf to fill up the last `STRIDE`. Few steps, and few that the processor has to guess: for few
+    values that is most of the time.
     """
-    from_high = np.int64(0)
-    for _ in range(HALVINGS):
-        middle = float(values.dtype.type(0.5 * (low + high)))
-        found = count_from(values, middle)
-        below = found >= rank
-        low, high, from_high = middle if below else low, high if below else middle, from_high if below else found
-    return low, high, from_high
+    kind = values.dtype.type
+    if values.shape[0] >= MANY:
+        for _ in range(HALVINGS):
+            middle = float(kind(0.5 * (low + high)))
+            below = count_from(values, middle) >= rank
+            low, high = middle if below else low, high if below else middle
+        return low, high, count_from(values, high)
+    address, bottom, top = np.uint64(values.ctypes.data), kind(low), kind(high)
+    size = (values.shape[0] + STEPS - 1) // STEPS * STEPS
+    guess = guess if guess > 0.0 else 0.0  # steps go up
+    base, step, rounds, first = kind(NEAR * guess), kind(NEAR_STEP * guess), 2, True
+    while rounds > 0:
+        reached = steps_reached(address, size, base, step, rank)
+        top = top if reached == STEPS else kind(base + kind(kind(reached + 1) * step))
+        bottom = bottom if reached == 0 else kind(base + kind(kind(reached) * step))
+        # Far from where it was expected, it is sought in more steps.
+        rounds = REFINEMENTS if first and not 0 < reached < STEPS else rounds - 1
+        base, step, first = bottom, kind((top - bottom) / kind(STEPS + 1)), False
+    return float(bottom), float(top), count_from(values, top)
+
+
+@inlined
+def keep_from(values: Any, low: float, kept: Any, places: Any) -> int:
+    """Write the values that reach `low`, and their places, in their order, and -inf `STRIDE` times behind them; return their number.
+
+    There is a multiple of `STRIDE` of values, and room for `STRIDE` more than are kept.
+    """
+    low = values.dtype.type(low)
+    n = 0
+    if WIDE:
+        n = compress(
+            np.uint64(values.ctypes.data), values.shape[0], low,
+            np.uint64(kept.ctypes.data), np.uint64(places.ctypes.data),
+        )  # fmt: skip
+    else:
+        for k in range(values.shape[0]):
+            kept[n], places[n] = values[k], k
+            n += values[k] >= low
+    kept[n : n + STRIDE] = -math.inf
+    return n

@@ -21,6 +21,8 @@ def pair_order(n_runs: int) -> tuple[np.ndarray[Any, np.dtype[np.int32]], np.nda
     >>> list(zip(first.tolist(), second.tolist()))
     [(0, 1), (0, 2), (1, 2)]
     """
+    if n_runs <= SIDE:
+        return label_order(n_runs)
     firsts, seconds = [], []
     for top in range(0, n_runs, SIDE):
         for left in range(top, n_runs, SIDE):

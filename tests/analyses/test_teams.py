@@ -59,13 +59,14 @@ def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str
     assert name not in KINDS or inputs["sparse"].any()
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])
-    found = scores_without(inputs, team_bits(left_out), runs)
+    found = scores_without(inputs, team_bits(left_out), everyone=False)
     gone, judged = pools.without(left_out, keep_unpooled)
     assert gone.any()
     assert (judged.sum(axis=1) == ((pools.levels >= 0) & ~gone).sum(axis=1)).all()
     levels = remaining_levels(rankings["level_at_rank"].values, rankings["document_at_rank"].values, gone, runs)
     for label, gains, scores in zip(inputs["metrics"], inputs["gains"], found, strict=True):
-        np.testing.assert_array_equal(scores, parse_metric(str(label)).score(levels, judged, gains), err_msg=str(label))
+        expected = parse_metric(str(label)).score(levels, judged, gains)
+        np.testing.assert_array_equal(scores.T, expected, err_msg=str(label))
     assert set(map(tuple, inputs["gains"].tolist())) <= {tuple(gain_values(gain, 3).tolist()) for gain in GAINS}
 
 

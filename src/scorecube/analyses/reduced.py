@@ -16,23 +16,17 @@ from scorecube import names, schema
 from scorecube.analyses.analysis import Arrays
 from scorecube.cube import cells, parse_known
 from scorecube.errors import BadPlan
-from scorecube.kernels.pools import leave_out, remaining_levels
+from scorecube.kernels.leaving import Found, Rules, leave_teams_out, make_desk, nothing_found
+from scorecube.kernels.pools import WORD, leave_out, remaining_levels, same_levels
 from scorecube.metrics import Metric, gain_values, parse_metric
-from scorecube.metrics.sparse import (
-    Cells,
-    Entries,
-    has_sparse_form,
-    score_remaining,
-    share_tables,
-    sparse_cells,
-    sparse_entries,
-)
-from scorecube.pools import build_pools, team_bits
+from scorecube.metrics.rescoring import make_space, sum_whole_lists
+from scorecube.metrics.sparse import Cells, Documents, Entries, has_sparse_form, sparse_cells, sparse_entries
+from scorecube.pools import Pools, build_pools, team_bits
 
 SAME = 1e-9
 """Scores that were stored and scores of the same rankings differ by no more."""
-ENTRY, CELL, POOLED = "entries_", "cells_", "pooled_"
-"""Beginnings of the names of arrays that make up `Entries` and `Cells`, and of documents in pools."""
+ENTRY, CELL, RELEVANT, POOLED = "entries_", "cells_", "relevant_", "pooled_"
+"""Beginnings of the names of arrays that make up `Entries`, `Cells` and `Documents`, and of documents in pools."""
 
 
 def check_metrics(cube: xr.Dataset) -> list[Metric]:
@@ -56,9 +50,9 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
 
 def check_levels(cube: xr.Dataset) -> None:
     """Refuse levels at ranks that are not those of the documents there, as with classes of answers."""
-    documents, levels = cube[names.DOCUMENT_AT_RANK].values, cube[names.LEVEL_OF_DOCUMENT].values
-    expected = np.take_along_axis(levels[np.newaxis], np.maximum(documents, 0).astype(np.int64), axis=2)
-    if not np.array_equal(np.where(documents >= 0, expected, -1), cube[schema.LEVEL_AT_RANK].values):
+    values = (cube[name].values for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK, names.LEVEL_OF_DOCUMENT))
+    levels, documents, known = (np.ascontiguousarray(array) for array in values)
+    if not same_levels(levels, documents, known):
         raise BadPlan(
             "documents do not count at all their ranks with their own level (classes of answers?), so it is not defined what counts without some of them"
         )
@@ -89,32 +83,62 @@ def reduced_inputs(cube: xr.Dataset, pool_depth: int, keep_unpooled: bool) -> Ar
         "lacking": cube[names.N_RETRIEVED].values == 0 if cube.attrs.get("missing_topic") == "nan" else np.zeros((0, 0), bool),
         "never": np.zeros((len(metrics), cube.sizes[names.TOPIC]), bool),
     }  # fmt: skip
-    inputs |= {POOLED + key: value for key, value in pools.pooled().items()}
-    for key, keep in (("kept", True), ("left", keep_unpooled)):
-        inputs[f"gone_{key}"], inputs[f"judged_{key}"] = pools.others(keep)
-    if sparse.any():
-        deepest = max(levels.shape[2], int((pools.levels > 0).sum(axis=1).max(initial=0)))
-        made = sparse_cells(
-            [metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest
-        )
-        inputs |= {ENTRY + key: value for key, value in sparse_entries(levels, documents)._asdict().items()}
-        inputs |= {CELL + key: value for key, value in made._asdict().items()}
-        inputs["table_of"], inputs["n_tables"] = share_tables(made)
+    deepest = max(levels.shape[2], int((pools.levels > 0).sum(axis=1).max(initial=0)))
+    made: dict[str, Any] = {
+        ENTRY: sparse_entries(levels, documents, pools.levels), RELEVANT: relevant_documents(pools, keep_unpooled),
+        CELL: sparse_cells([metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest),
+    }  # fmt: skip
+    inputs |= {start + key: value for start, own in made.items() for key, value in own._asdict().items()}
+    inputs["sums"] = sum_whole_lists(made[ENTRY], made[CELL], *levels.shape[1::-1])
     if not sparse.all():
         inputs |= {"level_at_rank": levels, "document_at_rank": documents}
+        inputs |= {POOLED + key: value for key, value in pools.pooled().items()}
+        for key, keep in (("kept", True), ("left", keep_unpooled)):
+            inputs[f"gone_{key}"], inputs[f"judged_{key}"] = pools.others(keep)
     none = team_bits(np.zeros(len(pools.teams), bool))
     whole = scores_without(inputs, none)
     if cube.attrs.get("no_relevant") == "zero":
-        inputs["never"] = np.isnan(whole).all(axis=1)
+        inputs["never"] = np.isnan(whole).all(axis=2)
         whole = scores_without(inputs, none)
-    if not np.allclose(whole, scores, rtol=0, atol=SAME, equal_nan=True):
-        label = metrics[int(np.argmax(~np.isclose(whole, scores, rtol=0, atol=SAME, equal_nan=True).all(axis=(1, 2))))]
+    same = np.isclose(whole.transpose(0, 2, 1), scores, rtol=0, atol=SAME, equal_nan=True).all(axis=(1, 2))
+    if not same.all():
+        label = metrics[int(np.argmax(~same))]
         raise BadPlan(f"scores of {label} are not those of the rankings; evaluate the runs again with --replace")
     return inputs | {"whole": whole}
 
 
+def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
+    """Return the relevant documents of all topics; those that no team contributed stay, or are gone whenever a team is left out."""
+    topics, documents = np.nonzero(pools.levels > 0)
+    words = pools.words[topics, documents]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(topics, minlength=len(pools.levels)))]).astype(np.int64)
+    always = ~words.any(axis=-1) & np.full(len(words), keep_unpooled)
+    return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
+
+
+def kernel_arguments(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
+    """Return the first arguments of `leave_teams_out`, from those of `reduced_inputs`."""
+    parts = ((Entries, ENTRY), (Documents, RELEVANT), (Cells, CELL))
+    made = (kind(*(inputs[start + key] for key in kind._fields)) for kind, start in parts)
+    whole = inputs.get("whole", np.empty((0, 0, 0)))
+    return (*made, np.flatnonzero(inputs["sparse"]), inputs["sums"], whole)
+
+
+def run_kernel(known: tuple[Any, ...], trials: tuple[Any, ...], memory: tuple[Any, ...], found: Found) -> None:
+    """Call `leave_teams_out` with the arguments of `kernel_arguments`, those from `rules` to `first`, and memory."""
+    arguments = [*known, *trials, *memory, found]
+    leave_teams_out(*arguments)
+
+
+def memory_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
+    """Return the memory of one thread, the last of it for scores, float64 (cell, topic, run)."""
+    entries, _, cells, _, sums, _ = kernel_arguments(inputs)
+    n_topics, n_runs = sums.shape[1:]
+    return make_space(entries, cells, n_runs), make_desk(n_runs), np.empty((len(inputs["sparse"]), n_topics, n_runs))
+
+
 def scores_without(
-    inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], runs: np.ndarray[Any, Any] | None = None
+    inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], everyone: bool = True
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Score runs without the documents that only teams left out contributed.
 
@@ -124,44 +148,42 @@ def scores_without(
         Of `reduced_inputs`.
     bits
         uint64 (word,), of `team_bits`: the teams that are left out. If none is, nothing is gone.
-    runs
-        int64 (kept run,): runs to be scored; all if None.
+    everyone
+        Whether the runs of these teams are scored, too.
 
     Returns
     -------
     scores
-        float64 (cell, kept run, topic); NaN where a topic has no relevant document, or lost its last one.
+        float64 (cell, topic, scored run); NaN where a topic has no relevant document, or lost its last one.
     """
-    kept = np.arange(len(inputs["team_of"])) if runs is None else runs
+    team_of, memory = inputs["team_of"], memory_of(inputs)
+    teams = np.arange(int(inputs["n_teams"])).astype(np.uint64)
+    out = (bits[teams // np.uint64(WORD)] >> (teams % np.uint64(WORD)) & np.uint64(1)).astype(bool)
+    runs = np.flatnonzero(~out[team_of] | everyone)
+    fill_dense(inputs, bits, runs, memory[-1])
+    n_cells, n_topics, n_runs = memory[-1].shape
+    rules = Rules(
+        np.ones((1, n_topics), bool), np.zeros(1, np.int64), False, np.empty((n_cells, n_runs)), np.empty((n_cells, n_runs), np.int64),
+        inputs["lacking"], inputs["never"],
+    )  # fmt: skip
+    found = nothing_found(n_cells, 1, 1, n_runs, 0)
+    trial = (rules, team_of, bits[np.newaxis, np.newaxis], everyone, -1, 0, 1, 0)
+    run_kernel(kernel_arguments(inputs), trial, memory, found)
+    return np.asarray(memory[-1][:, :, : len(runs)])
+
+
+def fill_dense(
+    inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], runs: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]
+) -> None:  # fmt: skip
+    """Write the scores of metrics without a sparse form, float64 (cell, topic, kept run)."""
+    dense = np.flatnonzero(~inputs["sparse"]).tolist()
+    if not dense:
+        return
     others = "left" if bits.any() else "kept"
     gone, judged = inputs[f"gone_{others}"].copy(), inputs[f"judged_{others}"].copy()
-    words, topics, documents, levels = (inputs[POOLED + key] for key in ("words", "topics", "documents", "levels"))
-    leave_out(words, topics, documents, levels, gone, judged, bits)
-    sparse = inputs["sparse"]
-    scores = np.empty((len(sparse), len(kept), len(judged)))
-    if sparse.any():
-        entries = Entries(*(inputs[ENTRY + key] for key in Entries._fields))
-        numbers = Cells(*(inputs[CELL + key] for key in Cells._fields))
-        found = scores if sparse.all() else np.empty((int(sparse.sum()), *scores.shape[1:]))
-        score_remaining(
-            entries,
-            numbers,
-            inputs["table_of"],
-            int(inputs["n_tables"]),
-            len(inputs["team_of"]),
-            kept,
-            gone,
-            judged,
-            found,
-        )
-        if not sparse.all():
-            scores[sparse] = found
-    if not sparse.all():
-        levels = remaining_levels(inputs["level_at_rank"], inputs["document_at_rank"], gone, kept)
-        for cell in np.flatnonzero(~sparse).tolist():
-            scores[cell] = parse_metric(str(inputs["metrics"][cell])).score(levels, judged, inputs["gains"][cell])
-    if inputs["never"].any():
-        scores[np.broadcast_to(inputs["never"][:, np.newaxis], scores.shape)] = 0.0
-    if inputs["lacking"].size:
-        scores[:, inputs["lacking"][kept]] = np.nan
-    return scores
+    words, topics, documents, known = (inputs[POOLED + key] for key in ("words", "topics", "documents", "levels"))
+    leave_out(words, topics, documents, known, gone, judged, bits)
+    levels = remaining_levels(inputs["level_at_rank"], inputs["document_at_rank"], gone, runs)
+    for cell in dense:
+        found = parse_metric(str(inputs["metrics"][cell])).score(levels, judged, inputs["gains"][cell])
+        scores[cell, :, : len(runs)] = found.T

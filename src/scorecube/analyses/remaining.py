@@ -10,72 +10,52 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.reduced import scores_without
+from scorecube.analyses.reduced import fill_dense, kernel_arguments, memory_of, run_kernel, scores_without
 from scorecube.analyses.splits import defined_mean
-from scorecube.kernels.concordance import compare, pairs_of
-from scorecube.kernels.splits import rank_changes, tie_bounds
-from scorecube.kernels.variance import run_means, within_variance
+from scorecube.kernels.changes import TIE, UNITS
+from scorecube.kernels.leaving import Found, Rules, nothing_found
+from scorecube.kernels.splits import tie_bounds
+from scorecube.kernels.variance import run_means
 from scorecube.pools import team_bits
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-UNITS = 2.0**40
-"""Of a mean of 1."""
-TIE = 2.0
-"""Means that differ by no more units are equal: sums of the same scores in another order."""
-NEVER = -(2**62)
-"""Largest change of a run that never stayed."""
 SLACK = 1e-12
 """Relative: an interval without width holds its own value."""
 
 
-def variances_of_steps(
-    inputs: Mapping[str, np.ndarray[Any, Any]], scores: np.ndarray[Any, Any], present: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the variance over the topics of every step, and how many of them survive, (cell, step).
-
-    Parameters
-    ----------
-    inputs
-        With `kept` (step, topic), `wanted` (step,), 0 for the step of all topics, and `survivors`.
-    scores, present
-        float64 (cell, run, topic), bool (cell, topic).
-    """
-    survive = present.astype(np.int64) @ inputs["kept"].T.astype(np.int64)
-    variance = within_variance(scores, inputs["kept"])
-    if not inputs["survivors"]:
-        variance[survive < inputs["wanted"]] = np.nan
-    return variance, survive
+def rules_of(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rules:
+    """Return what is asked of every trial: `kept` (step, topic), `wanted` (step,), 0 for the step of all topics, and `survivors`."""
+    units = np.rint(run_means(inputs["whole"]) * UNITS)
+    falling = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
+    wanted = np.where(inputs["survivors"], 0, inputs["wanted"])
+    return Rules(inputs["kept"], wanted, all_zero, units, falling, inputs["lacking"], inputs["never"])
 
 
-def compare_means(
-    units: np.ndarray[Any, Any], full: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Compare rankings of the same runs by their means, float64 (cell, run) in units.
-
-    Returns
-    -------
-    agreeing, pairs, rank_drop
-        int (cell,): concordant less discordant pairs; pairs, 0 where there is no mean; most ranks that a run loses.
-    """
-    n_cells, n_runs = units.shape
-    defined = np.isfinite(units).all(axis=1) & np.isfinite(full).all(axis=1)
-    values = np.concatenate([full, units])[np.newaxis]
-    values = np.where(np.tile(defined, 2)[:, np.newaxis], values, 0.0)
-    tolerances, first = np.full(2 * n_cells, TIE), np.arange(n_cells)
-    found = compare(values, tolerances, first, first + n_cells)
-    drop = rank_changes(tie_bounds(values, tolerances)[0], first, first + n_cells)[1][0]
-    agreeing = found.concordant[0] - found.discordant[0]
-    return agreeing, np.where(defined, pairs_of(n_runs), 0), drop
+def leave_out_all(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Found:
+    """Evaluate the trials start .. stop - 1 of all numbers of teams."""
+    n_cells, _, n_runs = inputs["whole"].shape
+    bits, team_of, memory = inputs["bits"], inputs["team_of"], memory_of(inputs)
+    found = nothing_found(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
+    known, how = kernel_arguments(inputs), (rules_of(inputs, bool(inputs["all_zero"])), team_of, bits, False)
+    if inputs["sparse"].all():
+        run_kernel(known, (*how, -1, start, stop, start), memory, found)
+        return found
+    for k, trial in np.ndindex(len(bits), stop - start):
+        at = start + trial
+        fill_dense(inputs, bits[k, at], np.flatnonzero(~inputs["left_out"][k, at][team_of]), memory[-1])
+        run_kernel(known, (*how, k, at, at + 1, start), memory, found)
+    return found
 
 
-def add_changes(out: Arrays, leave: int, runs: np.ndarray[Any, Any], change: np.ndarray[Any, Any]) -> None:
-    """Add one trial's changes of means, float64 (cell, kept run) in units, to those of a block."""
-    known = np.isfinite(change)
-    units = np.where(known, change, 0.0).astype(np.int64)
-    out["change"][:, leave, runs] += units
-    out["stayed"][:, leave, runs] += known
-    for name, sign in (("rise", 1), ("fall", -1)):
-        out[name][:, leave, runs] = np.maximum(out[name][:, leave, runs], np.where(known, sign * units, NEVER))
+def whole_found(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Found:
+    """Evaluate the whole collection, as if it were a trial."""
+    n_cells, _, n_runs = inputs["whole"].shape
+    found, memory = nothing_found(n_cells, 1, len(inputs["kept"]), n_runs, 1), memory_of(inputs)
+    nobody = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
+    memory[-1][:] = inputs["whole"]
+    how = (rules_of(inputs, False), inputs["team_of"], nobody, True, -1, 0, 1, 0)
+    run_kernel(kernel_arguments(inputs), how, memory, found)
+    return found
 
 
 def changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arrays:
@@ -95,23 +75,18 @@ def whole_first(
     inputs: Mapping[str, np.ndarray[Any, Any]], totals: Mapping[str, np.ndarray[Any, Any]], trials: int
 ) -> Arrays:
     """Return what is known of every trial, with the whole collection as the first number of teams."""
-    present = run_means(inputs["whole"])[1]
-    own = [
-        np.repeat(part[:, np.newaxis, :, np.newaxis], trials, axis=-1)
-        for part in variances_of_steps(inputs, inputs["whole"], present)
-    ]
+    found = whole_found(inputs)
+    joined = {
+        name: np.concatenate([np.repeat(getattr(found, name), trials, axis=-1), totals[name]], axis=1)
+        for name in ("variance", "n_topics", "agreeing", "pairs", "rank_drop")
+    }
     # With equal means, tau-a of a ranking with itself is below 1, as it is of what remains of the ranking.
-    units = np.rint(run_means(inputs["whole"])[0] * UNITS)
-    first = [np.repeat(part[:, np.newaxis, np.newaxis], trials, axis=-1) for part in compare_means(units, units)]
-    agreeing, pairs, drop = (
-        np.concatenate([part, totals[name]], axis=1)
-        for part, name in zip(first, ("agreeing", "pairs", "rank_drop"), strict=True)
-    )
+    agreeing, pairs, drop = (joined[name] for name in ("agreeing", "pairs", "rank_drop"))
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = np.where(pairs > 0, agreeing / pairs, np.nan)
     lowest = np.where(np.isfinite(tau), tau, np.inf).min(axis=-1)
     return {
-        "variance": np.concatenate([own[0], totals["variance"]], axis=1), "n_topics": np.concatenate([own[1], totals["n_topics"]], axis=1),
+        "variance": joined["variance"], "n_topics": joined["n_topics"],
         "tau": tau, "rank_drop": drop, "tau_mean": defined_mean(tau), "tau_lowest": np.where(np.isfinite(lowest), lowest, np.nan),
         "rank_drop_largest": drop.max(axis=-1),
     }  # fmt: skip
@@ -136,10 +111,10 @@ def first_misses(
 
 def own_runs(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
     """Return means and ranks of every run with and without its own team's unique contributions, all runs kept, (cell, run)."""
-    n_cells, n_runs, _ = inputs["whole"].shape
+    n_cells, _, n_runs = inputs["whole"].shape
 
     def means_and_ranks(scores: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        means = run_means(scores)[0]
+        means = run_means(scores)
         units = np.where(np.isfinite(means), np.rint(means * UNITS), -UNITS)[np.newaxis]
         return means, 1 + tie_bounds(units, np.full(n_cells, TIE))[0][0].astype(np.int64)
 

@@ -21,23 +21,12 @@ from scipy.stats import t as t_distribution
 
 from scorecube import names, schema
 from scorecube.analyses.analysis import Analysis, Arrays, Cost, Join, Output
-from scorecube.analyses.reduced import check_metrics, reduced_inputs, scores_without
-from scorecube.analyses.remaining import (
-    NEVER,
-    UNITS,
-    add_changes,
-    changes,
-    compare_means,
-    first_misses,
-    own_runs,
-    variances_of_steps,
-    whole_first,
-)
+from scorecube.analyses.reduced import check_metrics, reduced_inputs
+from scorecube.analyses.remaining import changes, first_misses, leave_out_all, own_runs, whole_first
 from scorecube.analyses.splits import defined_mean, tails
 from scorecube.analyses.subsets import draw_teams, draw_topics, given_teams, given_topics
 from scorecube.cube import cells, uses_gains
 from scorecube.errors import BadPlan
-from scorecube.kernels.variance import lose_failures, run_means
 from scorecube.metrics.sparse import has_sparse_form
 from scorecube.pools import Pools, build_pools, team_bits
 from scorecube.summaries import refuse_other_summaries
@@ -166,9 +155,8 @@ class Teams(Analysis):
             left_out, kept = draw_teams(seed, len(teams), leaves, trials, self.distinct), draw_topics(seed, steps)
         else:
             left_out, kept = given_teams(samples, teams, leaves, trials), given_topics(samples, cube, steps)
-        whole = run_means(inputs["whole"])[0]
         return inputs | {
-            "left_out": left_out, "bits": team_bits(left_out), "kept": kept, "units": np.rint(whole * UNITS), "wanted": np.array((0, *steps[1:])),
+            "left_out": left_out, "bits": team_bits(left_out), "kept": kept, "wanted": np.array((0, *steps[1:])),
             "all_zero": np.array(self.lost_topics == "all_runs_zero"), "survivors": np.array(self.fewer_topics == "survivors"),
         }  # fmt: skip
 
@@ -189,31 +177,10 @@ class Teams(Analysis):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, _ = inputs["whole"].shape
-        n_leaves, n_units, n_steps = len(inputs["left_out"]), stop - start, len(inputs["kept"])
-        out: Arrays = {
-            "variance": np.full((n_cells, n_leaves, n_steps, n_units), np.nan), "n_topics": np.zeros((n_cells, n_leaves, n_steps, n_units), np.int32),
-            "left_out": np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1)), "kept": inputs["kept"].astype(np.int8),
-        } | {name: np.zeros((n_cells, n_leaves, n_units), np.int32) for name in ("agreeing", "pairs", "rank_drop")}  # fmt: skip
-        out |= {name: np.zeros((n_cells, n_leaves, n_runs), np.int64) for name in ("change", "stayed")}
-        out |= {name: np.full((n_cells, n_leaves, n_runs), NEVER) for name in ("rise", "fall")}
-        for k, unit in np.ndindex(n_leaves, n_units):
-            left_out = inputs["left_out"][k, start + unit]
-            # With fewer subsets than trials the last ones are empty.
-            if not left_out.any():
-                continue
-            runs = np.flatnonzero(~left_out[inputs["team_of"]])
-            scores = scores_without(inputs, inputs["bits"][k, start + unit], runs)
-            if inputs["all_zero"]:
-                lose_failures(scores)
-            means, present = run_means(scores)
-            out["variance"][:, k, :, unit], out["n_topics"][:, k, :, unit] = variances_of_steps(inputs, scores, present)
-            units = np.rint(means * UNITS)
-            found = compare_means(units, inputs["units"][:, runs])
-            for name, values in zip(("agreeing", "pairs", "rank_drop"), found, strict=True):
-                out[name][:, k, unit] = values
-            add_changes(out, k, runs, units - inputs["units"][:, runs])
-        return out
+        left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
+        return {
+            "left_out": left_out, "kept": inputs["kept"].astype(np.int8), **leave_out_all(inputs, start, stop)._asdict()
+        }  # fmt: skip
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`; the variables are described in `VARIABLES`."""
@@ -276,13 +243,14 @@ class Teams(Analysis):
         known = check_metrics(cube)
         dense = sum(not has_sparse_form(metric) for metric in known) * n_cells / len(known)
         relevant = int((cube[schema.LEVEL_AT_RANK].values > 0).sum())
-        evaluation = relevant * (2e-9 + 2e-9 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (
-            15 * n_cells + n_ranks * (2 * (dense > 0) + dense)
+        # Entries are looked at once, and walked again by few metrics; the rest is for every score.
+        evaluation = relevant * (1.6e-9 + 3e-10 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (
+            1.5 * (n_cells - dense) + 5 * dense + n_ranks * (2 * (dense > 0) + dense)
         )
         leaves = self.leaves(n_teams)
         share = sum(n_teams - k for k in leaves) / n_teams
-        evaluation += 2e-9 * n_runs * n_topics * n_cells * (len(self.steps(cube)) + 2)
-        seconds = 1.5e-4 * len(leaves) + share * evaluation
+        evaluation += 1.5e-9 * n_runs * n_topics * n_cells * len(self.steps(cube))
+        seconds = (1e-5 + 1.5e-4 * (dense > 0)) * len(leaves) + share * evaluation
         kept = 8.0 * n_cells * len(leaves) * (2 * len(self.steps(cube)) + 3)
         held = (
             9.0 * relevant

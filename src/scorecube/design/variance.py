@@ -128,7 +128,7 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     0.16666666666666666
     """
     leading, shape = scores.shape[:-2], scores.shape[-2:]
-    cells = np.ascontiguousarray(scores, np.float64).reshape(-1, *shape)
+    cells = np.ascontiguousarray(np.asarray(scores, np.float64).reshape(-1, *shape).swapaxes(1, 2))
     found: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading)
     return found
 

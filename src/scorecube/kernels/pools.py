@@ -95,6 +95,20 @@ def remaining_levels(levels: Any, documents: Any, gone: Any, runs: Any) -> Any:
 
 
 @compiled
+def same_levels(levels: Any, documents: Any, known: Any) -> bool:
+    """Whether all levels at ranks, int8 (run, topic, rank), are those of the documents there (int32; -1 for none), int8 (topic, document)."""
+    for run in range(levels.shape[0]):
+        for topic in range(levels.shape[1]):
+            differing = 0
+            for rank in range(levels.shape[2]):
+                document = documents[run, topic, rank]
+                differing += levels[run, topic, rank] != (known[topic, document] if document >= 0 else -1)
+            if differing > 0:
+                return False
+    return True
+
+
+@compiled
 def random_subset(key: Any, trial: int, stream: int, n_items: int, size: int) -> Any:
     """Draw a subset without replacement: the first `size` items of a random order.
 

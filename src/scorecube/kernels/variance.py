@@ -1,4 +1,7 @@
-"""Scores of runs over topics: within-system variance and means."""
+"""Scores of runs over topics: within-system variance and means.
+
+Runs stand side by side, (cell, topic, run), so that all sums go through vector registers; those of each run keep the order of topics.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,83 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.kernels.jit import compiled
+from scorecube.kernels.jit import compiled, merged
+
+
+@merged
+def sum_runs(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any) -> int:
+    """Sum up the scores of each run that are not missing.
+
+    Parameters
+    ----------
+    scores
+        float64 (topic, run), missing ones NaN.
+    chosen
+        bool (topic,): topics that count.
+    n_runs
+        The first so many runs count.
+    sums, counts
+        float64 (run,): written.
+
+    Returns
+    -------
+    present
+        Topics in which any run has a score.
+    """
+    present = 0
+    for k in range(n_runs):
+        sums[k], counts[k] = 0.0, 0.0
+    for topic in range(scores.shape[0]):
+        if not chosen[topic]:
+            continue
+        first = 0
+        while first < n_runs and np.isnan(scores[topic, first]):
+            first += 1
+        present += first < n_runs
+        row = scores[topic]
+        for k in range(n_runs):
+            known = row[k] == row[k]
+            sums[k] += row[k] if known else 0.0
+            counts[k] += 1.0 if known else 0.0
+    return present
+
+
+@merged
+def pool_squares(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any, rests: Any) -> float:
+    """Pool the squared distances of scores from their run's mean, over the degrees of freedom; NaN where no run has two topics.
+
+    Parameters
+    ----------
+    scores, chosen, n_runs
+        As of `sum_runs`.
+    sums, counts
+        float64 (run,), of `sum_runs`.
+    rests
+        float64 (run, 2): space.
+    """
+    means, squares, free, total = rests[0], rests[1], 0.0, 0.0
+    for k in range(n_runs):
+        means[k], squares[k] = sums[k] / max(counts[k], 1.0), 0.0
+        free += max(counts[k] - 1.0, 0.0)
+    if free == 0.0:
+        return np.nan
+    for topic in range(scores.shape[0]):
+        if chosen[topic]:
+            row = scores[topic]
+            for k in range(n_runs):
+                squares[k] += row[k] - means[k] if row[k] == row[k] else 0.0
+    # A second pass takes out what rounding left in the mean: equal scores have variance 0, exactly.
+    for k in range(n_runs):
+        sums[k], squares[k] = squares[k] / max(counts[k], 1.0), 0.0
+    for topic in range(scores.shape[0]):
+        if chosen[topic]:
+            row = scores[topic]
+            for k in range(n_runs):
+                far = row[k] - means[k] - sums[k] if row[k] == row[k] else 0.0
+                squares[k] += far * far
+    for k in range(n_runs):
+        total += squares[k]
+    return total / free
 
 
 @compiled
@@ -16,7 +95,7 @@ def within_variance(scores: Any, chosen: Any) -> Any:
     Parameters
     ----------
     scores
-        float64 (cell, run, topic), missing ones NaN.
+        float64 (cell, topic, run), missing ones NaN.
     chosen
         bool (step, topic): topics that count.
 
@@ -25,57 +104,34 @@ def within_variance(scores: Any, chosen: Any) -> Any:
     variance
         float64 (cell, step): over the sum of (topics of a run - 1); NaN where no run has two topics.
     """
-    n_cells, n_runs, n_topics = scores.shape
+    n_cells, _, n_runs = scores.shape
     variance = np.empty((n_cells, chosen.shape[0]))
-    kept = np.empty(n_topics)
+    sums, counts, rests = np.empty(n_runs), np.empty(n_runs), np.empty((2, n_runs))
     for cell in range(n_cells):
         for step in range(chosen.shape[0]):
-            squares, free = 0.0, 0
-            for run in range(n_runs):
-                count, total = 0, 0.0
-                for topic in range(n_topics):
-                    score = scores[cell, run, topic]
-                    if chosen[step, topic] and not np.isnan(score):
-                        kept[count] = score
-                        total += score
-                        count += 1
-                mean, rest = total / max(count, 1), 0.0
-                for k in range(count):
-                    kept[k] -= mean
-                    rest += kept[k]
-                # A second pass takes out what rounding left in the mean: equal scores have variance 0, exactly.
-                rest /= max(count, 1)
-                for k in range(count):
-                    squares += (kept[k] - rest) ** 2
-                free += max(count - 1, 0)
-            variance[cell, step] = squares / free if free > 0 else np.nan
+            sum_runs(scores[cell], chosen[step], n_runs, sums, counts)
+            variance[cell, step] = pool_squares(scores[cell], chosen[step], n_runs, sums, counts, rests)
     return variance
 
 
 @compiled
 def run_means(scores: Any) -> Any:
-    """Return the mean of each run's scores that are not missing, (cell, run), and the topics that have any, bool (cell, topic)."""
-    n_cells, n_runs, n_topics = scores.shape
-    means, present = np.empty((n_cells, n_runs)), np.zeros((n_cells, n_topics), np.bool_)
+    """Return the mean of each run's scores (cell, topic, run) that are not missing: float64 (cell, run), NaN for none."""
+    n_cells, n_topics, n_runs = scores.shape
+    means, counts, chosen = np.empty((n_cells, n_runs)), np.empty(n_runs), np.ones(n_topics, np.bool_)
     for cell in range(n_cells):
+        sum_runs(scores[cell], chosen, n_runs, means[cell], counts)
         for run in range(n_runs):
-            count, total = 0, 0.0
-            for topic in range(n_topics):
-                if not np.isnan(scores[cell, run, topic]):
-                    total += scores[cell, run, topic]
-                    count += 1
-                    present[cell, topic] = True
-            means[cell, run] = total / count if count > 0 else np.nan
-    return means, present
+            means[cell, run] = means[cell, run] / counts[run] if counts[run] > 0.0 else np.nan
+    return means
 
 
-@compiled
-def lose_failures(scores: Any) -> None:
-    """Turn, in place, the scores of a topic into missing ones where no run (cell, run, topic) has any above 0."""
-    for cell in range(scores.shape[0]):
-        for topic in range(scores.shape[2]):
-            failed = True
-            for run in range(scores.shape[1]):
-                failed &= not scores[cell, run, topic] > 0.0
-            if failed:
-                scores[cell, :, topic] = np.nan
+@merged
+def lose_failures(scores: Any, n_runs: int) -> None:
+    """Turn, in place, the scores of a topic into missing ones where none of the runs (topic, run) has any above 0."""
+    for topic in range(scores.shape[0]):
+        failed = True
+        for run in range(n_runs):
+            failed &= not scores[topic, run] > 0.0
+        if failed:
+            scores[topic, :n_runs] = np.nan

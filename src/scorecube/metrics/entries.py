@@ -1,13 +1,13 @@
-"""Sums over the relevant entries of one list, for `metrics.sparse`.
+"""Sums over the relevant entries of one list, for `metrics.rescoring`.
 
-Entries begin .. end - 1 have rising ranks from 1; those of a level below `rel` and those behind the limit count nothing.
+Tables have a row for each metric, or for several that share it; rows are handed over by number, as views cost too much. Entries begin .. end - 1 have rising ranks from 1; those of a level below `rel` and those behind the limit count nothing.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import merged
 
 COUNT, AVERAGE, RECIPROCAL, HIT = 0, 1, 2, 3
 BLENDED, AT_FIRST, AT_PREFERRED, DOWN_TO_PREFERRED, AT_R = 4, 5, 6, 7, 8
@@ -15,7 +15,7 @@ GAIN, ONE_RANK, CASCADE = 9, 10, 11
 """Kinds of sums."""
 
 
-@inlined
+@merged
 def count_entries(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> float:
     """Return how many entries stand down to the limit."""
     count = 0
@@ -26,20 +26,21 @@ def count_entries(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit
     return float(count)
 
 
-@inlined
+@merged
 def sum_precision(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> float:
     """Sum of precision at the ranks of relevant documents."""
     count, total = 0.0, 0.0
     for k in range(begin, end):
         if ranks[k] > limit:
             break
-        if levels[k] >= rel:
-            count += 1.0
-            total += count / ranks[k]
+        # Nothing is added for levels below: no choice, which the next sum would wait for.
+        one = 1.0 if levels[k] >= rel else 0.0
+        count += one
+        total += one * (count / ranks[k])
     return total
 
 
-@inlined
+@merged
 def first_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> int:
     """Rank of the first relevant document, 0 if none."""
     for k in range(begin, end):
@@ -48,7 +49,7 @@ def first_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: i
     return 0
 
 
-@inlined
+@merged
 def preferred_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, highest: int) -> int:
     """Rank of the first document of the highest level that is there, 0 if none."""
     found, best = 0, rel - 1
@@ -62,9 +63,19 @@ def preferred_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limi
     return found
 
 
-@inlined
+@merged
 def sum_blended(
-    kind: int, ranks: Any, levels: Any, begin: int, end: int, rel: int, last: int, gains: Any, blend: Any
+    kind: int,
+    ranks: Any,
+    levels: Any,
+    begin: int,
+    end: int,
+    rel: int,
+    last: int,
+    gains: Any,
+    cell: int,
+    blends: Any,
+    table: int,
 ) -> float:
     """Sum of the blended ratio down to a rank, its last term or its mean."""
     count, gain, ratio, total = 0.0, 0.0, 0.0, 0.0
@@ -73,8 +84,8 @@ def sum_blended(
             break
         if levels[k] >= rel:
             count += 1.0
-            gain += gains[levels[k]]
-            ratio = (gain + count) / blend[ranks[k]]
+            gain += gains[cell, levels[k]]
+            ratio = (gain + count) / blends[table, ranks[k]]
             total += ratio
     if kind == BLENDED:
         return total
@@ -83,21 +94,23 @@ def sum_blended(
     return ratio
 
 
-@inlined
-def sum_discounted(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, discounted: Any) -> float:
+@merged
+def sum_discounted(
+    ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, discounted: Any, cell: int
+) -> float:
     """Sum of discounted gains."""
     total = 0.0
     for k in range(begin, end):
         if ranks[k] > limit:
             break
         if levels[k] >= rel:
-            total += discounted[ranks[k], levels[k]]
+            total += discounted[cell, ranks[k], levels[k]]
     return total
 
 
-@inlined
+@merged
 def sum_graded(
-    kind: int, ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, gains: Any, stops: Any
+    kind: int, ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, gains: Any, stops: Any, cell: int
 ) -> float:
     """AT_R, ONE_RANK and CASCADE."""
     count, total, going_on = 0, 0.0, 1.0
@@ -108,11 +121,11 @@ def sum_graded(
         if level < rel:
             continue
         if kind == CASCADE:
-            total += going_on * stops[level] / rank
-            going_on *= 1.0 - stops[level]
+            total += going_on * stops[cell, level] / rank
+            going_on *= 1.0 - stops[cell, level]
         elif kind == AT_R:
             count += 1
-            total += gains[level]
+            total += gains[cell, level]
         elif rank == limit:
-            total = gains[level]
+            total = gains[cell, level]
     return total + count if kind == AT_R else total

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.conftest import Cli
 
 import scorecube as sc
 from scorecube.errors import BadName
 from scorecube.report.tables.orderings import orderings
 from scorecube.testing import simulate_cube
+from tests.conftest import Cli
 
 
 def frame_of(shares: dict[str, list[float | None]]) -> pd.DataFrame:

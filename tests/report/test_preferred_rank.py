@@ -13,11 +13,11 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 import scorecube as sc
 from scorecube.rankings import rankings_dataset
 from scorecube.report.tables import combine
+from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files

@@ -10,8 +10,9 @@ import scorecube as sc
 from scorecube.analyses import Analysis
 from scorecube.report.chapters import CHAPTERS
 from scorecube.report.figures.swap import swap_rates
-from scorecube.report.page import picture
+from scorecube.report.pieces import picture
 from scorecube.report.reading import headline
+from scorecube.report.tables import TABLES
 from scorecube.testing import simulate_cube
 
 
@@ -74,7 +75,8 @@ def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) ->
     assert "topics" in chapter.title(analysis.options())
     assert ("extrapolated" in chapter.caption(result)) == (result.sizes["size"] == 3 and analysis.name == "swap")
     assert len(headline(result)) == 1 + (result.sizes["size"] > 1 and analysis.name == "swap")
-    assert all(len(frame) for _, frame in chapter.tables([result]))
+    frames = {name: function(result) for name, function in TABLES[analysis.name].items()}
+    assert all(len(frame) for _, frame in chapter.tables(frames))
 
 
 def test_empty_bins_at_the_end_are_told() -> None:

@@ -20,8 +20,9 @@ from scorecube.report.chapters import CHAPTERS
 from scorecube.report.designs import designs
 from scorecube.report.figures import OVERVIEWS
 from scorecube.report.figures.teams import leave_out_panels
-from scorecube.report.page import picture
+from scorecube.report.pieces import picture
 from scorecube.report.reading import headline
+from scorecube.report.tables import TABLES
 from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ def test_two_teams_leave_one_run_without_an_order() -> None:
     lone = sc.analyse(cube, Teams(), trials=1, seed=1).assign_attrs(collection="c")
     assert not any("order of the others" in line for line in headline(lone))
     assert picture(sc.figure(lone), "d")
-    assert all(len(frame) for _, frame in CHAPTERS["teams"].tables([lone]))
+    assert all(
+        len(frame) for _, frame in CHAPTERS["teams"].tables({name: sc.table(lone, name) for name in TABLES["teams"]})
+    )
 
 
 def test_titles_name_what_is_unusual() -> None:

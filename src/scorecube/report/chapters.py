@@ -10,21 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables import (
-    agreement,
-    averages,
-    combine,
-    correlation,
-    design,
-    paired,
-    pairs,
-    splits,
-    stability,
-    swap,
-    teams,
-)
+from scorecube.report.tables import COLLECTION, agreement, averages, correlation, pairs, swap, teams
 
 Tables = list[tuple[str, pd.DataFrame]]
+Frames = Mapping[str, pd.DataFrame]
+"""The analysis' tables by name, as in `TABLES`, each over all collections; those that are too long for a page are not there."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +32,14 @@ class Chapter:
     caption
         A result -> what its picture shows.
     tables
-        Results of several collections, made alike -> headings and tables; all but the first of a heading are folded.
+        The analysis' tables by name -> headings and what people read of them; all but the first are folded.
     """
 
     name: str
     about: str
     title: Callable[[Mapping[str, Any]], str]
     caption: Callable[[xr.Dataset], str]
-    tables: Callable[[Sequence[xr.Dataset]], Tables]
+    tables: Callable[[Frames], Tables]
 
 
 def swap_title(options: Mapping[str, Any]) -> str:
@@ -74,9 +64,9 @@ def samples_title(options: Mapping[str, Any]) -> str:
     return f"{options['sampling']} samples of {words} topics"
 
 
-def swap_tables(results: Sequence[xr.Dataset]) -> Tables:
+def swap_tables(frames: Frames) -> Tables:
     """Return the sensitivity table of each confidence, without the columns that are alike in all rows."""
-    frame = combine([swap.sensitivity(result) for result in results]).drop(columns=["trials", "sampling"])
+    frame = frames["sensitivity"].drop(columns=["trials", "sampling"])
     first, suffix = frame["required_difference_first"], frame["required_difference"]
     if ((first == suffix) | (first.isna() & suffix.isna())).all():
         frame = frame.drop(columns="required_difference_first")
@@ -84,7 +74,7 @@ def swap_tables(results: Sequence[xr.Dataset]) -> Tables:
         (f"Sensitivity at {confidence:.0%} confidence", part.drop(columns="confidence"))
         for confidence, part in frame.groupby("confidence", sort=False)
     ]
-    return [*tables, ("Topics in the samples", combine([swap.overlap(result) for result in results]))]
+    return [*tables, ("Topics in the samples", frames["overlap"])]
 
 
 def swap_caption(result: xr.Dataset) -> str:
@@ -105,25 +95,21 @@ def pair_title(options: Mapping[str, Any]) -> str:
     return ", ".join([f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}", *odd])
 
 
-def pair_tables(results: Sequence[xr.Dataset]) -> Tables:
+def pair_tables(frames: Frames) -> Tables:
     """Return discriminative power at each level, and what adjusting for the number of pairs leaves of it."""
-    frame = combine([pairs.power(result) for result in results]).drop(columns="trials")
+    frame = frames["power"].drop(columns="trials")
     frame = frame.drop(columns=[odd for odd in ("degenerate_pairs", "constant_pairs") if not frame[odd].any()])
     tables = [
         (f"Discriminative power at {alpha:g}", part.drop(columns="alpha"))
         for alpha, part in frame.groupby("alpha", sort=False)
     ]
-    if str(results[0].attrs["analysis"]) == "tukey":
-        return tables
-    return [
-        *tables,
-        ("Adjusted for the number of pairs", combine([pairs.adjusted_power(result) for result in results])),
-    ]
+    # Tukey's p-values hold for all pairs together as they are.
+    return [*tables, *chosen(frames, {"Adjusted for the number of pairs": "adjusted"})]
 
 
-def classical_tables(results: Sequence[xr.Dataset]) -> Tables:
+def classical_tables(frames: Frames) -> Tables:
     """Return the significant pairs at each level, and what adjusting for the number of pairs leaves of them."""
-    frame = combine([paired.power(result) for result in results])
+    frame = frames["power"]
     plain, others = frame[frame["adjustment"] == "none"], frame[frame["adjustment"] != "none"]
     tables = [
         (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "adjustment"]))
@@ -148,22 +134,25 @@ def correlation_title(options: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def correlation_tables(results: Sequence[xr.Dataset]) -> Tables:
+def correlation_tables(frames: Frames) -> Tables:
     """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
     tables: Tables = []
-    for heading, function in (
-        ("Between metrics", correlation.metrics),
-        ("Gain settings against the default", correlation.gains),
-    ):
-        frame = combine([function(result) for result in results]).drop(columns=list(correlation.COUNTS))
+    for heading, name in (("Between metrics", "metrics"), ("Gain settings against the default", "gains")):
+        frame = frames[name].drop(columns=list(correlation.COUNTS))
         if len(frame):
             tables.append((heading, frame))
-        averaged = averages(frame) if len(results) > 1 and len(frame) else frame[:0]
+        averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
         if len(averaged):
             tables.append((f"{heading}, mean of the collections", averaged))
+    return [*tables, *chosen(frames, {"Runs in the order of the first metric": "swops"})]
+
+
+def chosen(frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()) -> Tables:
+    """Return tables by heading, those that are there, without some columns."""
     return [
-        *tables,
-        ("Runs in the order of the first metric", combine([correlation.swops(result) for result in results])),
+        (heading, frames[name].drop(columns=list(without), errors="ignore"))
+        for heading, name in headings.items()
+        if name in frames
     ]
 
 
@@ -187,16 +176,13 @@ def teams_caption(result: xr.Dataset) -> str:
     )
 
 
-def teams_tables(results: Sequence[xr.Dataset]) -> Tables:
-    """Return where the interval first misses, then everything by number of teams, runs without their own team, unique documents."""
-    named = {
-        "First number of teams left out whose interval misses the variance of the whole": teams.first_miss,
-        "Variance by number of teams left out": teams.variance,
-        "Order and means of the remaining runs": teams.reusability,
-        "Runs without what only their own team contributed": teams.own,
-        "Judged documents that only one team contributed": teams.contributions,
-    }
-    return [(heading, combine([function(result) for result in results])) for heading, function in named.items()]
+TEAM_TABLES = {
+    "First number of teams left out whose interval misses the variance of the whole": "first_miss",
+    "Variance by number of teams left out": "variance",
+    "Order and means of the remaining runs": "reusability",
+    "Runs without what only their own team contributed": "own",
+    "Judged documents that only one team contributed": "contributions",
+}
 
 
 def design_title(options: Mapping[str, Any]) -> str:
@@ -205,12 +191,8 @@ def design_title(options: Mapping[str, Any]) -> str:
     return f"{options['method']}, {options['mode']}, {asked}, alpha {options['alpha']:g}, beta {options['beta']:g}"
 
 
-def design_tables(results: Sequence[xr.Dataset]) -> Tables:
-    """Return the sizes, without what the title says."""
-    frame = combine([design.sizes(result) for result in results])
-    columns = ["collection", names.METRIC, names.GAIN, "variance", "topics", "power"]
-    return [("Topics needed", frame[columns])]
-
+DESIGN_COLUMNS = [COLLECTION, names.METRIC, names.GAIN, "variance", "topics", "power"]
+"""What the title does not say."""
 
 CHAPTERS: Mapping[str, Chapter] = {
     "swap": Chapter(
@@ -230,7 +212,7 @@ CHAPTERS: Mapping[str, Chapter] = {
         "few errors and few ties.",
         lambda options: f"{samples_title(options)}, fuzziness {', '.join(f'{each:.0%}' for each in options['fuzziness'])}",
         lambda result: f"{swap.conditions(result)}. Left and low is better.",
-        lambda results: [("Error rates and ties", combine([stability.stability(result) for result in results]))],
+        lambda frames: chosen(frames, {"Error rates and ties": "stability"}),
     ),
     "bootstrap": Chapter(
         "Bootstrap test",
@@ -286,10 +268,11 @@ CHAPTERS: Mapping[str, Chapter] = {
         "Samples are at most as large as the collection allows, and nothing is said of larger ones.",
         samples_title,
         lambda result: f"{swap.conditions(result)}. Tau by topic set size, and its distribution at the largest.",
-        lambda results: [
-            ("Tau between two samples", combine([splits.quantiles(result) for result in results]).drop(columns=["trials", "sampling"])),
-            ("Topics from which on the 5 % quantile of tau reaches a value", combine([splits.settled(result) for result in results])),
-        ],
+        lambda frames: chosen(
+            frames,
+            {"Tau between two samples": "quantiles", "Topics from which on the 5 % quantile of tau reaches a value": "settled"},
+            without=("trials", "sampling"),
+        ),
     ),
     "agreement": Chapter(
         "Agreement of two sets of judgements",
@@ -300,10 +283,9 @@ CHAPTERS: Mapping[str, Chapter] = {
         "well than all topics do, so they can lie below the observed value.",
         lambda options: f"{options['first']} against {options['second']}, {options['test']} test, top {options['top']}, RBO with p = {options['p']:g}",
         lambda result: f"{agreement.conditions(result)}. Means under both sets, and ranks; red runs lose a tenth of the ranks or more, blue ones gain.",
-        lambda results: [
-            ("Rankings of runs", combine([agreement.rankings(result) for result in results]).drop(columns=["trials", "set_a", "set_b"])),
-            ("Decisions on pairs of runs", combine([agreement.decisions(result) for result in results]).drop(columns=["set_a", "set_b"])),
-        ],
+        lambda frames: chosen(
+            frames, {"Rankings of runs": "rankings", "Decisions on pairs of runs": "decisions"}, without=("trials", "set_a", "set_b")
+        ),
     ),
     "teams": Chapter(
         "Leaving teams out",
@@ -314,7 +296,7 @@ CHAPTERS: Mapping[str, Chapter] = {
         "Pools are made anew from these runs: where others were pooled, too, or runs were cut before the pool depth, documents count as unique "
         "that were not. Intervals are over draws of teams only, not of topics: with few teams left out they are so narrow that a small change "
         "misses the variance of the whole, with few teams left they are wide. Equal means count against tau, also with all teams.",
-        teams_title, teams_caption, teams_tables,
+        teams_title, teams_caption, lambda frames: chosen(frames, TEAM_TABLES),
     ),
     "design": Chapter(
         "Topic set size design",
@@ -325,6 +307,6 @@ CHAPTERS: Mapping[str, Chapter] = {
         "topics for a difference is not better for that alone, as equal differences mean less on a metric with a wide range.",
         design_title,
         lambda result: f"{result.attrs['topics_at_hand']} topics at hand. Topics by difference to be detected.",
-        design_tables,
+        lambda frames: [("Topics needed", frames["sizes"][DESIGN_COLUMNS])],
     ),
 }  # fmt: skip

@@ -10,7 +10,9 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName
+from scorecube.report.fitting import fit
 from scorecube.report.tables import as_records
+from scorecube.report.tables.rows import CONDITIONS
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 PERCENT = {"relative_difference": 0, "share": 1, "share_same_best": 1}
@@ -35,7 +37,7 @@ DECIMALS = {
 }
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
-LATEX |= {"^": r"\^{}", "~": r"\~{}", "\\": r"\textbackslash{}"}
+LATEX |= {"^": r"\^{}", "~": r"\~{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}"}
 
 
 ANY_GAIN = "any"
@@ -43,7 +45,7 @@ ANY_GAIN = "any"
 
 def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with one row where all gain settings give the same numbers, as for metrics that use no gains."""
-    if names.GAIN not in frame.columns or frame[names.GAIN].nunique() < 2:
+    if not {names.GAIN, "collection"} <= set(frame.columns) or frame[names.GAIN].nunique() < 2:
         return frame
     n_gains = frame.groupby("collection")[names.GAIN].transform("nunique")
     others = [column for column in frame.columns if column != names.GAIN]
@@ -66,8 +68,17 @@ def cell_text(column: str, value: Any) -> str:
     return f"{value:g}" if column == "alpha" and float(shown) != value else shown
 
 
-def render(frame: pd.DataFrame, form: str) -> str:
+def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     """Return a table as text; csv and json hold every row in full precision, the others what people read.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    form
+        One of `FORMATS`.
+    width
+        Columns that ``text`` has to fit into, on a terminal; None for as many as it takes.
 
     Raises
     ------
@@ -90,6 +101,8 @@ def render(frame: pd.DataFrame, form: str) -> str:
     if form == "latex":
         return _latex(columns, body, numeric)
     widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
+    if form == "text" and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        return fit(columns, body, numeric, width, CONDITIONS)
 
     def line(cells: list[str]) -> list[str]:
         return [
@@ -110,5 +123,13 @@ def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> st
     spec = "".join("r" if right else "l" for right in numeric)
     rows = [" & ".join(map(escaped, row)) + r" \\" for row in [columns, *body]]
     return "\n".join(
-        [rf"\begin{{tabular}}{{{spec}}}", r"\hline", rows[0], r"\hline", *rows[1:], r"\hline", r"\end{tabular}"]
+        [
+            rf"\begin{{tabular}}{{{spec}}} % \usepackage{{booktabs}}",
+            r"\toprule",
+            rows[0],
+            r"\midrule",
+            *rows[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
     )

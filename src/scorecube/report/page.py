@@ -1,193 +1,239 @@
-"""One self-contained HTML page with everything a study knows: no network, no scripts needed to read it."""
+"""Pages with everything a study knows: HTML that needs no network and no scripts; one file, or a summary and a page a collection."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import io
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import xarray as xr
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
-from scorecube import __version__, names
-from scorecube.analyses import ANALYSES
+from scorecube import __version__
 from scorecube.errors import BadStudy
-from scorecube.report import figures
-from scorecube.report.chapters import CHAPTERS
-from scorecube.report.designs import designs
-from scorecube.report.figures.style import STYLE
-from scorecube.report.formats import cell_text, merge_gains, render
+from scorecube.report.across import comparisons, headline_columns
+from scorecube.report.answers import answers
+from scorecube.report.cautions import cautions_of_collection, together
 from scorecube.report.overview import overview
-from scorecube.report.reading import headline
-from scorecube.report.tables import COLLECTION, TABLES, combine
-from scorecube.schema import labels_of
+from scorecube.report.sections import Part, Section, Sections, read_part, stored_results
+from scorecube.report.tables import COLLECTION
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]
-MOST_ROWS = 5_000
-"""Of a table that the page carries along; `scorecube show` prints longer ones."""
+INDEX = "index.html"
+GENERATOR = '<meta name="generator" content="scorecube'
+"""What tells a page of ours from others."""
+MANY = 8
+"""Collections from which on the pictures of each are folded."""
 
 
 def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-    """Write the report of a study; the file appears whole or not at all.
+    """Write the report of a study as one file, which appears whole or not at all.
 
     Raises
     ------
     BadStudy
         A study without collections, or a path that cannot be written.
     """
-    facts = overview(study)
-    if not facts["collections"]:
-        raise BadStudy(
-            f"{study.path}: nothing to report yet; add a collection with scorecube evaluate or scorecube import"
-        )
-    results = [result for name in study for kind in ANALYSES for result in study[name].results(kind)]
-    text = template().render(
-        study=study.path, version=__version__, collections=facts["collections"], groups=sections([*results, *designs(study)], progress),
-        provenance=[_provenance(result) for result in results], missing="none yet",
-    )  # fmt: skip
+    collections = _collections(study)
+    found = stored_results(study, [each["name"] for each in collections])
+    count = _counter(progress, sum(map(len, found.values())))
+    sections = Sections()
+    for each in found.values():
+        for stored in each:
+            sections.add(stored, read_part(stored))
+            count()
+    text = render(study, collections, sections.in_order())
     target = Path(path)
     partial = target.with_name(f".{target.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
+        try:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
     except OSError as error:
         raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def sections(results: Sequence[xr.Dataset], progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Return one section for each set of results made alike: one analysis, equal options, the latest of each collection."""
-    alike: dict[tuple[str, str], dict[str, xr.Dataset]] = {}
-    for result in results:
-        options = json.dumps(json.loads(result.attrs["plan"])["options"], sort_keys=True)
-        alike.setdefault((str(result.attrs["analysis"]), options), {})[str(result.attrs[COLLECTION])] = result
-    order = [*ANALYSES, "design"]
-    total, done = sum(map(len, alike.values())), 0
-    made = []
-    for (kind, options), members in sorted(alike.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
-        curves = []
-        for result in members.values():
-            curves.append(curve(result))
-            done += 1
-            if progress is not None:
-                progress(done, total)
-        made.append(section(kind, json.loads(options), list(members.values()), curves))
-    return made
+def write_pages(study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+    """Write the report of a study as a summary page and a page for each collection; the folder appears whole or not at all.
+
+    Results are read, drawn and let go collection by collection. A folder that holds such a report is replaced.
+
+    Raises
+    ------
+    BadStudy
+        A study without collections, or a folder that holds anything else or cannot be written.
+    """
+    target = Path(folder).resolve()
+    _check_folder(target)
+    collections = _collections(study)
+    partial, old = (target.with_name(f".{target.name}.{end}") for end in ("partial", "old"))
+    try:
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            _fill(study, collections, partial, progress)
+            if target.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                target.rename(old)
+            partial.rename(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def curve(result: xr.Dataset) -> dict[str, Any]:
-    """Return the pictures and the reading of one result."""
-    kind = str(result.attrs["analysis"])
-    caption = CHAPTERS[kind].caption(result)
-    draw = figures.FIGURES[kind]
-    first, *others = labels_of(result, names.GAIN)
-    return {
-        "picture": picture(draw(result, first), caption), "caption": caption, "reading": headline(result),
-        "others": [(gain, picture(draw(result, gain), caption)) for gain in others], "collection": result.attrs[COLLECTION],
-    }  # fmt: skip
-
-
-def section(
-    kind: str, options: dict[str, Any], results: Sequence[xr.Dataset], curves: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return one section of the page."""
-    chapter = CHAPTERS[kind]
-    title = chapter.title(options)
-    overview = figures.OVERVIEWS.get(kind)
-    listed = [(name, combine([function(result) for result in results])) for name, function in TABLES[kind].items()]
-    return {
-        "name": chapter.name, "title": title, "about": chapter.about, "curves": curves,
-        "anchor": re.sub(r"\W+", "-", f"{kind}-{title}-{hashlib.sha256(json.dumps(options).encode()).hexdigest()[:6]}"),
-        "overview": picture(overview(results), f"{chapter.name}, all collections") if overview else None,
-        "tables": [(heading, html_table(frame)) for heading, frame in chapter.tables(results)],
-        "downloads": [(name, download(frame)) for name, frame in listed if len(frame) <= MOST_ROWS],
-        "too_long": [(name, f"{len(frame):,}") for name, frame in listed if len(frame) > MOST_ROWS], "kind": kind,
-    }  # fmt: skip
-
-
-HEADINGS = {
-    "required_difference": "(i) required difference", "max_performance": "(ii) largest mean", "relative_difference": "(iii) = (i)/(ii)",
-    "share": "(iv) share of comparisons", "required_difference_first": "(i) by the first bin alone",
-    "max_difference": "largest difference", "support": "highest bin begins at", "size": "sample size",
-    "unique": "distinct topics in a sample", "common": "topics in both samples",
-    "significant": "significant pairs", "estimated_difference": "estimated difference", "degenerate_pairs": "pairs with equal scores",
-    "constant_pairs": "pairs with a constant difference",
-}  # fmt: skip
-OF_PAIRS = {"share": "share of pairs"}
-"""Headings of tables that count pairs of runs."""
-
-
-def html_table(frame: pd.DataFrame) -> Markup:
-    """Return a table as HTML, numbers as people read them."""
-    headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
-    head = "".join(
-        f'<th scope="col">{html.escape(headings.get(str(column), str(column)))}</th>' for column in frame.columns
-    )
-    rows = []
-    for record in merge_gains(frame).to_dict("records"):
-        cells = "".join(
-            f"<td{' class=number' if isinstance(value, int | float) else ''}>{html.escape(cell_text(str(column), value))}</td>"
-            for column, value in record.items()
+def _check_folder(target: Path) -> None:
+    """Refuse to replace anything that is not a report."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BadStudy(f"{target} is a file; pages need a folder: give another --out, or leave out --pages")
+    inside = sorted(path.name for path in target.iterdir())
+    index = target / INDEX
+    ours = index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    foreign = [name for name in inside if not (ours and name.endswith(".html"))]
+    if foreign:
+        raise BadStudy(
+            f"{target} holds other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
         )
-        rows.append(f"<tr>{cells}</tr>")
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return Markup(f'<div class="scroll" tabindex="0"><table>{body}</table></div>')  # noqa: S704 - cells are escaped above
 
 
-def picture(figure: Figure, description: str) -> Markup:
-    """Return a figure as inline SVG with a text for those who cannot see it."""
-    buffer = io.StringIO()
-    with rc_context(STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    # Ids are made unique per picture, so that several pictures on a page do not borrow each other's shapes.
-    prefix = f"p{hashlib.sha256(svg.encode()).hexdigest()[:8]}-"
-    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # A hundredth of a point is more than anyone sees; only inside tags, numbers to be read stay as they are.
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
-    svg = re.sub(r"\s*\n\s*", " ", svg)
-    svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
-    svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
-    svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description, quote=True)}" ', 1))  # noqa: S704 - drawn here
+def _fill(study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, progress: Progress | None) -> None:
+    """Write all pages into a folder."""
+    links = page_names([each["name"] for each in collections])
+    found = stored_results(study, list(links))
+    count = _counter(progress, sum(map(len, found.values())))
+    summary = Sections()
+    for each in collections:
+        sections, parts = Sections(), []
+        for stored in found[each["name"]]:
+            parts.append((stored, read_part(stored)))
+            sections.add(*parts[-1])
+            count()
+        text = render(study, [each], sections.in_order(), up=INDEX)
+        (folder / links[each["name"]]).write_text(text, encoding="utf-8")
+        for stored, part in parts:
+            part.curve = {}
+            summary.add(stored, part)
+    (folder / INDEX).write_text(render(study, collections, summary.in_order(), links=links), encoding="utf-8")
 
 
-def download(frame: pd.DataFrame) -> str:
-    """Return a table as a CSV data address."""
-    return "data:text/csv;base64," + base64.b64encode(render(frame, "csv").encode()).decode()
+def page_names(collections: Sequence[str]) -> dict[str, str]:
+    """Return the file name of each collection's page, all different.
+
+    Examples
+    --------
+    >>> page_names(["web 2010", "web/2010", "index"])
+    {'web 2010': 'web-2010.html', 'web/2010': 'web-2010-2.html', 'index': 'index-2.html'}
+    """
+    names: dict[str, str] = {}
+    taken = {INDEX}
+    for collection in collections:
+        plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-") or "collection"
+        name, number = f"{plain}.html", 2
+        while name.casefold() in taken:
+            name, number = f"{plain}-{number}.html", number + 1
+        taken.add(name.casefold())
+        names[collection] = name
+    return names
+
+
+def _collections(study: Study) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = overview(study)["collections"]
+    if not found:
+        raise BadStudy(
+            f"{study.path}: nothing to report yet; add a collection with scorecube evaluate or scorecube import"
+        )
+    return found
+
+
+def _counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return count
+
+
+def render(
+    study: Study, collections: Sequence[Mapping[str, Any]], sections: Sequence[Section], *,
+    links: Mapping[str, str] | None = None, up: str | None = None,
+) -> str:  # fmt: skip
+    """Return a page.
+
+    Parameters
+    ----------
+    study
+        What is reported.
+    collections
+        What `overview` tells of those that the page is about.
+    sections
+        Their results.
+    links
+        File of each collection's own page: this one is the summary, without pictures of single collections.
+    up
+        File of the summary, if this page is about one collection of several.
+    """
+    cautions = [caution for each in collections for caution in cautions_of_collection(each)]
+    cautions += [caution for section in sections for part in section.parts for caution in part.cautions]
+    several = len(collections) > 1
+    name = Path(study.path.rstrip("/")).name or study.path
+    text = template().render(
+        name=name, study=study.path, version=__version__, collections=collections, several=several, many=len(collections) > MANY,
+        title=name if up is None else f"{collections[0]['name']}, {name}", up=up, links=links or {},
+        asked=[_asked(section) for section in sections], answers=answers(sections, collections, study.path), cautions=together(cautions),
+        columns=headline_columns(sections) if several else [], comparisons=comparisons(sections) if several else [],
+        chapters=[section.chapter(curves=links is None, overview=several or links is None) for section in sections],
+        provenance=[_provenance(part) for section in sections for part in section.parts if "digest" in part.facts],
+        missing="none yet",
+    )  # fmt: skip
+    return str(text)
+
+
+def _asked(section: Section) -> dict[str, Any]:
+    """Return what was asked for in a section."""
+
+    def values(name: str) -> str:
+        found = sorted({part.facts[name] for part in section.parts if part.facts.get(name) is not None})
+        return ", ".join(f"{int(value):,}" if name == "trials" else str(value) for value in found)
+
+    resampled = any(part.facts.get("trials") for part in section.parts)
+    return {
+        "name": section.name, "title": section.title, "anchor": section.anchor, "collections": section.collections,
+        "trials": values("trials") if resampled else "-", "seed": values("seed") if resampled else "-",
+    }  # fmt: skip
 
 
 def template() -> Any:
     """Return the page's template."""
-    source = files("scorecube").joinpath("report/page.html").read_text(encoding="utf-8")
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(
-        source
-    )
+    folder = files("scorecube").joinpath("report")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["style"] = folder.joinpath("page.css").read_text(encoding="utf-8")
+    return environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
 
 
-def _provenance(result: xr.Dataset) -> dict[str, Any]:
-    plan = json.loads(result.attrs["plan"])
+def _provenance(part: Part) -> dict[str, Any]:
+    facts = part.facts
+    plan = json.loads(facts["plan"])
     options = ", ".join(f"{key}={value}" for key, value in plan["options"].items() if value is not None)
-    versions = ", ".join(f"{name} {number}" for name, number in json.loads(result.attrs["versions"]).items())
-    facts = {
-        name: str(result.attrs[name])
+    versions = ", ".join(f"{name} {number}" for name, number in json.loads(facts["versions"]).items())
+    told = {
+        name: str(facts[name])
         for name in (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
     }
-    return facts | {
+    return told | {
         "options": options,
         "trials": f"{plan['trials']:,}",
         "versions": versions,

@@ -46,7 +46,8 @@ def _by_size(frame: pd.DataFrame, confidence: float) -> list[str]:
     if len(chosen) < 2:
         return []
     needs = [
-        f"{cell_text('required_difference', row.required_difference)} with {row.size}" for row in chosen.itertuples()
+        f"{'none suffices' if missing else cell_text('required_difference', row.required_difference)} with {row.size}"
+        for row, missing in zip(chosen.itertuples(), chosen["required_difference"].isna(), strict=True)
     ]
     return [f"difference needed by topics in a sample: {', '.join(needs)}"]
 

@@ -23,6 +23,8 @@ LEAST_COLUMNS = 5
 """Of a matrix, so that few metrics do not make huge cells."""
 CURVES_HEIGHT = 3.0
 LEGEND_COLUMNS = 4
+MOST_NAMED = 6
+"""Collections in a title."""
 DARK = 0.55
 """Share of the colour scale from which on numbers are white."""
 
@@ -85,8 +87,9 @@ def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
         figure = Figure(figsize=(WIDTH, matrix_height(len(metrics))), layout="constrained")
         axes = figure.add_subplot()
         draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
-        collections = ", ".join(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
-        axes.set_title(f"mean of {collections}", loc="left", fontsize=9)
+        collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
+        told = ", ".join(collections) if len(collections) <= MOST_NAMED else f"{len(collections)} collections"
+        axes.set_title(f"mean of {told}", loc="left", fontsize=9)
     return figure
 
 

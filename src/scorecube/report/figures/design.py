@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -17,7 +18,9 @@ from scorecube import names
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MOST_TOPICS
 from scorecube.errors import BadPlan
+from scorecube.report.figures.collections import MOST_BARS, by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.schema import labels_of
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {"a": (0.05, 0.20, 10), "b": (0.05, 0.10, 5), "c": (0.01, 0.20, 18), "d": (0.01, 0.10, 10)}
@@ -141,7 +144,20 @@ def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Fi
 
 
 def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
-    """Worst-case width by number of topics for the variances that designs started from, a panel a collection."""
+    """Worst-case width by number of topics for the variances that designs started from, a panel a collection.
+
+    Of many collections, the topics that each metric needs instead, at each first gain setting.
+    """
+    if len(results) > MOST_BARS:
+        names_of = [str(each.attrs.get("collection", "")) for each in results]
+        found: dict[str, dict[str, float]] = {}
+        for name, each in zip(names_of, results, strict=True):
+            topics = each["topics"].isel({names.GAIN: 0})
+            for metric in labels_of(each, names.METRIC):
+                found.setdefault(metric, {})[name] = float(topics.sel({names.METRIC: metric}))
+        with rc_context(STYLE):
+            values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
+            return by_collection(values, names_of, "topics needed", logarithmic=True)
     return wcw_panels({str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results})
 
 

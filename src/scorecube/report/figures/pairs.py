@@ -12,17 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from scorecube import names
+from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.pairs import conditions, power
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.schema import labels_of
 
 DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
-HATCHES = ("", "////", "....", "xxxx")
 FEW = 30
 """Pairs whose p-values are marked one by one."""
-LETTERS = 100
-"""Beside each other in a legend."""
 POINTS = 1000
 """Of a curve over very many pairs."""
 
@@ -87,25 +85,8 @@ def power_bars(results: Sequence[xr.Dataset]) -> Figure:
     alpha = float(table["alpha"].max())
     metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
     collections = list(dict.fromkeys(table[COLLECTION]))
+    shares = {metric: 100 * rows.set_index(COLLECTION)["share"] for metric, rows in table.groupby("metric", sort=False)}
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
-        width = 0.8 / max(len(metrics), 4)
-        for k, metric in enumerate(metrics):
-            shares = table[table["metric"] == metric].set_index(COLLECTION)["share"].reindex(collections)
-            left = np.arange(len(collections)) + (k - (len(metrics) - 1) / 2) * width
-            axes.bar(
-                left,
-                100 * shares.fillna(0).to_numpy(),
-                width * 0.92,
-                color=COLOURS[k % len(COLOURS)],
-                label=metric,
-                hatch=HATCHES[k // len(COLOURS) % len(HATCHES)],
-                edgecolor="white",
-                linewidth=0,
-            )
-        axes.set_xticks(np.arange(len(collections)), collections)
-        axes.set_ylabel(f"% of pairs with p < {alpha:g}")
-        axes.grid(axis="x", visible=False)
-        figure.legend(ncols=max(1, min(6, LETTERS // (max(map(len, metrics)) + 6))), loc="outside lower left")
-    return figure
+        return by_collection(
+            {metric: shares[metric] for metric in metrics}, collections, f"% of pairs with p < {alpha:g}"
+        )

@@ -18,6 +18,8 @@ from scorecube.schema import labels_of
 
 COLUMNS = 3
 ROW_HEIGHT = 2.5
+ROOM = 1.7
+"""Height of the panel of required differences over the largest of them: the legend stands above the curves."""
 MOST_BINS = 7
 """Curves in one panel."""
 
@@ -39,7 +41,7 @@ def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     frame = curves(result)
     frame = frame[frame["gain"] == setting]
     bins = _some_bins(frame)
-    colours = dict(zip(bins, colormaps["viridis"](np.linspace(0, 0.9, len(bins))), strict=True))
+    colours = dict(zip(bins, colormaps["viridis"](np.linspace(0, 0.75, len(bins))), strict=True))
     columns = min(COLUMNS, len(metrics) + 1)
     rows = -(-(len(metrics) + 1) // columns)
     with rc_context(STYLE):
@@ -87,10 +89,11 @@ def _required(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_title(f"required at {confidence:.0%} confidence", loc="left", fontsize=9)
     axes.set_xlabel("topics in a sample")
     axes.set_ylabel("difference in mean score")
-    axes.set_ylim(bottom=0.0)
+    highest = float(cells["required_difference"].sel(confidence=confidence).max())
+    axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also of sizes for which no difference is large enough.
     axes.set_xlim(0, sizes[-1] * 1.05)
-    axes.legend(fontsize=7, ncols=2 if cells.sizes[names.METRIC] > 3 else 1)
+    axes.legend(fontsize=7, ncols=2 if cells.sizes[names.METRIC] > 3 else 1, loc="upper left", borderaxespad=0.0)
 
 
 def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:

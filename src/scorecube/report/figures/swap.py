@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.sizes import size_curves
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
@@ -106,20 +107,10 @@ def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, con
     frame = combine([_shares(result, gain, chosen) for result in results])
     metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
     collections = list(dict.fromkeys(frame[COLLECTION]))
+    shares = {metric: 100 * rows.set_index(COLLECTION)["share"] for metric, rows in frame.groupby("metric", sort=False)}
+    label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
-        width = 0.8 / len(metrics)
-        for k, metric in enumerate(metrics):
-            shares = frame[frame["metric"] == metric].set_index(COLLECTION)["share"].reindex(collections)
-            left = np.arange(len(collections)) + (k - (len(metrics) - 1) / 2) * width
-            heights = 100 * shares.fillna(0).to_numpy()
-            axes.bar(left, heights, width * 0.92, color=COLOURS[k % len(COLOURS)], label=metric)
-        axes.set_xticks(np.arange(len(collections)), collections)
-        axes.set_ylabel(f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence")
-        axes.grid(axis="x", visible=False)
-        axes.legend(ncols=5, loc="upper left", bbox_to_anchor=(0.0, -0.1))
-    return figure
+        return by_collection({metric: shares[metric] for metric in metrics if metric in shares}, collections, label)
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:

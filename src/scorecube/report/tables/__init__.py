@@ -5,12 +5,14 @@ A table function takes a Dataset and returns a data frame; `TABLES` names them a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pandas as pd
 import xarray as xr
 
-from scorecube.errors import BadName, nearest
+from scorecube import names
+from scorecube.errors import BadName, did_you_mean, nearest
 from scorecube.report.tables import (
     agreement,
     correlation,
@@ -72,6 +74,31 @@ FROM_CUBE = {"scores", "design", "wcw"}
 FROM_RANKINGS = {"statistics", "preferred_rank"}
 """Tables of `scores` that are made from rankings instead of the cube."""
 
+_CELLS = (names.METRIC, names.GAIN)
+LONG: dict[str, tuple[str, ...]] = {
+    "pairs": (*_CELLS, names.PAIR), "curve": (*_CELLS, names.PAIR), "own": (*_CELLS, names.RUN), "runs": (*_CELLS, names.RUN),
+    "trials": (*_CELLS, names.SIZE, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
+}  # fmt: skip
+"""Tables with a row for each run, pair of runs or trial: the dims whose product is their number of rows, or little more."""
+
+
+def most_rows(result: xr.Dataset, name: str) -> int:
+    """Count the rows of a long table without making it.
+
+    Parameters
+    ----------
+    result
+        Of an analysis.
+    name
+        Of one of its tables.
+
+    Returns
+    -------
+    rows
+        A number that the table does not exceed; 0 for tables that are never long.
+    """
+    return math.prod(result.sizes.get(dim, 1) for dim in LONG[name]) if name in LONG else 0
+
 
 def find_table(analysis: str, name: str | None) -> tuple[str, Table]:
     """Return a table's name and function; the default table for no name.
@@ -94,7 +121,7 @@ def find_table(analysis: str, name: str | None) -> tuple[str, Table]:
         An analysis or a table that does not exist.
     """
     if analysis not in TABLES:
-        raise BadName(f"no analysis {analysis!r}; known: {', '.join(TABLES)}")
+        raise BadName(f"no analysis {analysis!r}; known: {', '.join(TABLES)}{did_you_mean(analysis, list(TABLES))}")
     tables = TABLES[analysis]
     chosen = name or next(iter(tables))
     if chosen not in tables:
@@ -135,5 +162,6 @@ __all__ = [
     "averages",
     "combine",
     "find_table",
+    "most_rows",
     "table",
 ]

@@ -1,0 +1,197 @@
+"""The report in a real browser: nothing asked of a network, links that lead somewhere, a phone, the dark, print, the keyboard."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.browser import Tab, browser, find_chromium
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+PHONE = 390
+PATIENCE = 10.0
+LEAST_CONTRAST = 4.5
+"""Of text, by the Web Content Accessibility Guidelines, level AA."""
+
+TEXTS = """
+(() => {
+  const light = ([r, g, b]) => { const f = c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
+  const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const behind = node => { for (; node; node = node.parentElement) { const c = numbers(getComputedStyle(node).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+  const found = [];
+  for (const node of document.querySelectorAll('body *')) {
+    if (node.closest('svg') || ![...node.childNodes].some(each => each.nodeType === 3 && each.data.trim())) continue;
+    const a = light(numbers(getComputedStyle(node).color)), b = light(behind(node));
+    found.push([(Math.max(a, b) + .05) / (Math.min(a, b) + .05), node.tagName, node.textContent.slice(0, 40)]);
+  }
+  return found;
+})()
+"""
+"""Contrast of every piece of text with what is behind it."""
+BROKEN = """
+[...document.querySelectorAll('a[href^="#"], [*|href^="#"]')].map(each => (each.getAttribute('href') || each.getAttribute('xlink:href')))
+  .filter(address => address && !document.getElementById(decodeURIComponent(address.slice(1))))
+"""
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium is installed (Debian's package is called chromium)")
+    with browser(program) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def page(scorecube: Cli, analysed_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    scorecube("report", analysed_study, "--out", out).succeeded()
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(scorecube: Cli, analysed_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("pages") / "report"
+    scorecube("report", analysed_study, "--out", f"{out}/").succeeded()
+    return out
+
+
+@pytest.fixture(autouse=True)
+def plain(tab: Tab) -> None:
+    """Begin every test on a light screen of a desk."""
+    tab.resize(1280)
+    tab.media()
+
+
+def test_nothing_is_asked_for_and_nothing_is_wrong(tab: Tab, page: Path) -> None:
+    tab.open(page)
+    assert [address for address in tab.requests() if not address.startswith("data:")] == [page.as_uri()]
+    assert tab.complaints() == []
+    assert tab.value("document.querySelectorAll('svg').length") > 10
+
+
+def test_the_test_sees_requests_and_complaints(tab: Tab, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text('<!doctype html><a href="#nowhere">x</a><img src="absent.png"><script>console.error("no")</script>')
+    tab.open(bad)
+    assert (tmp_path / "absent.png").as_uri() in tab.requests()
+    assert len(tab.complaints()) >= 1
+    assert tab.value(BROKEN) == ["#nowhere"]
+
+
+def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
+    tab.open(page)
+    assert tab.value("document.querySelectorAll('nav a').length") > 10
+    assert tab.value(BROKEN) == []
+    ids = tab.value("[...document.querySelectorAll('[id]')].map(each => each.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_links_between_pages_lead_somewhere(tab: Tab, folder: Path) -> None:
+    pages = sorted(path.name for path in folder.iterdir())
+    assert pages == ["index.html", "small.html", "stricter.html"]
+    for name in pages:
+        tab.open(folder / name)
+        assert tab.value(BROKEN) == []
+        assert tab.complaints() == []
+        files = tab.value(
+            "[...document.querySelectorAll('a:not([href^=\"#\"]):not([download])')].map(each => each.getAttribute('href'))"
+        )
+        assert set(files) == (set(pages) - {"index.html"} if name == "index.html" else {"index.html"})
+        assert tab.value("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("width", [320, PHONE, 768, 1440])
+def test_a_page_is_no_wider_than_its_screen(tab: Tab, page: Path, width: int) -> None:
+    tab.resize(width, phone=width <= PHONE)
+    tab.open(page)
+    tab.value("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert tab.value("document.documentElement.scrollWidth") <= width
+    assert tab.value("innerWidth") == width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out(tab: Tab, page: Path, scheme: str) -> None:
+    tab.media(scheme=scheme)
+    tab.open(page)
+    dark = tab.value("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    turned = tab.value("getComputedStyle(document.querySelector('figure svg')).filter") != "none"
+    assert turned == (scheme == "dark")
+    texts = tab.value(TEXTS)
+    assert len(texts) > 100
+    assert [text for text in texts if text[0] < LEAST_CONTRAST] == []
+
+
+def test_all_of_a_page_is_printed(tab: Tab, page: Path, tmp_path: Path) -> None:
+    tab.open(page)
+    hidden = "[...document.querySelectorAll('details:not([open]) > :not(summary)')].filter(each => !each.checkVisibility({contentVisibilityAuto: true})).length"
+    assert tab.value(hidden) > 10
+    tab.media("print", "dark")
+    # What is folded is unfolded when the browser draws next, which a busy machine may put off.
+    until = time.monotonic() + PATIENCE
+    while tab.value(hidden) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert tab.value(hidden) == 0
+    assert (
+        tab.value(
+            "[...document.querySelectorAll('*')].filter(each => ['sticky', 'fixed'].includes(getComputedStyle(each).position)).length"
+        )
+        == 0
+    )
+    assert tab.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        tab.value(
+            "[...document.querySelectorAll('.scroll')].filter(each => each.scrollHeight > each.clientHeight + 1).length"
+        )
+        == 0
+    )
+    printed = tab.call("Page.printToPDF", printBackground=True)
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+
+
+def test_tables_fit_on_paper(tab: Tab, page: Path) -> None:
+    tab.resize(718)  # A4 without margins of a centimetre
+    tab.media("print")
+    tab.open(page)
+    wide = "[...document.querySelectorAll('.scroll table')].map(each => [each.getBoundingClientRect().right, each.closest('.scroll').getAttribute('aria-label')])"
+    assert [label for right, label in tab.value(wide) if right > 718] == []
+
+
+def test_the_keyboard_reaches_tables_and_shows_where_it_is(tab: Tab, page: Path) -> None:
+    tab.open(page)
+
+    def press_tab() -> None:
+        for kind in ("keyDown", "keyUp"):
+            tab.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+
+    press_tab()
+    assert tab.value("document.activeElement.textContent") == "Skip to the answers"
+    assert tab.value("document.activeElement.getBoundingClientRect().left") >= 0
+    seen = set()
+    for _ in range(40):
+        press_tab()
+        seen.add(tab.value("document.activeElement.className || document.activeElement.tagName"))
+        assert tab.value("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    assert {"A", "scroll"} <= seen
+    beyond = "[...document.querySelectorAll('.scroll, .drawing')].filter(each => each.tabIndex !== 0 || !each.getAttribute('aria-label')).length"
+    assert tab.value(beyond) == 0
+
+
+def test_pictures_are_made_by_the_script(page: Path, tmp_path: Path) -> None:
+    if find_chromium() is None:
+        pytest.skip("no Chromium is installed (Debian's package is called chromium)")
+    from tests.report.screenshots import VIEWS, take
+
+    made = take(page, tmp_path / "shots")
+    for view in VIEWS:
+        assert any(f"-{view}-1.png" in path.name for path in made)
+    assert all(path.stat().st_size > 5_000 for path in made)

@@ -1,0 +1,357 @@
+"""What a page tells first, what it warns of, and how pages and figures are written: whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube import api
+from scorecube.analyses import ANALYSES
+from scorecube.errors import BadStudy
+from scorecube.report import page as pages
+from scorecube.report import sections as made_of
+from scorecube.report.across import consistency
+from scorecube.report.answers import answers
+from scorecube.report.cautions import cautions_of, cautions_of_collection, together
+from scorecube.report.drawing import draw
+from scorecube.report.formats import render
+from scorecube.report.overview import overview
+from scorecube.report.pieces import MOST_SHOWN, html_table
+from scorecube.report.sections import Section, Sections, read_part, stored_results, without_large
+from scorecube.report.tables import TABLES, most_rows
+from scorecube.report.tables.orderings import orderings
+from scorecube.storage import Study
+from scorecube.testing import simulate_cube
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli, Tree
+
+METRICS = ("AP", "RR", "nDCG@10")
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study of ten collections, more than have bars, with tests and swaps."""
+    path = tmp_path_factory.mktemp("several") / "study.zarr"
+    study = sc.open_study(path, mode="a")
+    for k in range(10):
+        study.add(f"c{k}", cube=simulate_cube(n_runs=6, seed=k, metrics=METRICS, gains=("3:2:1",)))
+    for analysis in (sc.Bootstrap(), sc.Swap()):
+        for task in api.plan_in_study(study, analysis, trials=40, seed=1):
+            task.run(workers=1)
+    return sc.open_study(path)
+
+
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let results have no pictures, which take most of the time."""
+
+    def curve(result: xr.Dataset) -> dict[str, Any]:
+        return {"picture": "", "caption": "", "reading": [], "others": [], "collection": result.attrs["collection"]}
+
+    monkeypatch.setattr(made_of, "curve", curve)
+
+
+def sections_of(study: Study, *names: str) -> list[Section]:
+    found = stored_results(study, list(names or study))
+    sections = Sections()
+    for each in found.values():
+        for stored in each:
+            sections.add(stored, read_part(stored))
+    return sections.in_order()
+
+
+def told(study: Study, sections: list[Section]) -> dict[str, Any]:
+    return {each.question: each for each in answers(sections, overview(study)["collections"], study.path)}
+
+
+def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> None:
+    sections = sections_of(several, "c0")
+    found = told(several, sections)
+    bootstrap = several["c0"].result("bootstrap")
+    shares = bootstrap["share"].sel(alpha=0.05).isel(gain=0).to_series().sort_values(ascending=False, kind="stable")
+    line, conditions, anchor = found["Which metrics discriminate best?"].lines[0]
+    assert (
+        line
+        == f"Pairs of runs told apart, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
+    )
+    assert conditions == "Bootstrap test, p < 0.05 for each pair by itself, 40 trials"
+    assert anchor == next(each.anchor for each in sections if each.kind == "bootstrap")
+    required = several["c0"].result("swap")["required_difference"].sel(confidence=0.95).isel(gain=0, size=0).to_series()
+    (difference, about, _), (enough, _, _) = found["How large a difference to trust?"].lines
+    for name, value in required.dropna().items():
+        assert f"{name} {value:.2f}" in difference
+    assert "at most 5% of the comparisons swapped, disjoint samples of 25 topics" in about
+    for name, value in bootstrap["estimated_difference"].sel(alpha=0.05).isel(gain=0).to_series().dropna().items():
+        assert f"{name} {value:.2f}" in enough
+
+
+def test_answers_count_collections(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pictures(monkeypatch)
+    line = told(several, sections_of(several))["Which metrics discriminate best?"].lines[0][0]
+    best = [
+        str(several[name].result("bootstrap")["share"].sel(alpha=0.05).isel(gain=0).idxmax("metric").item())
+        for name in several
+    ]
+    counts = {name: best.count(name) for name in best}
+    for name, count in counts.items():
+        assert f"{name} in {count}" in line
+    assert "of 10 collections" in line
+
+
+def test_what_is_missing_is_said_with_its_command(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pictures(monkeypatch)
+    found = told(several, sections_of(several))
+    assert found["Do metrics and gain settings agree?"].missing == (
+        "Not asked yet:",
+        f"scorecube correlate {several.path}",
+    )
+    lack, command = found["Does leaving teams out matter?"].missing
+    assert "imported scores" in lack
+    assert command == ""
+    assert found["Which metrics discriminate best?"].missing is None
+
+
+def test_every_question_is_answered_where_everything_was_analysed(
+    analysed_study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
+    study = sc.open_study(analysed_study)
+    found = told(study, sections_of(study))
+    assert len(found) == 5
+    assert all(each.lines and each.missing is None for each in found.values())
+
+
+def test_too_few_trials_for_alpha() -> None:
+    cube = simulate_cube(n_runs=4, seed=1)
+
+    def texts(trials: int) -> str:
+        result = sc.analyse(cube, sc.Bootstrap(alphas=(0.05,)), trials=trials, seed=1).assign_attrs(collection="c")
+        return " ".join(each.text for each in cautions_of("bootstrap", result, {"power": sc.table(result)}))
+
+    # 1.96 standard errors of a share of 0.05 exceed it up to 1.96 ** 2 * 0.95 / 0.05 = 73 trials.
+    assert "Too few trials for alpha 0.05" in texts(72)
+    assert "73 trials or more are needed" in texts(72)
+    assert "Too few trials for alpha" not in texts(73)
+
+
+def test_collections_that_are_small_or_have_holes() -> None:
+    facts = {"name": "c", "topics": 24, "runs": 9, "missing_scores": 3}
+    assert [each.detail for each in cautions_of_collection(facts)] == ["24 topics", "9 runs", "3 scores"]
+    assert cautions_of_collection(facts | {"topics": 25, "runs": 10, "missing_scores": 0}) == []
+    once = together([*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})])
+    assert once[0]["where"] == ["c (24 topics)", "d (24 topics)"]
+
+
+def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
+    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
+    twin = cube.copy(deep=True)
+    twin["score"][{"run": 1}] = twin["score"].isel(run=0)
+
+    def texts(cube: xr.Dataset, analysis: Any, kind: str) -> str:
+        result = sc.analyse(cube, analysis, trials=100, seed=1).assign_attrs(collection="c")
+        return " ".join(
+            each.text for each in cautions_of(kind, result, {name: sc.table(result, name) for name in TABLES[kind]})
+        )
+
+    assert "equal scores on every topic" in texts(twin, sc.Bootstrap(), "bootstrap")
+    assert "equal scores on every topic" not in texts(cube, sc.Bootstrap(), "bootstrap")
+    two = simulate_cube(n_runs=6, seed=2)
+    two["score"][{"run": 1}] = two["score"].isel(run=0)
+    assert "equal means" in texts(two, sc.Correlation(), "correlate")
+    assert "extrapolations" in texts(cube, sc.Swap(size=(5, 10, 15)), "swap")
+    assert "extrapolations" not in texts(cube, sc.Swap(size=(5, 10)), "swap")
+    same = cube.copy(deep=True)
+    same["score"][:] = np.random.default_rng(1).random(same["score"].shape)
+    assert "No difference is large enough" in texts(same, sc.Swap(size=5), "swap")
+    assert "overlap" in texts(cube, sc.Swap(sampling="replacement"), "swap")
+
+
+@pytest.mark.parametrize("kind", [*ANALYSES])
+def test_rows_are_counted_without_the_table(analysed_study: Path, kind: str) -> None:
+    study = sc.open_study(analysed_study)
+    result = next(result for name in study for result in study[name].results(kind))
+    for name, function in TABLES[kind].items():
+        rows = len(function(result))
+        assert most_rows(result, name) == 0 or rows <= most_rows(result, name) <= 3 * rows, name
+
+
+def test_a_table_that_is_too_long_is_not_made(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: xr.Dataset) -> pd.DataFrame:
+        raise AssertionError("made")
+
+    monkeypatch.setitem(TABLES["bootstrap"], "pairs", refuse)
+    monkeypatch.setattr(made_of, "MOST_ROWS", 44)
+    (stored,) = [each for each in stored_results(several, ["c0"])["c0"] if each.kind == "bootstrap"]
+    part = read_part(stored)
+    assert "pairs" not in part.frames
+    assert part.rows["pairs"] == 45
+    sections = Sections()
+    sections.add(stored, part)
+    (section,) = sections.in_order()
+    assert ("pairs", "45") in section.chapter()["too_long"]
+    assert "pairs" not in dict(section.chapter()["downloads"])
+
+
+def test_large_arrays_are_let_go_and_dims_stay(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = several["c0"].result("bootstrap")
+    monkeypatch.setattr(made_of, "LARGE", 100)
+    small = without_large(result)
+    assert small.sizes == result.sizes
+    assert "p_value" not in small
+    pd.testing.assert_frame_equal(sc.table(small, "power"), sc.table(result, "power"))
+
+
+def test_rows_beyond_what_is_shown_are_counted() -> None:
+    table = html_table(pd.DataFrame({"x": range(MOST_SHOWN + 7)}))
+    assert table.count("<tr>") == MOST_SHOWN + 1
+    assert f"The first {MOST_SHOWN} of {MOST_SHOWN + 7} rows." in table
+
+
+def test_pages_are_a_summary_and_one_for_each_collection(
+    several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorecube("report", several.path, "--out", f"{tmp_path}/report/").succeeded()
+    folder = tmp_path / "report"
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+    assert sorted(path.name for path in folder.iterdir()) == [*(f"c{k}.html" for k in range(10)), "index.html"]
+    index, one = (folder / "index.html").read_text(), (folder / "c3.html").read_text()
+    for k in range(10):
+        assert f'<a href="c{k}.html">c{k}</a>' in index
+    assert "Kendall W = " in index
+    assert "Means over the collections" in index
+    assert "Across collections" not in one
+    assert 'href="index.html"' in one
+    # The summary compares; pictures of single collections are on their pages.
+    assert index.count("<svg") == 3
+    assert one.count("<svg") == 6
+    without_pictures(monkeypatch)
+    # A report is replaced by the next one; a folder that is there is written into without a word about pages.
+    scorecube("report", several.path, "--out", folder).succeeded()
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+    assert (folder / "c3.html").read_text() != one
+
+
+def test_one_file_compares_collections_too(
+    several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
+    scorecube("report", several.path, "--out", tmp_path / "page.html").succeeded()
+    text = (tmp_path / "page.html").read_text()
+    assert '<h2 id="across">' in text
+    order = [text.index(f'id="{name}"') for name in ("asked", "answers", "cautions", "across", "provenance")]
+    assert order == sorted(order)
+    outside = [
+        address for address in re.findall(r'(?:src|href)="([^"]*)"', text) if not address.startswith(("#", "data:"))
+    ]
+    assert outside == []
+    assert not re.search(r"@import|<script|<link|url\((?!#)", text)
+
+
+def test_a_folder_with_other_things_is_left_alone(
+    several: Study, scorecube: Cli, tmp_path: Path, tree: Callable[[Path], Tree]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    (tmp_path / "mine" / "index.html").write_text("mine")
+    before = tree(tmp_path)
+    outcome = scorecube("report", several.path, "--out", tmp_path / "mine")
+    assert outcome.status == 1
+    assert "holds other files than a report (index.html, thesis.tex)" in outcome.stderr
+    outcome = scorecube("report", several.path, "--pages", "--out", tmp_path / "mine" / "thesis.tex")
+    assert "is a file; pages need a folder" in outcome.stderr
+    assert tree(tmp_path) == before
+
+
+def test_a_report_that_fails_leaves_nothing_and_takes_nothing(
+    several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: Callable[[Path], Tree]
+) -> None:
+    without_pictures(monkeypatch)
+    pages.write_pages(several, tmp_path / "report")
+    before = tree(tmp_path)
+
+    def fail(*_: Any, **__: Any) -> str:
+        raise BadStudy("no")
+
+    monkeypatch.setattr(pages, "render", fail)
+    with pytest.raises(BadStudy):
+        pages.write_pages(several, tmp_path / "report")
+    with pytest.raises(BadStudy):
+        pages.write_pages(several, tmp_path / "other")
+    with pytest.raises(BadStudy):
+        pages.write_page(several, tmp_path / "page.html")
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("end", ["png", "svg", "pdf"])
+def test_a_figure_is_written(scorecube: Cli, analysed_study: Path, tmp_path: Path, end: str) -> None:
+    out = tmp_path / f"picture.{end}"
+    scorecube("figure", analysed_study, "swap", "--collection", "small", "--gain", "1:1:1", "--out", out).succeeded()
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert out.read_bytes().startswith(starts[end])
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "swap", "design", "wcw"])
+def test_several_collections_are_drawn_side_by_side(several: Study, kind: str) -> None:
+    drawn = draw(several, kind)
+    drawn.draw_without_rendering()
+    labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()] if kind != "wcw" else []
+    assert labels == ([f"c{k}" for k in range(10)] if kind != "wcw" else [])
+    assert len(draw(several, kind, ["c1"]).axes) >= 1
+
+
+def test_dots_are_the_shares(several: Study) -> None:
+    lines = {str(line.get_label()): line for line in draw(several, "bootstrap").axes[0].get_lines()}
+    for metric in METRICS:
+        expected = [
+            100 * several[name].result("bootstrap")["share"].sel(metric=metric, alpha=0.05).item() for name in several
+        ]
+        np.testing.assert_allclose(np.asarray(lines[metric].get_xdata(), float), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["swop", "--out", "x.png"], "no figure of 'swop'; nearest: swap"),
+        (["tukey", "--out", "x.png"], "no result of tukey yet; run: scorecube tukey"),
+        (["swap", "--collection", "c1", "--gain", "9", "--out", "x.png"], "no gain setting '9' in the result of swap; it has: 3:2:1"),
+        (["swap", "--gain", "3:2:1", "--out", "x.png"], "--gain chooses within one collection; name one of them with --collection: c0, c1"),
+        (["swap", "--collection", "c99", "--out", "x.png"], "no collection 'c99'"),
+        (["swap", "--out", "x.gif"], "x.gif"),
+    ],
+)  # fmt: skip
+def test_a_figure_that_cannot_be_drawn(
+    several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = scorecube("figure", several.path, *words)
+    assert outcome.status == 1
+    assert message in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_orderings_with_several_gain_settings_are_shown() -> None:
+    rows = [
+        {"collection": c, "metric": m, "gain": g, "alpha": 0.05, "share": 0.1 * k + (0.01 if g == "b" and m == "Q" else 0)}
+        for c in ("x", "y") for k, m in enumerate(("AP", "Q", "RR")) for g in ("a", "b")
+    ]  # fmt: skip
+    found = orderings("bootstrap", pd.DataFrame(rows))
+    assert render(found, "text").splitlines()[2].split()[1] == "RR"
+    assert "First by mean rank is RR" in consistency(found)
+
+
+def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study.zarr"
+    shutil.copytree(analysed_study, study)
+    scorecube("stability", study, "--trials", 5, "--seed", 1).succeeded()
+    outcome = scorecube("figure", study, "stability", "--out", tmp_path / "x.png")
+    assert outcome.status == 1
+    assert "stability is drawn collection by collection; name one with --collection: small, stricter" in outcome.stderr

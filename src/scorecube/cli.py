@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from scorecube import __version__, design_commands, fetch_commands, options, sweep_commands
+from scorecube import (
+    __version__,
+    design_commands,
+    fetch_commands,
+    list_commands,
+    options,
+    report_commands,
+    sweep_commands,
+)
 from scorecube.commands import COMMANDS, analysis_command, choice, numbers
-from scorecube.console import say, split, tracking
+from scorecube.console import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
+from scorecube.shell import SHOWN, Commands, one_of
 
 if TYPE_CHECKING:
     from scorecube.analyses import Analysis
 
 app = typer.Typer(
-    help="Resampling analyses for information-retrieval meta-evaluation.",
-    no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=Commands, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
 )  # fmt: skip
 
 
@@ -28,10 +36,12 @@ def main() -> None:
     try:
         repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
         app(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
+        sys.stdout.flush()
     except ScorecubeError as error:
         say(f"error: {error}")
         sys.exit(1)
     except BrokenPipeError:
+        give_up_stdout()
         sys.exit(0)
 
 
@@ -48,7 +58,13 @@ def program(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Resampling analyses for information-retrieval meta-evaluation."""
+    """Resampling analyses for information-retrieval meta-evaluation.
+
+    From your own runs to a report: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. Each command's
+    --help has an example.
+
+    Example: scorecube demo
+    """
 
 
 def repeat_option(words: list[str], option: str) -> list[str]:
@@ -170,7 +186,10 @@ def import_(
 def info(
     study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
 ) -> None:
-    """Show what a study holds."""
+    """Show what a study holds.
+
+    Example: scorecube info study.zarr
+    """
     import json
 
     from scorecube.report.overview import overview, overview_text
@@ -178,7 +197,7 @@ def info(
 
     choice("--format", form, ["text", "json"])
     facts = overview(open_study(study))
-    typer.echo(json.dumps(facts, indent=1) if form == "json" else overview_text(facts))
+    typer.echo(json.dumps(facts, indent=1) if form == "json" else fitted(overview_text(facts)))
 
 
 @app.command()
@@ -251,19 +270,27 @@ def stability(
     return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
 
 
-for each in (*COMMANDS, *design_commands.COMMANDS, *sweep_commands.COMMANDS, *fetch_commands.COMMANDS):
+for each in (
+    *COMMANDS,
+    *design_commands.COMMANDS,
+    *sweep_commands.COMMANDS,
+    *fetch_commands.COMMANDS,
+    *report_commands.COMMANDS,
+):
     app.command()(each)
 
 
 @app.command()
 def show(
     study: options.StudyPath,
-    analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...")],
+    analysis: Annotated[
+        str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=one_of(*SHOWN))
+    ],
     table: Annotated[
         Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
     ] = None,
     collection: Annotated[Optional[str], typer.Option("--collection", help="Collections, separated by commas.")] = None,
-    form: Annotated[str, typer.Option("--format", help="text, csv, json, markdown or latex.")] = "text",
+    form: options.Format = "text",
     every: Annotated[
         bool, typer.Option("--all", help="All stored results, not only each collection's latest.")
     ] = False,
@@ -289,26 +316,15 @@ def show(
         frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
     else:
         frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
-    typer.echo(render(frame, form))
-
-
-@app.command()
-def report(
-    study: options.StudyPath,
-    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
-) -> None:
-    """Write one self-contained page with all results of a study."""
-    from scorecube.report.page import write_page
-    from scorecube.storage import open_study
-
-    with tracking("drawing", "results") as progress:
-        write_page(open_study(study), out, progress=progress)
-    say(f"report written to {out} ({out.stat().st_size / 1024:.0f} KiB)")
+    typer.echo(render(frame, form, terminal_width()))
 
 
 @app.command()
 def verify(study: options.StudyPath) -> None:
-    """Check every recorded block against its digest and read every chunk."""
+    """Check every recorded block against its digest and read every chunk.
+
+    Example: scorecube verify study.zarr
+    """
     from scorecube.errors import CorruptStudy
     from scorecube.storage import open_study
     from scorecube.storage.verify import verify_study
@@ -323,20 +339,17 @@ def verify(study: options.StudyPath) -> None:
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the simulated study and its report.")] = Path("demo"),
 ) -> None:
-    """Build a simulated study, run analyses on it, write a report."""
+    """Build a simulated study, run analyses on it, write a report.
+
+    Example: scorecube demo --out demo
+    """
     from scorecube.demo import run_demo
 
     typer.echo(run_demo(out))
 
 
-@app.command("list")
-def list_(what: Annotated[str, typer.Argument(metavar="metrics|analyses", help="What to list.")]) -> None:
-    """List metrics or analyses."""
-    from scorecube import api
-    from scorecube.report.formats import render
-
-    choice("list", what, ["metrics", "analyses"])
-    typer.echo(render(api.list_metrics() if what == "metrics" else api.list_analyses(), "text"))
+for word, each in list_commands.COMMANDS.items():
+    app.command(word)(each)
 
 
 def remarks(rankings: Any, cube: Any) -> list[str]:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from scorecube import options
 from scorecube.commands import choice, numbers
-from scorecube.console import say, split
+from scorecube.console import say, split, terminal_width
 from scorecube.errors import BadPlan
+from scorecube.shell import metric_names
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Study = Annotated[
-    Optional[str], typer.Argument(metavar="[STUDY]", help="Study whose scores give the variances; or --variance.")
+    Optional[str], typer.Argument(metavar="STUDY", help="Study whose scores give the variances; or --variance.")
 ]
 Variance = Annotated[Optional[str], typer.Option("--variance", help="Within-system variances, separated by commas.")]
 Systems = Annotated[str, typer.Option("--systems", help="Number of systems to be compared (ANOVA).")]
@@ -26,12 +28,15 @@ Beta = Annotated[str, typer.Option("--beta", help="Probability of a type II erro
 Collections = Annotated[
     Optional[str], typer.Option("--collection", help="Collections of the study, separated by commas; all by default.")
 ]
-Metrics = Annotated[Optional[str], typer.Option("--metrics", help="Metrics of the study; all by default.")]
+Metrics = Annotated[
+    Optional[str],
+    typer.Option("--metrics", help="Metrics of the study; all by default.", autocompletion=metric_names),
+]
 Gains = Annotated[Optional[str], typer.Option("--gains", help="Gain settings of the study; all by default.")]
 Runs = Annotated[Optional[str], typer.Option("--runs", help="Runs of the study; all by default.")]
 TopRuns = Annotated[Optional[int], typer.Option("--top-runs", min=1, help="Only the N best runs by mean.")]
 By = Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")]
-Format = Annotated[str, typer.Option("--format", help="text, csv, json, markdown or latex.")]
+Format = options.Format
 FigureFile = Annotated[
     Optional[Path], typer.Option("--figure", help="Draw the result into this file, too: .png, .svg or .pdf.")
 ]
@@ -203,7 +208,7 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         say(f"note: {note}")
-    typer.echo(render(combine([table(result) for result in results]), form))
+    typer.echo(render(combine([table(result) for result in results]), form, terminal_width()))
     if figure is None:
         return
     from scorecube.report import figures

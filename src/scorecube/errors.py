@@ -82,3 +82,31 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
         by_lower.setdefault(word.lower(), []).append(word)
     close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=0.3)
     return ", ".join([word for lower in close for word in by_lower[lower]] or sorted(known)[: 2 * count])
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """Return a question that ends an error text, if a known name is like `name`; else nothing.
+
+    Parameters
+    ----------
+    name
+        What was asked for.
+    known
+        What there is.
+
+    Returns
+    -------
+    text
+        Beginning with a full stop.
+
+    Examples
+    --------
+    >>> did_you_mean("bootstarp", ["swap", "bootstrap"])
+    ". Did you mean 'bootstrap'?"
+    >>> did_you_mean("xyz", ["swap", "bootstrap"])
+    ''
+    """
+    import difflib
+
+    close = difflib.get_close_matches(name.lower(), known)
+    return f". Did you mean {', '.join(map(repr, close))}?" if close else ""

@@ -8,7 +8,11 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 
-StudyPath = Annotated[str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix.")]
+from scorecube.shell import metric_names, one_of
+
+StudyPath = Annotated[
+    str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix.")
+]
 Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
 Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
@@ -26,7 +30,9 @@ QrelsFile = Annotated[
 ]
 METRICS = "AP,Q,nDCG@10,nERR@10,P+"
 """What is evaluated by default."""
-Metrics = Annotated[str, typer.Option("--metrics", help="Metric names, separated by commas.")]
+Metrics = Annotated[
+    str, typer.Option("--metrics", help="Metric names, separated by commas.", autocompletion=metric_names)
+]
 Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
 Order = Annotated[
     Literal["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"],
@@ -78,7 +84,13 @@ Unjudged = Annotated[
     ),
 ]
 
-TopicSampling = Annotated[str, typer.Option("--sampling", help="disjoint, replacement or independent.")]
+TopicSampling = Annotated[
+    str,
+    typer.Option(
+        "--sampling", help="disjoint, replacement or independent.",
+        autocompletion=one_of("disjoint", "replacement", "independent"),
+    ),
+]  # fmt: skip
 SampleSizes = Annotated[
     Optional[str],
     typer.Option(
@@ -86,6 +98,13 @@ SampleSizes = Annotated[
         help="Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
     ),
 ]
+
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", help="text, csv, json, markdown or latex.", autocompletion=one_of("text", "csv", "json", "markdown", "latex")
+    ),
+]  # fmt: skip
 
 Workers = Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")]
 Cluster = Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")]
@@ -101,7 +120,12 @@ COMMON: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "metrics": (
-        Annotated[Optional[str], typer.Option("--metrics", help="Metrics, separated by commas; all by default.")],
+        Annotated[
+            Optional[str],
+            typer.Option(
+                "--metrics", help="Metrics, separated by commas; all by default.", autocompletion=metric_names
+            ),
+        ],
         None,
     ),
     "gains": (Annotated[Optional[str], typer.Option("--gains", help="Gain settings; all by default.")], None),

@@ -63,7 +63,7 @@ def sweep(
         if dry_run or not left:
             return
         started = time.monotonic()
-        with tracking("sweep", "ms of estimated work") as progress:
+        with tracking("sweep", None) as progress:
             busy = run_sweep(left, client=crew.client, workers=crew.workers, memory=limit, progress=progress)
     share = "" if crew.client is not None else f"; the cores were at work {busy:.0%} of it"
     say(f"{asked.study}: {len(left)} results in {time.monotonic() - started:,.0f} s{share}")

@@ -1,0 +1,255 @@
+"""What others read of scorecube, and it of them: xarray, pandas, R, LaTeX, JSON readers; ir_measures and ranx."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.report.tables import TABLES
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli, Files
+
+TABLE_NAMES = [(analysis, table) for analysis, tables in TABLES.items() for table in tables]
+ODD = ['a,"b"', "c&d_e%f#g$h", "x^2~y", "p\\q{r}", "<s>", "t|u", "größe"]
+"""Names of runs that formats might stumble over."""
+
+
+@pytest.fixture(scope="module")
+def odd_study(tmp_path_factory: pytest.TempPathFactory, scorecube: Cli) -> Path:
+    """A study whose runs have odd names, and one missing score."""
+    folder = tmp_path_factory.mktemp("odd")
+    scores = np.random.default_rng(5).uniform(0, 1, (6, len(ODD))).round(3)
+    frame = pd.DataFrame(scores, columns=ODD, index=pd.Index([f"0{k}" for k in range(6)], name="topic"))
+    frame.to_csv(folder / "ap.csv")
+    scorecube("import", folder / "study.zarr", "--name", "odd", "--metric", "AP", folder / "ap.csv").succeeded()
+    frame.iloc[2, 1] = np.nan
+    frame.to_csv(folder / "gaps.csv")
+    scorecube("import", folder / "study.zarr", "--name", "gaps", "--metric", "AP", folder / "gaps.csv").succeeded()
+    return folder / "study.zarr"
+
+
+def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
+    with xr.open_datatree(analysed_study, engine="zarr", consolidated=False) as tree:
+        study = sc.open_study(analysed_study)
+        for name in study:
+            collection = study[name]
+            cubes = [node.to_dataset() for node in tree[f"/{name}"].subtree if set(node.data_vars) == {"score"}]
+            found = xr.combine_by_coords(cubes) if len(cubes) > 1 else cubes[0]
+            assert isinstance(found, xr.Dataset)
+            np.testing.assert_array_equal(
+                found["score"].sel({dim: collection.cube[dim].values for dim in collection.cube["score"].dims}).values,
+                collection.cube["score"].values,
+            )
+            digests = {str(node.attrs["digest"]) for node in tree[f"/{name}"].subtree if "digest" in node.attrs}
+            kept = collection.kept()["results"]
+            assert {str(result.attrs["digest"]) for each in kept for result in collection.results(each)} <= digests
+
+
+def records(scorecube: Cli, study: Path, analysis: str, table: str) -> list[dict[str, Any]]:
+    """Return a table as strict JSON tells it."""
+    shown = scorecube("show", study, analysis, "--table", table, "--format", "json").succeeded().stdout
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    found: list[dict[str, Any]] = json.loads(shown, parse_constant=refuse)
+    return found
+
+
+@pytest.mark.parametrize(("analysis", "table"), TABLE_NAMES)
+def test_csv_and_json_tell_pandas_the_same(
+    scorecube: Cli, analysed_study: Path, tmp_path: Path, analysis: str, table: str
+) -> None:
+    rows = records(scorecube, analysed_study, analysis, table)
+    shown = scorecube("show", analysed_study, analysis, "--table", table, "--format", "csv").succeeded().stdout
+    (tmp_path / "t.csv").write_text(shown)
+    frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str, "document": str})
+    assert len(frame) == len(rows) > 0
+    for column in frame.columns:
+        values = [row[column] for row in rows]
+        assert frame[column].isna().tolist() == [value is None or value == "" for value in values]
+        if all(isinstance(value, int | float) for value in values if value is not None):
+            assert pd.api.types.is_numeric_dtype(frame[column])
+            np.testing.assert_array_equal(frame[column].astype(float), np.array(values, dtype=float))
+
+
+def test_missing_scores_are_missing_everywhere(scorecube: Cli, odd_study: Path, tmp_path: Path) -> None:
+    asked = ("show", odd_study, "scores", "--table", "cells", "--collection", "gaps", "--format")
+    (tmp_path / "t.csv").write_text(scorecube(*asked, "csv").succeeded().stdout)
+    frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str})
+    gap = frame[frame["score"].isna()]
+    assert (gap["topic"].tolist(), gap["run"].tolist()) == (["02"], [ODD[1]])
+    found = json.loads(scorecube(*asked, "json").succeeded().stdout)
+    assert [(row["topic"], row["run"]) for row in found if row["score"] is None] == [("02", ODD[1])]
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed")
+    return found
+
+
+R = """
+for (path in commandArgs(trailingOnly = TRUE)) {
+  table <- read.csv(path, check.names = FALSE, colClasses = NA, na.strings = "", encoding = "UTF-8")
+  kind <- sapply(table, function(column) if (is.numeric(column)) "n" else if (is.logical(column)) "l" else "c")
+  total <- sapply(table, function(column) if (is.numeric(column)) sum(column, na.rm = TRUE) else 0)
+  missing <- sapply(table, function(column) sum(is.na(column)))
+  cat(nrow(table), ncol(table), sep = "\\t"); cat("\\n")
+  cat(paste(names(table), kind, sprintf("%.12g", total), missing, sep = "\\t"), sep = "\\n"); cat("\\n")
+}
+"""
+
+
+def test_r_reads_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
+    rscript = needs("Rscript")
+    (tmp_path / "read.R").write_text(R)
+    paths: list[Path] = []
+    frames = []
+    asked = [(analysed_study, *each) for each in TABLE_NAMES] + [
+        (odd_study, "scores", "means"),
+        (odd_study, "scores", "cells"),
+    ]
+    for study, analysis, table in asked:
+        path = tmp_path / f"{len(paths):02d}.csv"
+        path.write_text(
+            scorecube("show", study, analysis, "--table", table, "--format", "csv").succeeded().stdout, encoding="utf-8"
+        )
+        paths.append(path)
+        frames.append(pd.read_csv(path))
+    done = subprocess.run(
+        [rscript, "--vanilla", tmp_path / "read.R", *paths], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = iter(filter(None, done.stdout.splitlines()))
+    for frame in frames:
+        assert tuple(map(int, next(lines).split("\t"))) == frame.shape
+        for column in frame.columns:
+            name, kind, total, missing = next(lines).split("\t")
+            assert name == column
+            assert int(missing) == frame[column].isna().sum()
+            if frame[column].isna().all():
+                continue
+            if pd.api.types.is_bool_dtype(frame[column]) or not pd.api.types.is_numeric_dtype(frame[column]):
+                assert kind in "cl"
+            else:
+                assert kind == "n"
+                assert float(total) == pytest.approx(frame[column].sum(), rel=1e-10, abs=1e-12)
+
+
+def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> list[str]:
+    asked = [(analysed_study, *each) for each in TABLE_NAMES] + [(odd_study, "scores", "means")]
+    return [
+        scorecube("show", study, analysis, "--table", table, "--format", "latex").succeeded().stdout
+        for study, analysis, table in asked
+    ]
+
+
+def test_latex_tables_are_well_formed(scorecube: Cli, analysed_study: Path, odd_study: Path) -> None:
+    for text in tables_in_latex(scorecube, analysed_study, odd_study):
+        first, *body, last = text.rstrip().splitlines()
+        spec = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\} % \\usepackage\{booktabs\}", first)
+        assert spec is not None
+        assert last == r"\end{tabular}"
+        assert [line for line in body if not line.endswith(r"\\")] == [r"\toprule", r"\midrule", r"\bottomrule"]
+        assert (body[0], body[2], body[-1]) == (r"\toprule", r"\midrule", r"\bottomrule")
+        for line in body:
+            if not line.endswith(r" \\"):
+                continue
+            row = line.removesuffix(r" \\")
+            assert len(re.findall(r"(?<!\\)&", row)) == len(spec[1]) - 1
+            bare = re.sub(r"\\(?:text\w+|[\^~])\{\}|\\[_%&#${}]", "", row)
+            assert not re.search(r"[\\_%#${}^~<>]", bare), row
+
+
+@pytest.mark.slow
+def test_latex_compiles_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
+    latex = needs("pdflatex")
+    if not subprocess.run([needs("kpsewhich"), "booktabs.sty"], capture_output=True, check=False).stdout:
+        pytest.skip("LaTeX has no booktabs package")
+    shown = [
+        "\n".join(text.splitlines()[:60] + ([] if len(text.splitlines()) <= 60 else [r"\bottomrule", r"\end{tabular}"]))
+        for text in tables_in_latex(scorecube, analysed_study, odd_study)
+    ]
+    pages = "\n\\clearpage\n".join(rf"\noindent\tiny {text}" for text in shown)
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + pages + "\n\\end{document}\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [latex, "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    said = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, said[-2000:]
+    assert "Missing character" not in said
+    assert (tmp_path / "t.pdf").stat().st_size > 1000
+
+
+def read_pairs(path: Path, value: int, kind: type) -> dict[str, dict[str, Any]]:
+    """Return the values of a run or qrels file: topic -> document -> value."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in path.read_text().splitlines():
+        words = line.split()
+        found.setdefault(words[0], {})[words[2]] = kind(words[value])
+    return found
+
+
+def own_scores(scorecube: Cli, files: Files, metric: str) -> pd.DataFrame:
+    """Return our scores (topic, run)."""
+    cube = sc.evaluate(sc.read_rankings([str(files.runs)], files.qrels), metrics=[metric], gains=["auto"])
+    return by_topic(cube, metric)
+
+
+def by_topic(cube: xr.Dataset, metric: str) -> pd.DataFrame:
+    """Return scores (topic, run)."""
+    scores = cube["score"].sel(metric=metric).isel(gain=0)
+    return pd.DataFrame(scores.values.T, index=scores["topic"].values, columns=scores["run"].values)
+
+
+def test_results_of_ir_measures_go_in(scorecube: Cli, files: Files) -> None:
+    qrels = read_pairs(files.qrels, 3, int)
+    results = {}
+    for path in sorted(files.runs.iterdir()):
+        run = read_pairs(path, 4, float)
+        results[path.stem] = list(ir_measures.iter_calc([ir_measures.AP, ir_measures.parse_measure("P@5")], qrels, run))
+    cube = sc.cube_from_scores(results)
+    assert cube["metric"].values.tolist() == ["AP", "P@5"]
+    for metric in ("AP", "P@5"):
+        theirs = by_topic(cube, metric)
+        ours = own_scores(scorecube, files, metric)
+        np.testing.assert_allclose(theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_results_of_ranx_go_in(scorecube: Cli, files: Files) -> None:
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    qrels = ranx.Qrels(read_pairs(files.qrels, 3, int))
+    scores = {}
+    for path in sorted(files.runs.iterdir()):
+        run = ranx.Run(read_pairs(path, 4, float), name=path.stem)
+        ranx.evaluate(qrels, run, ["map", "precision@5"])
+        scores[run.name] = run.scores
+    cube = sc.cube_from_scores(scores)
+    assert cube.sizes["run"] == len(scores)
+    # ranx's names are kept but for those that are trec_eval's.
+    for metric, name in (("AP", "AP"), ("P@5", "precision@5")):
+        theirs = by_topic(cube, name)
+        ours = own_scores(scorecube, files, metric)
+        np.testing.assert_allclose(theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9)

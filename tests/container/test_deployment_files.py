@@ -42,7 +42,10 @@ CHECKS = {
         ("docker/*.yaml", "cluster/*.yaml", "cluster/kubernetes/*.yaml", "cluster/kubernetes/job/*.yaml"),
         ["yamllint", "--strict", "-d", "{extends: relaxed, rules: {line-length: disable}}"],
     ),
-    "shellcheck": (("docker/*.sh", "tests/container/*.sh", "tests/cluster/*.sh", "cluster/slurm/*.sbatch", ".ci/run"), ["shellcheck"]),
+    "shellcheck": (
+        ("docker/*.sh", "tests/container/*.sh", "tests/cluster/*.sh", "cluster/slurm/*.sbatch", ".ci/run"),
+        ["shellcheck"],
+    ),
 }
 """Tool -> files it reads, and its command."""
 BROKEN = {

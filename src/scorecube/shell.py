@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from scorecube.console import say
 from scorecube.errors import did_you_mean
 
 SHOWN = (
@@ -16,6 +17,8 @@ SHOWN = (
     "teams", "design", "wcw",
 )  # fmt: skip
 """What `scorecube show` knows, told here as well, because completion cannot wait for the imports that tell it."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells expect it."""
 LISTED = ("metrics", "analyses", "gains")
 CHOICE = re.compile(r"^(?:Value error, )?'(?P<found>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
 
@@ -53,6 +56,9 @@ class Commands(TyperGroup):
         except typer.BadParameter as error:
             error.message = amended(error.message)
             raise
+        except KeyboardInterrupt:
+            say("interrupted; nothing that was finished is lost, and the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from tests.conftest import Cli
+from tests.conftest import REPO, Cli
 
 import scorecube as sc
 from scorecube.cube import select
 from scorecube.errors import BadPlan
+from scorecube.execute.clients import open_chosen
 from scorecube.execute.stream import BusyPool, Job, run_stream
 from scorecube.storage import Study
 from scorecube.sweeps import Entry, plan_sweep, run_sweep
@@ -159,3 +163,37 @@ def test_a_pool_knows_when_it_was_at_work() -> None:
         for future in [pool.submit(time.sleep, 0.05) for _ in range(4)]:
             future.result()
         assert 0.8 < pool.busy_share() <= 1.0
+
+
+def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
+    here, there = study_of(tmp_path, "here.zarr"), study_of(tmp_path, "there.zarr")
+    local = sc.sweep(here, PLANS, workers=2)
+    with open_chosen(REPO / "cluster" / "processes.yaml", None, 2) as crew:
+        assert crew.client is not None
+        remote = sc.sweep(there, PLANS, client=crew.client)
+    for node in local.leaves:
+        xr.testing.assert_identical(node.to_dataset().drop_attrs(), remote[node.path].to_dataset().drop_attrs())
+
+
+@pytest.mark.slow
+def test_interrupted_by_hand_it_goes_on(scorecube: Cli, tmp_path: Path) -> None:
+    study_of(tmp_path, "given.zarr")
+    file = tmp_path / "sweep.toml"
+    file.write_text('study = "given.zarr"\nseed = 1\n[[analysis]]\nname = "swap"\ntrials = 4000000\n')
+    command = [sys.executable, "-c", "from scorecube.cli import main; main()", "sweep", str(file)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        recorded = tmp_path / "given.zarr" / "a" / "blocks"
+        waited = time.monotonic()
+        while not list(recorded.glob("swap/*/record/c/*")):
+            assert process.poll() is None, "it ended before it could be interrupted"
+            assert time.monotonic() - waited < 120, "no block was recorded"
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; nothing that was finished is lost" in told
+    assert "Traceback" not in told
+    task = plan_sweep(
+        sc.open_study(tmp_path / "given.zarr"), [Entry(sc.Swap(), trials=4_000_000, seed=1, collections=("a",))]
+    ).tasks[0]
+    assert 0 < task.recorded() < 4_000_000

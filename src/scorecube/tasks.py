@@ -78,7 +78,7 @@ class Task:
     def run(self, **how: Any) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
         steps = self._steps()
-        with self.collection.study.writing():
+        with self.collection.study.writing(self.collection.name):
             for step in steps:
                 last = step is steps[-1]
                 # Blocks of pairs have all their trials and serve no later step.

@@ -55,14 +55,23 @@ def test_another_process_is_refused_and_named(location: str, mark: Mark, scorecu
     assert not open_place(location).is_there()
     mark.remove()
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
-    assert mark.make(content(other))
-    told = scorecube("swap", location, "--trials", 2, "--seed", 1)
+    assert mark.make(content(other))  # of adding collections: results are no business of it
+    scorecube("swap", location, "--trials", 2, "--seed", 1).succeeded()
+    of_demo = open_place(location).mark("demo")
+    assert of_demo.make(content(other))
+    told = scorecube("swap", location, "--trials", 3, "--seed", 1)
     assert told.status == 1
-    assert f"at once if you delete {location}.lock" in told.stderr
+    assert f"at once if you delete {location}.demo.lock" in told.stderr
+    with pytest.raises(BadStudy, match="being written"):
+        open_study(location, mode="a").add("demo", cube=simulate_cube(metrics=["RR"], n_runs=2))
+    # Other collections are nobody's yet.
+    mark.remove()
+    open_study(location, mode="a").add("other", cube=simulate_cube(n_runs=2))
+    scorecube("swap", location, "--collection", "other", "--trials", 3, "--seed", 1).succeeded()
     # Reading needs no leave.
     scorecube("info", location).succeeded()
     scorecube("verify", location).succeeded()
-    found = mark.read()
+    found = of_demo.read()
     assert found is not None
     assert found[0] == content(other)
 

@@ -1,4 +1,4 @@
-"""One process at a time writes a study: a small file beside it says who.
+"""One process at a time writes a collection of a study, and one adds collections: a small file beside the study says who.
 
 The file is made only if it is not there (``O_EXCL``, or a PUT on condition), renewed while the process lives, and removed at the end. One
 that was left by a killed process is taken over: at once if it was on this machine, else when it was not renewed for `EXPIRES` seconds. This
@@ -24,6 +24,17 @@ from scorecube.errors import BadStudy
 
 RENEWED, EXPIRES = 15.0, 90.0
 """Seconds between two renewals, and after which a file that was not renewed counts as left behind."""
+
+
+def lock_ending(part: str) -> str:
+    """Return what the name of the file ends in, of a study or of a part of it.
+
+    Examples
+    --------
+    >>> lock_ending(""), lock_ending("covid")
+    ('.lock', '.covid.lock')
+    """
+    return f".{part}.lock" if part else ".lock"
 
 
 class Mark(Protocol):

@@ -27,6 +27,7 @@ from obstore.store import from_url
 from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
+from scorecube.storage.lock import lock_ending
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 TEMPORARY = "169.254.169.254"
@@ -85,11 +86,11 @@ class Objects:
         """Never called: objects have no directories."""
         raise NotImplementedError
 
-    def mark(self) -> ObjectMark:
+    def mark(self, part: str = "") -> ObjectMark:
         """See `Place`."""
         above, _, name = self.text.rpartition("/")
         with told(self.text):
-            return ObjectMark(from_url(above), f"{name}.lock", f"{self.text}.lock")
+            return ObjectMark(from_url(above), name + lock_ending(part), self.text + lock_ending(part))
 
 
 class ObjectMark:

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
-from scorecube.storage.lock import FileMark, Mark
+from scorecube.storage.lock import FileMark, Mark, lock_ending
 
 METADATA = "zarr.json"
 SCHEMES = ("s3", "gs", "az")
 """Of object stores that list, write and put on condition."""
-LOCK = ".lock"
-"""Ending of the file beside a store that says who writes it; inside, zarr would take it for damage."""
 
 
 class Place(Protocol):
@@ -48,8 +46,8 @@ class Place(Protocol):
     def rename(self, old: str, new: str) -> None:
         """Rename a group; only where `renames`."""
 
-    def mark(self) -> Mark:
-        """Return the file that says who writes."""
+    def mark(self, part: str = "") -> Mark:
+        """Return the file that says who writes the whole, or a part of it."""
 
 
 class Folder:
@@ -87,9 +85,9 @@ class Folder:
         """See `Place`."""
         Path(self.text, old).rename(Path(self.text, new))
 
-    def mark(self) -> Mark:
+    def mark(self, part: str = "") -> Mark:
         """See `Place`."""
-        return FileMark(Path(os.path.realpath(self.text) + LOCK))
+        return FileMark(Path(os.path.realpath(self.text) + lock_ending(part)))
 
 
 def is_url(text: str) -> bool:

@@ -134,9 +134,12 @@ class Study:
             )
         return self._root
 
-    def writing(self) -> AbstractContextManager[None]:
-        """Hold the right to write, which one process has at a time; BadStudy if it is another one."""
-        return writing(self.place.mark())
+    def writing(self, name: str = "") -> AbstractContextManager[None]:
+        """Hold the right to write, which one process has at a time; BadStudy if it is another one.
+
+        It is that of adding collections, or of one collection and its results: several processes may work on different ones.
+        """
+        return writing(self.place.mark(name))
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of complete collections, sorted."""
@@ -177,7 +180,7 @@ class Study:
         check_collection_name(name)
         if not self.writable:
             raise BadStudy(f"{self.path} was opened for reading; open it with mode='a' to add to it")
-        with self.writing():
+        with self.writing(), self.writing(name):
             if name in self and not replace:
                 before = self[name].cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")

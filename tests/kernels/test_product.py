@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,3 +48,23 @@ def test_products_of_floats_are_those_of_numpy_up_to_rounding(kind: Any) -> None
     assert len(out) == 24
     multiply(left, panels, out)
     np.testing.assert_allclose(out[:, :1001], left.astype(float) @ right, rtol=340 * np.finfo(kind).eps)
+
+
+@pytest.mark.slow
+def test_a_processor_without_wide_registers_gives_the_same_bits(tmp_path: Path) -> None:
+    script = (
+        "import scorecube as sc; from scorecube.testing import simulate_cube; from scorecube.kernels.intrinsics import has_wide_registers\n"
+        "for precision in ('double', 'mixed'):\n"
+        "    result = sc.analyse(simulate_cube(n_runs=7, seed=1), sc.Bootstrap(precision=precision), trials=500, seed=1)\n"
+        "    print(has_wide_registers(), result['reached'].values.tolist(), result['kth_difference'].values.tolist())\n"
+    )
+    told = []
+    for number, target in enumerate(({}, {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""})):
+        environment = os.environ | target | {"NUMBA_CACHE_DIR": str(tmp_path / str(number))}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        told.append([line.partition(" ") for line in done.stdout.splitlines()])
+    assert [wide for wide, _, _ in told[1]] == ["False", "False"]
+    assert len({numbers for lines in told for _, _, numbers in lines}) == 1

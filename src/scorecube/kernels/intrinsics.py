@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
+from numba.core import config
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
@@ -18,7 +19,13 @@ STEPS, UNROLLED = 16, 4
 
 @cache
 def has_wide_registers() -> bool:
-    """Whether the processor has 32 vector registers of 64 bytes."""
+    """Whether the processor that is compiled for has 32 vector registers of 64 bytes.
+
+    It need not be the one at hand (``NUMBA_CPU_FEATURES``): instructions that it lacks end the process.
+    """
+    chosen = getattr(config, "CPU_FEATURES", None)
+    if chosen is not None:
+        return "+avx512f" in str(chosen).split(",")
     return bool(binding.get_host_cpu_features().get("avx512f", False))
 
 

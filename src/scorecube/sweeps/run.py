@@ -78,19 +78,19 @@ def run_sweep(
         Share of the local workers' time at work between the first block and the last; 1 on a cluster, which has its own view of that.
     """
     count, allowed = workers or default_workers(), memory or default_memory()
-    # What libraries and the cubes of all tasks take is not the tasks' to use.
+    # What libraries and the cubes of all tasks take is not there for several tasks at a time; one alone may always run.
     limit = max(allowed - resident(), allowed // 2)
     left = [task for task in tasks if not task.is_stored()]
     shares = _Shares(progress)
     jobs = []
     for task in left:
-        expected = task.estimate(count, limit)
+        expected = task.estimate(count, allowed)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
         jobs.append(
             Job(
                 name,
                 expected.result_bytes + count * expected.bytes_per_worker,
-                _job(task, client, count, limit, shares.of(name, expected.seconds)),
+                _job(task, client, count, allowed, shares.of(name, expected.seconds)),
             )
         )
     jobs.sort(key=lambda job: -job.bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -15,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 import xarray as xr
+from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.api import analyse
 from scorecube.errors import ClusterFailed
 from scorecube.execute.clients import failures_told, open_chosen, open_client
+from scorecube.execute.clusters import losses_told_once
 from scorecube.execute.warm import WarmKernels
 from scorecube.testing import simulate_cube
 from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
@@ -165,6 +168,20 @@ def test_a_lost_scheduler_is_told_in_one_message(small: xr.Dataset) -> None:
             analyse(small, Swap(), client=client, progress=kill, **HOW)
     assert str(raised.value).startswith(f"the dask scheduler at {address} was lost (")
     assert str(raised.value).endswith("give the same command again to compute the rest")
+
+
+def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("tornado.application")
+
+    def log(error: Exception) -> None:
+        logger.error("Exception in callback", exc_info=error)
+
+    with losses_told_once():
+        log(CommClosedError("Stream is closed"))
+        log(ValueError("another fault"))
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["another fault"]
+    log(CommClosedError("after the run"))
+    assert len(caplog.records) == 2
 
 
 def test_a_cluster_without_workers_is_told_in_one_message(small: xr.Dataset) -> None:

@@ -102,6 +102,11 @@ class Network:
         for host in HOSTS[1:]:
             self.start(host, host, "bash", "-c", SUPERVISE, "worker")
 
+    def keep_scheduler(self) -> None:
+        """Start a scheduler unless one runs: a test that failed may have left none."""
+        if "scheduler" not in self.running:
+            self.start("scheduler", "head")
+
     def workers(self, host: str) -> list[psutil.Process]:
         """Return the processes that compute on a host: children of the nanny."""
         return with_words("spawn_main", psutil.Process(self.running[host].pid).children(recursive=True))
@@ -188,7 +193,7 @@ def test_a_lost_scheduler_stops_the_run_which_then_goes_on(
     assert "Traceback" not in said
     assert seconds < 30
     assert 0.2 <= kept < 1
-    network.start("scheduler", "head")
+    network.keep_scheduler()
     with inside(network, study) as driver:
         status, said = end_of(driver)
     assert status == 0, f"{said}\n{network.log()}"
@@ -210,6 +215,7 @@ with socket.create_connection((host, port), 5) as plain, context.wrap_socket(pla
 
 
 def test_every_listener_is_on_loopback_or_asks_for_a_certificate(network: Network, tmp_path: Path) -> None:
+    network.keep_scheduler()
     wait_until("both workers", lambda: len(registered(network)) == 2)
     stranger = write_authority(tmp_path / "stranger")
     outside = 0

@@ -32,6 +32,8 @@ ALLOWED_FAILURES = 5
 """Workers that may be lost under a block before the block is blamed."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 LOGGER = logging.getLogger("scorecube")
+LOGGERS_OF_TASKS = ("asyncio", "tornado.application", "distributed.client", "distributed.core", "distributed.utils")
+"""Where the failures of dask's own tasks are logged."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,34 @@ def open_crew(profile: Profile) -> Iterator[Crew]:
     import distributed  # noqa: F401  # before the settings: what it brings itself would go with them at the end
 
     # For the time of the run only: other users of dask in this process keep their settings.
-    with dask.config.set(configuration(profile)), ExitStack() as stack:
+    with dask.config.set(configuration(profile)), losses_told_once(), ExitStack() as stack:
         open_client = _reach if profile.kind == "scheduler" else _start_jobs if profile.kind in BATCH else _start_local
         client = open_client(profile, stack)
         yield _crew_of(client, profile)
+
+
+@contextmanager
+def losses_told_once() -> Iterator[None]:
+    """Keep the tracebacks of lost connections out of the log: what was lost is said once, by the error that ends the run.
+
+    dask's own tasks fail beside ours when a scheduler is gone, and its event loop logs each of them.
+    """
+    from asyncio import CancelledError
+
+    from distributed.comm.core import CommClosedError
+
+    def is_other(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, (CommClosedError, CancelledError))
+
+    loggers = [logging.getLogger(name) for name in LOGGERS_OF_TASKS]
+    for logger in loggers:
+        logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_other)
 
 
 def configuration(profile: Profile) -> dict[str, Any]:

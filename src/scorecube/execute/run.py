@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import schema
 from scorecube.analyses.analysis import Arrays, Totals
 from scorecube.execute.blas import one_blas_thread
-from scorecube.execute.estimate import estimate
+from scorecube.execute.estimate import INLINE_SECONDS, estimate
 from scorecube.execute.recorder import Recorder
 from scorecube.plan import Plan
 from scorecube.storage.results import BlockStore, gaps
@@ -78,9 +78,11 @@ def run(
     if progress is not None:
         progress(done, planned.units)
     pending = _cut(gaps(kept, planned.units), planned.block_units)
-    recording = (
-        Recorder(blocks, outputs, pending, {"work": plan.work_digest}) if blocks is not None and pending else None
-    )
+    # What is done at once is done again sooner than it is recorded and found.
+    dear = block_units is not None or planned.seconds > INLINE_SECONDS
+    recording = None
+    if blocks is not None and pending and (dear or blocks.records()):
+        recording = Recorder(blocks, outputs, pending, {"work": plan.work_digest})
 
     def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
         nonlocal done

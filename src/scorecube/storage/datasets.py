@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 import xarray as xr
 import zarr
-from zarr.core.sync import sync
 from zarr.storage import MemoryStore
 
 from scorecube import schema
@@ -17,8 +19,8 @@ from scorecube.storage.encoding import CONSOLIDATED, ZARR_FORMAT, encoding, plai
 from scorecube.storage.places import METADATA, Place
 
 CONTENT = "content_sha256"
-AT_ONCE: Final = 16
-"""Objects on their way to a store."""
+MADE_IN_MEMORY: Final = 2**26
+"""Bytes up to which a group is made in memory first."""
 
 
 def open_dataset(place: Place, group: str) -> xr.Dataset:
@@ -52,22 +54,26 @@ def read_dataset(place: Place, group: str) -> xr.Dataset:
     return loaded
 
 
-def write_dataset(dataset: xr.Dataset, place: Place, group: str = "") -> None:
-    """Write one group, replacing what it held."""
+def write_dataset(
+    dataset: xr.Dataset, place: Place, group: str = "", *, last: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Write one group, replacing what it held; the attributes `last` are set when all else is there.
+
+    zarr asks its store many times for each array, and a file system or an object store takes its time for each: a small group is made in
+    memory, and its objects are sent as they are.
+    """
     plain = dataset.drop_encoding()
-    plain = plain.assign_attrs({CONTENT: content_digest(plain)})
-    if place.renames:
-        _write(plain, place.store, group)
+    if plain.nbytes <= MADE_IN_MEMORY:
+        made = MemoryStore()
+        _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), made, "")
+        send(made, place, group)
         return
-    # On an object store each request takes its time, and zarr asks for all groups above at each step: made here, sent at once.
-    made = MemoryStore()
-    _write(plain, made, "")
-    root = zarr.open_group(place.store, mode="a", zarr_format=ZARR_FORMAT)
-    if group:
-        if group in root:
-            del root[group]
-        root.require_group(group)
-    sync(_send(made, place.store, f"{group}/".lstrip("/")))
+    with ThreadPoolExecutor(1, thread_name_prefix="digest") as other:  # zarr compresses meanwhile
+        digest = other.submit(content_digest, plain)
+        _write(plain, place.store, group)
+    zarr.open_group(place.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
+        {CONTENT: digest.result(), **last}
+    )
 
 
 def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
@@ -77,17 +83,22 @@ def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
     )  # fmt: skip
 
 
-async def _send(made: MemoryStore, store: Any, prefix: str) -> None:
-    slots = asyncio.Semaphore(AT_ONCE)
+def send(made: MemoryStore, place: Place, group: str) -> None:
+    """Put a group that was made in memory in its place; its own metadata last, as its attributes say what the arrays must hold."""
+    above = group.rpartition("/")[0]
+    if group and not place.holds_zarr(above):
+        zarr.open_group(place.store, path=above, mode="a", zarr_format=ZARR_FORMAT)
+    parts = {key: value.to_bytes() for key, value in made._store_dict.items()}
+    after = parts.pop(METADATA)
+    place.replace(group, parts, _bare_group(), after)
 
-    async def put(key: str) -> None:
-        async with slots:
-            await store.set(prefix + key, made._store_dict[key])
 
-    # The group itself last: its attributes say what the arrays must hold.
-    parts = [key for key in made._store_dict if key != METADATA]
-    await asyncio.gather(*map(put, parts))
-    await put(METADATA)
+@cache
+def _bare_group() -> bytes:
+    """Return the metadata of a group that has no attributes yet."""
+    made = MemoryStore()
+    zarr.create_group(made, zarr_format=ZARR_FORMAT)
+    return made._store_dict[METADATA].to_bytes()
 
 
 def content_digest(dataset: xr.Dataset) -> str:

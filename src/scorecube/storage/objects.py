@@ -6,8 +6,9 @@ Credentials, region and endpoint come from the environment: ``AWS_ACCESS_KEY_ID`
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -24,16 +25,21 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 from obstore.store import from_url
+from zarr.core.buffer import default_buffer_prototype
+from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.lock import lock_ending
+from scorecube.storage.places import METADATA
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 TEMPORARY = "169.254.169.254"
 """Where a machine's role is asked for when the environment has no credentials."""
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In a server's answers."""
+AT_ONCE = 16
+"""Objects on their way to a store."""
 WORDS = 300
 """Characters of a store's answer that are shown."""
 
@@ -59,19 +65,19 @@ class Objects:
             self._upstream = from_url(self.text)
         self.store = TellingStore(self._upstream, where=self.text)
 
-    def _listing(self) -> tuple[set[str], bool]:
-        """Return the names of the objects right here, and whether anything is here or below."""
+    def _listing(self, inside: str = "") -> tuple[set[str], bool]:
+        """Return the names of the objects right here, or at a path inside, and whether anything is there or below."""
         with told(self.text):
             # Asked at first, so that a wrong address is known in seconds and not after minutes of trying again.
             asked = from_url(self.text, retry_config={"max_retries": 1})
-            found = obstore.list_with_delimiter(asked)
+            found = obstore.list_with_delimiter(asked, inside or None)
         return {entry["path"].rpartition("/")[2] for entry in found["objects"]}, bool(
             found["objects"] or found["common_prefixes"]
         )
 
-    def holds_zarr(self) -> bool:
+    def holds_zarr(self, inside: str = "") -> bool:
         """See `Place`."""
-        return "zarr.json" in self._listing()[0]
+        return METADATA in self._listing(inside)[0]
 
     def is_there(self) -> bool:
         """See `Place`."""
@@ -86,11 +92,28 @@ class Objects:
         """Never called: objects have no directories."""
         raise NotImplementedError
 
+    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
+        """See `Place`."""
+        sync(_replace(self.store, f"{group}/".lstrip("/"), parts, before, after))
+
     def mark(self, part: str = "") -> ObjectMark:
         """See `Place`."""
         above, _, name = self.text.rpartition("/")
         with told(self.text):
             return ObjectMark(from_url(above), name + lock_ending(part), self.text + lock_ending(part))
+
+
+async def _replace(store: TellingStore, prefix: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
+    slots, buffer = asyncio.Semaphore(AT_ONCE), default_buffer_prototype().buffer
+
+    async def put(key: str, content: bytes) -> None:
+        async with slots:
+            await store.set(prefix + key, buffer.from_bytes(content))
+
+    await store.delete_dir(prefix)
+    await put(METADATA, before)
+    await asyncio.gather(*(put(key, content) for key, content in parts.items()))
+    await put(METADATA, after)
 
 
 class ObjectMark:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +17,8 @@ from scorecube.errors import BadStudy
 from scorecube.storage.lock import FileMark, Mark, lock_ending
 
 METADATA = "zarr.json"
+WHOLE = ".whole"
+"""Ending of a file that is about to take another's place."""
 SCHEMES = ("s3", "gs", "az")
 """Of object stores that list, write and put on condition."""
 
@@ -34,8 +38,8 @@ class Place(Protocol):
     def renames(self) -> bool:
         """Whether a group can be renamed in one step."""
 
-    def holds_zarr(self) -> bool:
-        """Whether a zarr node is there."""
+    def holds_zarr(self, inside: str = "") -> bool:
+        """Whether a zarr node is there, or at a path inside."""
 
     def is_there(self) -> bool:
         """Whether anything is there."""
@@ -45,6 +49,9 @@ class Place(Protocol):
 
     def rename(self, old: str, new: str) -> None:
         """Rename a group; only where `renames`."""
+
+    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
+        """Write a group anew: its parts, and its own metadata as they are before and after all parts are there."""
 
     def mark(self, part: str = "") -> Mark:
         """Return the file that says who writes the whole, or a part of it."""
@@ -64,9 +71,9 @@ class Folder:
     def __init__(self, text: str) -> None:
         self.text = self.store = text
 
-    def holds_zarr(self) -> bool:
+    def holds_zarr(self, inside: str = "") -> bool:
         """See `Place`."""
-        return Path(self.text, METADATA).exists()
+        return Path(self.text, inside, METADATA).exists()
 
     def is_there(self) -> bool:
         """See `Place`."""
@@ -84,6 +91,19 @@ class Folder:
     def rename(self, old: str, new: str) -> None:
         """See `Place`."""
         Path(self.text, old).rename(Path(self.text, new))
+
+    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
+        """See `Place`."""
+        folder = Path(self.text, group)
+        if folder.exists():
+            shutil.rmtree(folder)
+        for parent in sorted({Path(key).parent for key in (METADATA, *parts)}):
+            (folder / parent).mkdir(parents=True, exist_ok=True)
+        whole = METADATA + WHOLE
+        for key, content in ((METADATA, before), *parts.items(), (whole, after)):
+            with (folder / key).open("wb", buffering=0) as file:
+                file.write(content)
+        (folder / whole).replace(folder / METADATA)
 
     def mark(self, part: str = "") -> Mark:
         """See `Place`."""

@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 import zarr
+from zarr.storage import MemoryStore
 
 from scorecube import names
 from scorecube.analyses.analysis import Arrays, Join, Output
-from scorecube.storage.encoding import EVERY_CHUNK, compressor, plain_bytes
+from scorecube.storage.datasets import send
+from scorecube.storage.encoding import EVERY_CHUNK, ZARR_FORMAT, compressor, plain_bytes
 from scorecube.storage.nodes import child_array, child_group
+from scorecube.storage.places import Place
 
 RECORD = "record"
 BY_UNIT = "by_unit"
@@ -59,9 +62,20 @@ def content_hash(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
 
 
 class BlockStore:
-    """Blocks of one piece of work (see `Plan.work_digest`) inside a collection's group."""
+    """Blocks of one piece of work (see `Plan.work_digest`) inside a collection's group.
 
-    def __init__(self, collection: zarr.Group, place: str) -> None:
+    Parameters
+    ----------
+    store
+        Where the study is.
+    collection
+        Group of the collection.
+    place
+        Path of the blocks inside it.
+    """
+
+    def __init__(self, store: Place, collection: zarr.Group, place: str) -> None:
+        self._store = store
         self._collection = collection
         self._place = place
         self._arrays: dict[str, zarr.Array[Any]] = {}
@@ -99,38 +113,24 @@ class BlockStore:
 
     def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
         """Make room for more segments; return the place of the first."""
-        group = self._collection.require_group(self._place)
-        longest = max(stop - start for start, stop in intervals)
-        if RECORD not in group:
-            for output in outputs:
-                if output.name in group:  # made by a run that was killed before the records were there
-                    del group[output.name]
-                shape = output.shape_of(longest)
-                dims = (names.SEGMENT, *(f"{output.name}_{axis}" for axis in range(len(shape))))
-                group.create_array(
-                    output.name, shape=(0, *shape), chunks=(1, *(max(1, n) for n in shape)), dtype=output.dtype, fill_value=0,
-                    compressors=compressor(), dimension_names=dims, config=EVERY_CHUNK,
-                    attributes={BY_UNIT: output.join is Join.CONCAT},
-                )  # fmt: skip
-            group.create_array(
-                RECORD,
-                shape=(0,),
-                chunks=(1,),
-                dtype="str",
-                fill_value="",
-                compressors=compressor(),
-                dimension_names=(names.SEGMENT,),
-            )
+        longest, count = max(stop - start for start, stop in intervals), len(intervals)
+        group = child_group(self._collection, self._place)
+        if group is None or RECORD not in group:  # none, or made by a run that was killed before the records were there
+            made = MemoryStore()
+            _make_room(zarr.create_group(made, zarr_format=ZARR_FORMAT), outputs, longest, count)
+            send(made, self._store, f"{self._collection.path}/{self._place}")
+            group = self._collection.require_group(self._place)
+            self._arrays = {name: child_array(group, name) for name in (RECORD, *(output.name for output in outputs))}
+            return 0
+        record = self._arrays[RECORD] = child_array(group, RECORD)
         for place in self._damaged_places(group):
-            child_array(group, RECORD)[place] = ""  # computed again in another segment
-        start = int(child_array(group, RECORD).shape[0])
+            record[place] = ""  # computed again in another segment
+        start = int(record.shape[0])
         for output in outputs:
-            array = child_array(group, output.name)
+            array = self._arrays[output.name] = child_array(group, output.name)
             shape = output.shape_of(max(longest, array.shape[-1]))
-            array.resize((start + len(intervals), *shape))
-            self._arrays[output.name] = array
-        self._arrays[RECORD] = child_array(group, RECORD)
-        self._arrays[RECORD].resize((start + len(intervals),))
+            array.resize((start + count, *shape))
+        record.resize((start + count,))
         return start
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
@@ -143,6 +143,19 @@ class BlockStore:
                 target[segment.place] = array
         record = {"start": segment.start, "stop": segment.stop, "sha256": content_hash(segment.arrays), **facts}
         self._arrays[RECORD][segment.place] = json.dumps(record)
+
+
+def _make_room(group: zarr.Group, outputs: Sequence[Output], longest: int, count: int) -> None:
+    how: Any = {"fill_value": 0, "compressors": compressor(), "config": EVERY_CHUNK}
+    for output in outputs:
+        shape = output.shape_of(longest)
+        dims = (names.SEGMENT, *(f"{output.name}_{axis}" for axis in range(len(shape))))
+        group.create_array(
+            output.name, shape=(count, *shape), chunks=(1, *(max(1, n) for n in shape)), dtype=output.dtype, dimension_names=dims,
+            attributes={BY_UNIT: output.join is Join.CONCAT}, **how,
+        )  # fmt: skip
+    how |= {"fill_value": "", "config": None}
+    group.create_array(RECORD, shape=(count,), chunks=(1,), dtype="str", dimension_names=(names.SEGMENT,), **how)
 
 
 def choose(records: Sequence[Record], n_units: int) -> list[Record]:

@@ -283,12 +283,11 @@ class Collection:
     def write_result(self, analysis: str, digest: str, result: xr.Dataset) -> None:
         """Write a finished result; `complete` is set last."""
         place = f"results/{analysis}/{digest}"
-        write_dataset(result, self.study.place, f"{self.place}/{place}")
-        self.group.require_group(place).attrs[COMPLETE] = True
+        write_dataset(result, self.study.place, f"{self.place}/{place}", last={COMPLETE: True})
 
     def blocks(self, analysis: str, work_digest: str) -> BlockStore:
         """Return the recorded blocks of all plans that share them."""
-        return BlockStore(self.group, f"blocks/{analysis}/{work_digest}")
+        return BlockStore(self.study.place, self.group, f"blocks/{analysis}/{work_digest}")
 
     def kept(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""

@@ -65,7 +65,11 @@ def sweep(
         started = time.monotonic()
         with tracking("sweep", None) as progress:
             busy = run_sweep(left, client=crew.client, workers=crew.workers, memory=limit, progress=progress)
-    share = "" if crew.client is not None else f"; the cores were at work {busy:.0%} of it"
+    share = (
+        ""
+        if crew.client is not None
+        else f"; the workers had work {busy.with_work:.0%} of it, the cores {busy.on_cores:.0%}"
+    )
     say(f"{asked.study}: {len(left)} results in {time.monotonic() - started:,.0f} s{share}")
     say(f"read them with: scorecube show {asked.study} ANALYSIS, or: scorecube report {asked.study}")
 

@@ -15,7 +15,7 @@ from scorecube.analyses.precision import monte_carlo_width
 from scorecube.cube import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest
 from scorecube.execute.estimate import Estimate, estimate
-from scorecube.execute.run import run
+from scorecube.execute.run import on_pool, run
 from scorecube.names import GAIN, SETTING
 from scorecube.plan import Plan, make_plan, new_seed
 from scorecube.rankings import with_rankings
@@ -86,7 +86,7 @@ class Task:
                 if last or self._precise(result):
                     break
             result = result.assign_attrs(collection=self.collection.name)
-            self.collection.write_result(self.plan.analysis.name, step.plan.digest, result)
+            on_pool(how.get("pool"), self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
         return result
 
     def _steps(self) -> list[Task]:

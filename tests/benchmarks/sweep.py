@@ -1,6 +1,7 @@
 """A sweep as one stream of blocks against a loop over its collections, and what imports cost.
 
-The idle share is that of the workers' time between the first block and the last, from the start and stop of every piece of work.
+Two idle shares of the workers' time: without any work, from the start and stop of every piece of work (a block, the making of a result, its
+storing); and not on a core, from the clock of the process. They differ where threads wait for the disk or for Python's lock.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scorecube.execute.stream import BusyPool
 from scorecube.metrics import parse_metric
 from scorecube.storage import Study
 from scorecube.sweeps import Entry, plan_sweep, run_sweep
+from scorecube.sweeps.run import Busy
 from scorecube.tasks import Task
 
 WORKERS = 2
@@ -50,20 +52,21 @@ def study_at(path: Path) -> Study:
     return study
 
 
-def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, float]:
-    """Return seconds, and the share of the workers' time at work."""
+def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, Busy]:
+    """Return seconds, and the shares of the workers' time."""
     start = time.perf_counter()
     busy = run_sweep(tasks, workers=WORKERS, memory=MEMORY)
     return time.perf_counter() - start, busy
 
 
-def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, float]:
+def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, Busy]:
     """Do the same, one after the other: each has all workers, and the next begins when its result is stored."""
-    start = time.perf_counter()
+    start, computing = time.perf_counter(), time.process_time()
     with BusyPool(WORKERS) as pool:
         for task in tasks:
             task.run(workers=WORKERS, pool=pool, memory=MEMORY)
-    return time.perf_counter() - start, pool.busy_share()
+    seconds = time.perf_counter() - start
+    return seconds, Busy(pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS))
 
 
 def starts() -> None:
@@ -84,7 +87,7 @@ def starts() -> None:
 def main() -> None:
     """Print medians over turns; stream and loop take turns, each in a study of its own."""
     print(f"sweep: {len(ENTRIES)} analyses of {len(SIZES) * COPIES} collections on {WORKERS} workers, results stored")
-    found: dict[str, list[tuple[float, float]]] = {"one stream": [], "loop": []}
+    found: dict[str, list[tuple[float, Busy]]] = {"one stream": [], "loop": []}
     for turn in range(TURNS + 1):
         for name, do in {"one stream": as_a_stream, "loop": in_a_loop}.items():
             with tempfile.TemporaryDirectory() as folder:
@@ -92,8 +95,10 @@ def main() -> None:
             if turn:  # the first compiles or loads kernels
                 found[name].append(measured)
     for name, turns in found.items():
-        idle = [1 - busy for _, busy in turns]
+        idle = [1 - busy.with_work for _, busy in turns]
+        off = [1 - busy.on_cores for _, busy in turns]
         print(
-            f"  {name:<12}{statistics.median(seconds for seconds, _ in turns):6.1f} s, cores idle {statistics.median(idle):.1%} ({min(idle):.1%} to {max(idle):.1%})"
+            f"  {name:<12}{statistics.median(seconds for seconds, _ in turns):6.1f} s, workers without work {statistics.median(idle):.1%} "
+            f"({min(idle):.1%} to {max(idle):.1%}), cores idle {statistics.median(off):.1%} ({min(off):.1%} to {max(off):.1%})"
         )
     starts()

@@ -19,7 +19,7 @@ import scorecube as sc
 from scorecube.cube import select
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_chosen
-from scorecube.execute.stream import BusyPool, Job, run_stream
+from scorecube.execute.stream import BusyPool, Grow, Job, run_stream
 from scorecube.storage import Study
 from scorecube.sweeps import Entry, plan_sweep, run_sweep
 from scorecube.testing import simulate_cube
@@ -138,7 +138,7 @@ def test_jobs_are_open_only_within_the_memory() -> None:
     lock, is_open, most = threading.Lock(), {"bytes": 0, "jobs": 0}, {"bytes": 0, "jobs": 0}
 
     def job(number: int, size: int) -> Job:
-        def run(_: ThreadPoolExecutor | None) -> None:
+        def run(_: ThreadPoolExecutor | None, __: Grow) -> None:
             with lock:
                 is_open["bytes"] += size
                 is_open["jobs"] += 1
@@ -156,6 +156,38 @@ def test_jobs_are_open_only_within_the_memory() -> None:
     assert most == {"bytes": 100, "jobs": 3}
     run_stream([job(0, 1000)], 100, None)  # too large for the memory, hence alone
     assert most["bytes"] == 1000
+
+
+def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
+    held, most, order = {"bytes": 0}, [0], list[str]()
+    lock, small_ones_ran = threading.Lock(), threading.Event()
+
+    def hold(size: int) -> None:
+        with lock:
+            held["bytes"] += size
+            most[0] = max(most[0], held["bytes"])
+
+    def large(_: ThreadPoolExecutor | None, grow: Grow) -> None:
+        hold(60)
+        assert small_ones_ran.wait(10), "nothing ran beside it"
+        grow()
+        hold(30)
+        order.append("large")
+        hold(-90)
+
+    def small(_: ThreadPoolExecutor | None, grow: Grow) -> None:
+        hold(30)
+        time.sleep(0.02)
+        grow()
+        order.append("small")
+        hold(-30)
+        small_ones_ran.set()
+
+    jobs = [Job("large", 90, large, 60), Job("another", 90, large, 60), *(Job(str(k), 30, small, 20) for k in range(4))]
+    run_stream(jobs, 100, None)
+    assert most[0] <= 100
+    assert sorted(order) == ["large"] * 2 + ["small"] * 4
+    assert order.index("large") > 0
 
 
 def test_a_pool_knows_when_it_was_at_work() -> None:

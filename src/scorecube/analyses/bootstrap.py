@@ -21,12 +21,13 @@ from scorecube.analyses.pairs import TILE, TILE_BYTES, PairTest, rank_of
 from scorecube.analyses.samples import labelled_samples, sample_positions
 from scorecube.cube import cells
 from scorecube.errors import BadPlan
-from scorecube.kernels.exceed import EQUAL, observed_ratios, tail_differences, tail_studentised
-from scorecube.kernels.intrinsics import ROWS, has_wide_registers
-from scorecube.kernels.pairs import pair_order, squared_differences
-from scorecube.kernels.product import in_panels, multiply, product, room_for_product
+from scorecube.kernels.exceed import EQUAL, observed_ratios, tail_differences
+from scorecube.kernels.intrinsics import has_wide_registers
+from scorecube.kernels.pairs import pair_order
+from scorecube.kernels.product import in_panels, product
 from scorecube.kernels.resampling import bootstrap_samples, count_draws
 from scorecube.kernels.streams import stream_key
+from scorecube.kernels.tiles import tail_tiles
 
 PRECISIONS = {"double": np.float64, "mixed": np.float32}
 
@@ -122,30 +123,22 @@ class Bootstrap(PairTest):
         return out
 
     def studentise(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any, degenerate: Any) -> None:
-        """Test pairs in tiles: one matrix product gives the sums of squares of all trials of a tile."""
+        """Test pairs by t, tile by tile."""
         units, first, second = group.units, group.first, group.second
         n, trials = draws.counts.shape
         tile = max(8, min(TILE, TILE_BYTES // (8 * trials), len(first)))
-        products = room_for_product(tile, draws.weights)
-        squares, sums = np.zeros((len(products), n), products.dtype), product(units.values, draws.exact)
         # Half a unit for each of n sums, for squares, products, S1 and the ratio, and for what it is compared with.
-        guard = (n + 8) * float(np.finfo(products.dtype).eps) / 2
+        guard = (n + 8) * float(np.finfo(draws.weights.dtype).eps) / 2
         observed, exact = np.empty(len(first)), np.empty(len(first))
         observed_ratios(units.values, units.sums, first, second, units.snap, self.sided, observed, exact)
         differences = n * np.abs(units.sums[first] - units.sums[second])
         ties = EQUAL + 4 * n * units.snap / np.maximum(differences, 1.0)
         quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
         guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
-        for low in range(0, len(first), tile):
-            part = slice(low, min(low + tile, len(first)))
-            a, b = first[part], second[part]
-            squared_differences(units.values, a, b, units.snap, squares)
-            rows = -(-len(a) // ROWS) * ROWS
-            multiply(squares[:rows], draws.weights, products[:rows])
-            tail_studentised(
-                products, sums, units.values, draws.counts, a, b, observed[part], exact[part], ties[part], guard, units.snap,
-                self.sided, ranks, guesses, reached[part], totals[:, part], degenerate,
-            )  # fmt: skip
+        tail_tiles(
+            tile, units.values, draws.weights, product(units.values, draws.exact), draws.counts, first, second, observed, exact, ties,
+            guard, units.snap, self.sided, ranks, guesses, reached, totals, degenerate,
+        )  # fmt: skip
 
     def compare_differences(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any) -> None:
         """Test pairs by their difference of means."""

@@ -108,7 +108,9 @@ def runs_of(first: Any, second: Any, n_runs: int) -> tuple[Any, Any, Any]:
     """Return the runs of some pairs, and first and second run of each pair as places among them."""
     used = np.zeros(n_runs, bool)
     used[first], used[second] = True, True
-    place = np.cumsum(used) - 1
+    if used.all():  # of millions of pairs no second copy is made
+        return np.arange(n_runs), first, second
+    place = (np.cumsum(used) - 1).astype(np.int32)
     return np.flatnonzero(used), place[first], place[second]
 
 

@@ -18,6 +18,7 @@ from scorecube.analyses.missing import (
     NOT_TESTED,
     PAIRWISE,
     REFUSE,
+    Group,
     check_missing,
     describe_pairs,
     groups,
@@ -32,6 +33,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.exact import Units, centred_units
 from scorecube.kernels.exceed import observed_t
 from scorecube.kernels.pairs import SIDE, label_order, pair_order, pair_place
+from scorecube.kernels.threads import on_threads
 from scorecube.schema import Variable
 from scorecube.summaries import refuse_other_summaries
 
@@ -113,12 +115,17 @@ class PairTest(Analysis):
 
     def finish(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finish`; the variables are described in `VARIABLES`."""
-        reached, kth = totals["reached"], totals["kth"]
-        largest = np.full((len(reached), len(self.alphas)), np.nan)
-        tested = reached != NOT_TESTED
-        for k, bound in enumerate(bounds(trials, self.alphas, self.plus_one)):
-            counted = tested & (reached < bound) if self.only_significant else tested
-            largest[:, k] = kth[:, k].max(axis=-1, initial=-math.inf, where=counted)
+        reached = totals["reached"]
+
+        def largest_of(cell: int) -> list[float]:
+            """Return the largest difference over pairs for each level, row by row: no second array of all pairs is made."""
+            tested, found = reached[cell] != NOT_TESTED, []
+            for row, bound in zip(totals["kth"][cell], bounds(trials, self.alphas, self.plus_one), strict=True):
+                counted = tested & (reached[cell] < bound) if self.only_significant else tested
+                found.append(row.max(initial=-math.inf, where=counted))
+            return found
+
+        largest = np.array(on_threads(largest_of, range(len(reached)), reached.size))
         largest[~np.isfinite(largest)] = np.nan
         values = {
             "kth_difference": totals["kth"], "estimated_difference": largest,
@@ -158,13 +165,22 @@ def observe(scores: np.ndarray[Any, Any], first: Any, second: Any) -> tuple[np.n
     odd
         int64 (cell, 2): pairs with equal scores, and with the same difference on all topics.
     """
-    inputs = whole_cells(scores)
-    t, odd = np.full((len(inputs["whole"]), len(first)), np.nan), np.zeros((len(inputs["whole"]), 2), np.int64)
-    for group in groups(inputs, first, second):
-        units = group.units
-        found = np.empty(len(group.first))
-        odd[group.cell] += observed_t(units.values, units.sums, group.first, group.second, units.snap, found)
-        t[group.cell, group.pairs] = found
+    found = groups(whole_cells(scores), first, second)
+    shape = (len(scores), len(first))
+    whole = sum(isinstance(group.pairs, slice) for group in found) == len(scores)
+    t = np.empty(shape) if whole else np.full(shape, np.nan)
+
+    def observe_group(group: Group) -> Any:
+        units, row = group.units, t[group.cell]
+        out = row[group.pairs] if isinstance(group.pairs, slice) else np.empty(len(group.first))
+        counted = observed_t(units.values, units.sums, group.first, group.second, units.snap, out)
+        if out.base is None:
+            row[group.pairs] = out
+        return counted
+
+    odd = np.zeros((len(scores), 2), np.int64)
+    for group, counted in zip(found, on_threads(observe_group, found, t.size), strict=True):
+        odd[group.cell] += counted
     return t, odd
 
 
@@ -235,9 +251,9 @@ def rank_of(alpha: float, trials: int) -> int:
     return max(1, math.ceil(exact_level(alpha) * trials))
 
 
-def p_values(reached: Any, trials: int, plus_one: bool) -> Any:
+def p_values(reached: Any, trials: int, plus_one: bool, out: Any = None) -> Any:
     """Return count / B, or (count + 1) / (B + 1)."""
-    return (reached + 1) / (trials + 1) if plus_one else reached / trials
+    return np.divide(reached + 1, trials + 1, out=out) if plus_one else np.divide(reached, trials, out=out)
 
 
 def bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
@@ -278,7 +294,13 @@ def pair_result(
     trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
     first, second = label_order(cube.sizes[names.RUN])
     t, odd = observe(scores, first, second)
-    p = p_values(reached, trials, plus_one)
+    p = np.empty(reached.shape)
+
+    def read(cell: int) -> Any:
+        p_values(reached[cell], trials, plus_one, out=p[cell])
+        return n_significant(reached[cell], trials, alphas, plus_one)
+
+    significant = np.stack(on_threads(read, range(len(reached)), reached.size))
     by_cell = {"reached": reached, "p_value": p, "t": t, "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1]}
     tested: Any = n_pairs(cube)
     if "missing" in facts:
@@ -286,7 +308,6 @@ def pair_result(
         p[untested] = np.nan
         tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
         by_cell |= described
-    significant = n_significant(reached, trials, alphas, plus_one)
     with np.errstate(invalid="ignore"):
         by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
             values

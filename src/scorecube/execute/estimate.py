@@ -6,10 +6,11 @@ import math
 import os
 from dataclasses import dataclass
 
+import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.analysis import Cost
+from scorecube.analyses.analysis import Cost, Join, Output
 from scorecube.cube import n_cells
 from scorecube.errors import BadPlan
 from scorecube.execute.memory import default_memory
@@ -44,6 +45,12 @@ class Estimate:
     block_units: int
     bytes_per_worker: float
     result_bytes: float
+    joined_bytes: float
+    """Of the blocks that are joined while others are computed."""
+
+    def computing_bytes(self, workers: int) -> float:
+        """Return the bytes needed until the result is made."""
+        return self.joined_bytes + workers * self.bytes_per_worker
 
     def text(self, workers: int) -> str:
         """Return one line for the screen."""
@@ -115,4 +122,11 @@ def estimate(
         block_units=block_units,
         bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
         result_bytes=cost.result_bytes,
+        joined_bytes=float(sum(_joined_bytes(output, units) for output in plan.analysis.outputs(cube))),
     )
+
+
+def _joined_bytes(output: Output, units: int) -> int:
+    if output.join is not Join.CONCAT:
+        return 0
+    return math.prod(output.shape_of(units)) * np.dtype(output.dtype).itemsize

@@ -23,7 +23,7 @@ from scorecube.plan import Plan
 from scorecube.storage.results import BlockStore, gaps
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Executor, ThreadPoolExecutor
 
     from distributed import Client
 
@@ -42,8 +42,9 @@ def run(
     block_units: int | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
+    finishing: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the last six arguments.
+    """Compute a plan and return its result; identical for every choice of the last seven arguments.
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ def run(
         Bytes that results and workers may take, see `estimate`.
     progress
         Called with (units done, units in all).
+    finishing
+        Called when all blocks are there and the result is about to be made, which may take more memory than they do.
     """
     analysis, started = plan.analysis, time.time()
     outputs = analysis.outputs(cube)
@@ -95,9 +98,20 @@ def run(
 
     if pending:
         with one_blas_thread(), recording or nullcontext():
-            inputs = analysis.prepare(cube, plan.trials, plan.seed, samples)
-            _compute(plan, inputs, pending, client, workers, pool, on_block)
-    result = analysis.finish(cube, totals.arrays, plan.trials)
+            # Nothing else holds what blocks need: it is free again when the result is made.
+            _compute(
+                plan,
+                analysis.prepare(cube, plan.trials, plan.seed, samples),
+                pending,
+                client,
+                workers,
+                pool,
+                on_block,
+            )
+    if finishing is not None:
+        finishing()
+    totals.places = None
+    result: xr.Dataset = on_pool(pool, analysis.finish, cube, totals.arrays, plan.trials)
     result.attrs |= provenance(plan, cube, started)
     return result
 
@@ -117,6 +131,11 @@ def _compute(
         from scorecube.execute.lower import compute_on_threads
 
         compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
+
+
+def on_pool(pool: Executor | None, function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function on a worker, if there is a pool of them: what takes a core waits its turn."""
+    return function(*given) if pool is None else pool.submit(function, *given).result()
 
 
 def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:

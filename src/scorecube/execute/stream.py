@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-AT_ONCE = 3
-"""Runs that are open at the same time: one ends, one computes, one begins."""
+from scorecube.execute.memory import give_back
+
+AT_ONCE = 4
+"""Runs that are open at the same time: while one computes, others begin, end and are stored."""
+Grow = Callable[[], None]
 
 
 class BusyPool(ThreadPoolExecutor):
@@ -62,23 +65,70 @@ class Job:
     name
         For error texts and progress.
     bytes
-        What it needs while it is open.
+        What it needs at most while it is open.
     run
-        Does all of it, its blocks on the given pool (None on a cluster).
+        Does all of it, its blocks on the given pool (None on a cluster). The second argument is to be called when it begins to need more
+        than `first_bytes`, and returns when that is free.
+    first_bytes
+        What it needs until then; None for all of `bytes`.
     """
 
     name: str
     bytes: float
-    run: Callable[[ThreadPoolExecutor | None], None]
+    run: Callable[[ThreadPoolExecutor | None, Grow], None]
+    first_bytes: float | None = None
 
 
-@dataclass
 class _State:
-    """What the threads of a stream share."""
+    """What the threads of a stream share: who is open, with how much memory.
 
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    open: dict[str, float] = field(default_factory=dict)
-    failure: BaseException | None = None
+    At most one open job holds less than all it will need. It gets the rest when the others, which need no more than they hold, have made
+    room: so none waits for another in a circle.
+    """
+
+    def __init__(self, memory: float, at_once: int) -> None:
+        self.changed = threading.Condition()
+        self.held: dict[str, float] = {}
+        self.growing: str | None = None
+        self.failure: BaseException | None = None
+        self._memory, self._at_once = memory, at_once
+
+    def admit(self, waiting: Sequence[Job]) -> Job | None:
+        """Open the first job that fits beside the open ones, the very first if there are none; None if none does."""
+        left = self._memory - sum(self.held.values())
+        if len(self.held) >= self._at_once:
+            return None
+        for job in waiting:
+            first = job.bytes if job.first_bytes is None else job.first_bytes
+            grows = first < job.bytes and self.growing is None
+            need = first if grows else job.bytes
+            if need > left and self.held:
+                continue
+            self.held[job.name] = need
+            if grows:
+                self.growing = job.name
+            return job
+        return None
+
+    def grow(self, job: Job) -> None:
+        """Wait until the rest of what a job needs is free."""
+        with self.changed:
+            if self.growing != job.name:
+                return
+            self.held[job.name] = job.bytes
+            while len(self.held) > 1 and sum(self.held.values()) > self._memory and self.failure is None:
+                self.changed.wait()
+            self.growing = None
+        give_back()
+
+    def close(self, job: Job, failure: BaseException | None) -> None:
+        """Take note that a job has ended."""
+        with self.changed:
+            del self.held[job.name]
+            if self.growing == job.name:
+                self.growing = None
+            self.failure = self.failure or failure
+            self.changed.notify_all()
 
 
 def run_stream(jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | None, at_once: int = AT_ONCE) -> None:
@@ -102,20 +152,17 @@ def run_stream(jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | No
     Exception
         The first failure of a job; jobs that are open then are stopped, and what they recorded stays.
     """
-    state, waiting = _State(), list(jobs)
+    state, waiting = _State(memory, at_once), list(jobs)
     threads: list[threading.Thread] = []
     try:
-        while waiting or state.open:
+        while waiting or state.held:
             with state.changed:
-                while (
-                    (chosen := _next(waiting, state.open, memory, at_once)) is None and state.open and not state.failure
-                ):
+                while (chosen := state.admit(waiting)) is None and state.held and state.failure is None:
                     state.changed.wait()
                 if state.failure is not None:
                     raise state.failure
-                if chosen is None:
-                    break
-                state.open[chosen.name] = chosen.bytes
+            if chosen is None:
+                break
             waiting.remove(chosen)
             threads.append(threading.Thread(target=_drive, args=(chosen, pool, state), name=chosen.name, daemon=True))
             threads[-1].start()
@@ -124,24 +171,13 @@ def run_stream(jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | No
         raise
 
 
-def _next(waiting: Sequence[Job], is_open: Mapping[str, float], memory: float, at_once: int) -> Job | None:
-    """Return the first job that fits beside the open ones; the very first if there are none."""
-    if len(is_open) >= at_once:
-        return None
-    left = memory - sum(is_open.values())
-    return next((job for job in waiting if not is_open or job.bytes <= left), None)
-
-
 def _drive(job: Job, pool: ThreadPoolExecutor | None, state: _State) -> None:
     failure: BaseException | None = None
     try:
-        job.run(pool)
+        job.run(pool, lambda: state.grow(job))
     except BaseException as error:  # raised again in the thread that waits
         failure = error
-    with state.changed:
-        del state.open[job.name]
-        state.failure = state.failure or failure
-        state.changed.notify_all()
+    state.close(job, failure)
 
 
 def _stop(pool: ThreadPoolExecutor | None, threads: Sequence[threading.Thread]) -> None:

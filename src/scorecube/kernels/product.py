@@ -49,7 +49,7 @@ def multiply(rows: Any, panels: Any, out: Any) -> None:
         As from `room_for_product`; columns beyond those of the matrix are zero.
     """
     if has_wide_registers():
-        _multiply(rows, panels, out)
+        multiply_wide(rows, panels, out)
     else:
         np.matmul(rows, panels[0], out=out)
 
@@ -77,7 +77,8 @@ def _fill(columns: Any, panels: Any) -> None:
 
 
 @compiled
-def _multiply(rows: Any, panels: Any, out: Any) -> None:
+def multiply_wide(rows: Any, panels: Any, out: Any) -> None:
+    """As `multiply`, for compiled code; only where `has_wide_registers`."""
     kind, inner, width = out.dtype.type, rows.shape[1], panels.shape[2]
     for panel in range(panels.shape[0]):
         for row in range(0, out.shape[0], ROWS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,6 +20,10 @@ from scorecube.storage.encoding import CONSOLIDATED, ZARR_FORMAT, encoding, plai
 from scorecube.storage.places import METADATA, Place
 
 CONTENT = "content_sha256"
+CHUNKS_AT_ONCE: Final = 4
+"""Of a large array: each takes memory for itself and for what it becomes."""
+MAKING_GROUPS: Final = threading.Lock()
+"""Threads that store results of one analysis would make the group around them at the same time."""
 MADE_IN_MEMORY: Final = 2**26
 """Bytes up to which a group is made in memory first."""
 
@@ -68,8 +73,11 @@ def write_dataset(
         _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), made, "")
         send(made, place, group)
         return
-    with ThreadPoolExecutor(1, thread_name_prefix="digest") as other:  # zarr compresses meanwhile
-        digest = other.submit(content_digest, plain)
+    with (
+        ThreadPoolExecutor(1, thread_name_prefix="digest") as other,
+        zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}),
+    ):
+        digest = other.submit(content_digest, plain)  # while zarr compresses
         _write(plain, place.store, group)
     zarr.open_group(place.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
         {CONTENT: digest.result(), **last}
@@ -86,8 +94,9 @@ def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
 def send(made: MemoryStore, place: Place, group: str) -> None:
     """Put a group that was made in memory in its place; its own metadata last, as its attributes say what the arrays must hold."""
     above = group.rpartition("/")[0]
-    if group and not place.holds_zarr(above):
-        zarr.open_group(place.store, path=above, mode="a", zarr_format=ZARR_FORMAT)
+    with MAKING_GROUPS:
+        if group and not place.holds_zarr(above):
+            zarr.open_group(place.store, path=above, mode="a", zarr_format=ZARR_FORMAT)
     parts = {key: value.to_bytes() for key, value in made._store_dict.items()}
     after = parts.pop(METADATA)
     place.replace(group, parts, _bare_group(), after)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
@@ -15,7 +18,7 @@ from scorecube.analyses import Analysis
 from scorecube.errors import BadPlan
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.memory import default_memory, resident
-from scorecube.execute.stream import BusyPool, Job, run_stream
+from scorecube.execute.stream import BusyPool, Grow, Job, run_stream
 from scorecube.storage import Study, open_study
 from scorecube.sweeps.file import Entry
 from scorecube.sweeps.plans import plan_sweep
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MILLISECONDS = 1000
+TURN_SECONDS = 5e-4
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,17 @@ class Work:
     stored: float
 
 
+class Busy(NamedTuple):
+    """Shares of the workers' time."""
+
+    with_work: float
+    on_cores: float
+
+
 def work(tasks: Sequence[Task], workers: int, memory: int | None = None) -> Work:
     """Estimate tasks together."""
     found = [task.estimate(workers, memory) for task in tasks]
-    needs = [each.result_bytes + workers * each.bytes_per_worker for each in found]
+    needs = [max(each.result_bytes, each.computing_bytes(workers)) for each in found]
     return Work(
         len(found), sum(each.blocks for each in found), sum(each.seconds for each in found), max(needs, default=0.0),
         sum(each.result_bytes for each in found),
@@ -56,7 +67,7 @@ def run_sweep(
     workers: int | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
-) -> float:
+) -> Busy:
     """Run tasks as one stream of blocks; what is stored already is left as it is.
 
     Parameters
@@ -75,7 +86,8 @@ def run_sweep(
     Returns
     -------
     busy
-        Share of the local workers' time at work between the first block and the last; 1 on a cluster, which has its own view of that.
+        Of the local workers' time between the first block and the last: the share that they had something to do, and the share that this
+        process' threads were on a core. Both 1 on a cluster, which has its own view of that.
     """
     count, allowed = workers or default_workers(), memory or default_memory()
     # What libraries and the cubes of all tasks take is not there for several tasks at a time; one alone may always run.
@@ -86,27 +98,37 @@ def run_sweep(
     for task in left:
         expected = task.estimate(count, allowed)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
-        jobs.append(
-            Job(
-                name,
-                expected.result_bytes + count * expected.bytes_per_worker,
-                _job(task, client, count, allowed, shares.of(name, expected.seconds)),
-            )
-        )
+        first = expected.computing_bytes(count)
+        do = _job(task, client, count, allowed, shares.of(name, expected.seconds))
+        jobs.append(Job(name, max(first, expected.result_bytes), do, first))
     jobs.sort(key=lambda job: -job.bytes)
-    if client is not None:
-        run_stream(jobs, limit, None)
-        return 1.0
-    with BusyPool(count) as pool:
-        run_stream(jobs, limit, pool)
-    return pool.busy_share()
+    with _quick_turns():
+        if client is not None:
+            run_stream(jobs, limit, None)
+            return Busy(1.0, 1.0)
+        start, computing = time.perf_counter(), time.process_time()
+        with BusyPool(count) as pool:
+            run_stream(jobs, limit, pool)
+        on_cores = (time.process_time() - computing) / ((time.perf_counter() - start) * count)
+        return Busy(pool.busy_share(), min(on_cores, 1.0))
+
+
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads that compute have Python's lock back soon, of which they need little, from those that plan and store."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _job(
     task: Task, client: Client | None, workers: int, memory: int, progress: Progress
-) -> Callable[[ThreadPoolExecutor | None], None]:
-    def do(pool: ThreadPoolExecutor | None) -> None:
-        task.run(client=client, workers=workers, pool=pool, memory=memory, progress=progress)
+) -> Callable[[ThreadPoolExecutor | None, Grow], None]:
+    def do(pool: ThreadPoolExecutor | None, grow: Grow) -> None:
+        task.run(client=client, workers=workers, pool=pool, memory=memory, progress=progress, finishing=grow)
 
     return do
 

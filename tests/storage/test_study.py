@@ -14,7 +14,7 @@ import zarr
 
 from scorecube.analyses import Swap
 from scorecube.api import cube_from_scores, evaluate_into, open_study, plan_in_study
-from scorecube.errors import BadInput, BadStudy
+from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import Study, datasets
 from scorecube.storage import study as study_module
 from scorecube.storage.verify import verify_study
@@ -212,6 +212,26 @@ def test_a_half_written_result_is_not_found(filled: Study) -> None:
     assert filled["demo"].find_result("swap", result.attrs["digest"]) is None
     with pytest.raises(BadStudy, match="no result of swap for collection 'demo'"):
         filled["demo"].result("swap")
+
+
+def test_a_large_group_is_written_and_read_in_pieces(
+    filled: Study, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = filled["demo"].result("swap")
+    monkeypatch.setattr(datasets, "MADE_IN_MEMORY", 0)
+    monkeypatch.setattr(datasets, "READ_WHOLE", 0)
+    filled["demo"].write_result("swap", "pieces", whole.assign_attrs(digest="pieces"))
+    found = filled["demo"].find_result("swap", "pieces")
+    assert found is not None
+    assert not found.variables["count"]._in_memory
+    xr.testing.assert_identical(found.load(), whole.assign_attrs(digest="pieces"))
+    for name, coord in whole.coords.items():
+        assert found[name].dtype == coord.dtype
+    assert verify_study(open_study(path))[1] == []
+    next(each for each in (path / "demo/results/swap/pieces/count/c").rglob("0") if each.is_file()).unlink()
+    with pytest.raises(CorruptStudy, match="misses parts of count; run scorecube verify"):
+        filled["demo"].find_result("swap", "pieces")
+    assert len(verify_study(open_study(path))[1]) == 1
 
 
 @pytest.mark.parametrize("how", ["new", "more metrics", "replace"])

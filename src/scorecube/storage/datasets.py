@@ -22,6 +22,8 @@ from scorecube.storage.places import METADATA, Place
 CONTENT = "content_sha256"
 CHUNKS_AT_ONCE: Final = 4
 """Of a large array: each takes memory for itself and for what it becomes."""
+READ_WHOLE: Final = 2**28
+"""Bytes up to which a result is read as a whole."""
 MAKING_GROUPS: Final = threading.Lock()
 """Threads that store results of one analysis would make the group around them at the same time."""
 MADE_IN_MEMORY: Final = 2**26
@@ -41,7 +43,26 @@ def open_dataset(place: Place, group: str) -> xr.Dataset:
 
 def read_dataset(place: Place, group: str) -> xr.Dataset:
     """Read one group into memory, labels as object strings."""
-    with open_dataset(place, group) as dataset:
+    return _read(open_dataset(place, group), place, group)
+
+
+def read_or_open(place: Place, group: str) -> xr.Dataset:
+    """Read one group; of a large one labels only, and other values when they are used, each chunk with its own checksum."""
+    dataset = open_dataset(place, group)
+    if dataset.nbytes <= READ_WHOLE:
+        return _read(dataset, place, group)
+    arrays = zarr.open_group(place.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
+    missing = [name for name, array in arrays if array.nchunks_initialized < array.nchunks]
+    if missing:
+        raise CorruptStudy(
+            f"{place.text}: {group} misses parts of {', '.join(sorted(missing))}; run scorecube verify, and make it again"
+        )
+    del dataset.attrs[CONTENT]
+    return _with_labels(dataset)
+
+
+def _read(dataset: xr.Dataset, place: Place, group: str) -> xr.Dataset:
+    with dataset:
         try:
             loaded: xr.Dataset = dataset.load()
         except RuntimeError as error:  # what codecs raise
@@ -53,10 +74,14 @@ def read_dataset(place: Place, group: str) -> xr.Dataset:
         raise CorruptStudy(
             f"{place.text}: {group} does not hold what was written; run scorecube verify, and make it again"
         )
-    for name, coord in loaded.coords.items():
+    return _with_labels(loaded)
+
+
+def _with_labels(dataset: xr.Dataset) -> xr.Dataset:
+    for name, coord in dataset.coords.items():
         if coord.dtype.kind in "OUT":
-            loaded = loaded.assign_coords({name: (coord.dims, schema.label_array(map(str, coord.values)))})
-    return loaded
+            dataset = dataset.assign_coords({name: (coord.dims, schema.label_array(map(str, coord.values)))})
+    return dataset
 
 
 def write_dataset(

@@ -22,7 +22,7 @@ import zarr
 
 from scorecube import names, schema
 from scorecube.errors import BadStudy, nearest
-from scorecube.storage.datasets import open_dataset, read_dataset, write_dataset
+from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
 from scorecube.storage.encoding import FORMAT_VERSION, ZARR_FORMAT
 from scorecube.storage.lock import writing
 from scorecube.storage.nodes import child_group, keys
@@ -250,29 +250,29 @@ class Collection:
         )
 
     def results(self, analysis: str) -> list[xr.Dataset]:
-        """Return the finished results of an analysis, latest last."""
+        """Return the finished results of an analysis, latest last; see `result`."""
         place = f"{self.place}/results/{analysis}"
-        return [read_dataset(self.study.place, f"{place}/{facts['digest']}") for facts in self.result_facts(analysis)]
+        return [read_or_open(self.study.place, f"{place}/{facts['digest']}") for facts in self.result_facts(analysis)]
 
     def result(self, analysis: str) -> xr.Dataset:
-        """Return the latest result of an analysis."""
+        """Return the latest result of an analysis; in memory, but values of one of more than 256 MiB are read when they are used."""
         facts = self.result_facts(analysis)
         if not facts:
             raise BadStudy(
                 f"{self.study.path}: no result of {analysis} for collection {self.name!r}; run: scorecube {analysis} {self.study.path}"
             )
-        return read_dataset(self.study.place, f"{self.place}/results/{analysis}/{facts[-1]['digest']}")
+        return read_or_open(self.study.place, f"{self.place}/results/{analysis}/{facts[-1]['digest']}")
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is there."""
         return any(facts["digest"] == digest for facts in self.result_facts(analysis))
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
-        """Return the result of a plan, or None."""
+        """Return the result of a plan, or None; see `result`."""
         place = f"results/{analysis}/{digest}"
         if place not in self.group:
             return None
-        found = read_dataset(self.study.place, f"{self.place}/{place}")
+        found = read_or_open(self.study.place, f"{self.place}/{place}")
         return found if found.attrs.get(COMPLETE) else None
 
     def open_result(self, analysis: str, digest: str) -> xr.Dataset:

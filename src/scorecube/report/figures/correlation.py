@@ -121,6 +121,10 @@ def matrix_height(n_metrics: int) -> float:
 def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]) -> None:
     """Draw the lower triangle of a matrix of correlations: colours from their smallest to 1, and the numbers."""
     n = len(metrics)
+    if n < 2:
+        axes.set_axis_off()
+        axes.text(0.0, 0.5, "no two metrics that all of these have")
+        return
     shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
     lowest = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
     lowest = np.floor(10 * min(lowest, 0.9)) / 10

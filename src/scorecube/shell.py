@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from scorecube.console import say
+from scorecube.console import give_up_stdout, say
 from scorecube.errors import did_you_mean
 
 SHOWN = (
@@ -49,16 +50,32 @@ class Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def make_context(self, *given: Any, **how: Any) -> Any:
+        """Read the words; --help is printed here."""
+        with _readers_may_leave():
+            return super().make_context(*given, **how)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            with _readers_may_leave():
+                return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = amended(error.message)
             raise
         except KeyboardInterrupt:
             say("interrupted; nothing that was finished is lost, and the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """End well when nobody reads on; told here, as the parser around would end with status 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        give_up_stdout()
+        raise typer.Exit(0) from None
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:

@@ -98,6 +98,20 @@ def _counted(labels: Iterable[str]) -> str:
     return ", ".join(f"{name} in {count}" for name, count in counts[:MOST_NAMED].items())
 
 
+def _contest(frame: pd.DataFrame) -> str:
+    """Say which metrics come first, of a table sorted by merit, and how often; collections with one metric have no say.
+
+    Examples
+    --------
+    >>> _contest(pd.DataFrame({"collection": ["a", "a", "b"], "label": ["Q", "AP", "AP"]}))
+    'Q in 1 of 1 collections with several metrics'
+    """
+    several = frame[frame.groupby(COLLECTION)["label"].transform("nunique") > 1]
+    best = several.groupby(COLLECTION, sort=False).first()
+    some = " with several metrics" if len(best) < frame[COLLECTION].nunique() else ""
+    return f"{_counted(best['label'])} of {len(best)} collections{some}" if len(best) else ""
+
+
 def _extent(values: pd.Series[Any], form: str) -> str:
     """Return the range of numbers in words."""
     low, high = (format(value, form) for value in (values.min(), values.max()))
@@ -125,12 +139,18 @@ def power_lines(section: Section) -> Lines:
         last = f"; fewest by {ranked[-1]}" if len(ranked) > MOST_NAMED else ""
         yield f"Pairs of runs told apart, of {frame['pairs'].iloc[0]:,}: {', '.join(ranked[:MOST_NAMED])}{last}.", where
         return
-    best = frame.groupby(COLLECTION, sort=False).first()
+    contest = _contest(frame)
     means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
     everywhere = means[means["count"] == n].sort_values("mean", ascending=False)
     shares = [f"{name} {row['mean']:.1%}" for name, row in everywhere.iterrows()]
     told = f" Mean share, of the metrics that all have: {', '.join(shares[:MOST_NAMED])}." if shares else ""
-    yield f"Most pairs of runs are told apart by {_counted(best['label'])} of {n} collections.{told}", where
+    if contest:
+        yield f"Most pairs of runs are told apart by {contest}.{told}", where
+    else:
+        yield (
+            f"Of each collection one metric is known, which tells {_extent(frame['share'], '.1%')} of the pairs of runs apart.",
+            where,
+        )
 
 
 def swap_sensitive(section: Section) -> Lines:
@@ -139,18 +159,22 @@ def swap_sensitive(section: Section) -> Lines:
     found = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
     if found.empty:
         return
-    best = found.groupby(COLLECTION, sort=False).first()
     where = (
         f"swap method, {found['confidence'].iloc[0]:.0%} confidence, samples of {_extent(found['size'], 'd')} topics"
     )
-    if len(best) == 1:
-        row = best.iloc[0]
+    if found[COLLECTION].nunique() == 1:
+        row = found.iloc[0]
         yield (
             f"Most sensitive is {row['label']}: {row['share']:.1%} of the comparisons have the difference it requires.",
             where,
         )
+    elif contest := _contest(found):
+        yield f"Most sensitive is {contest}.", where
     else:
-        yield f"Most sensitive is {_counted(best['label'])} of {len(best)} collections.", where
+        yield (
+            f"Of each collection one metric is known: {_extent(found['share'], '.1%')} of the comparisons have the difference it requires.",
+            where,
+        )
 
 
 def swap_differences(section: Section) -> Lines:

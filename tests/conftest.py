@@ -142,11 +142,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 @pytest.fixture(scope="session")
 def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, scorecube: Cli) -> Path:
-    """A study of the small collection with a swap result; not to be changed (see `study`)."""
+    """A study of the small collection with a swap result and its blocks; not to be changed (see `study`)."""
     path = tmp_path_factory.mktemp("study") / "study.zarr"
     how = ["--metrics", "AP,Q,nDCG@10", "--gains", "auto,1:1:1"]
     scorecube("evaluate", path, "--name", "small", *files.options(), *how).succeeded()
-    scorecube("swap", path, "--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1).succeeded()
+    # Work this small is recorded for a given length of blocks only.
+    swap = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1, "--block-size", 5]
+    scorecube("swap", path, *swap).succeeded()
     return path
 
 

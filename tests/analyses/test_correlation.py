@@ -316,7 +316,8 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
 
 
 def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
-    said = scorecube("correlate", study, "--trials", 20, "--seed", 3, "--intervals", "topics,both").succeeded().stderr
+    how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both", "--block-size", 10]
+    said = scorecube("correlate", study, *how).succeeded().stderr
     assert "metrics: tau is highest for" in said
     assert "gain settings, against auto: tau is highest for" in said
     assert (

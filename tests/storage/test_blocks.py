@@ -221,6 +221,18 @@ def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Inte
     assert [each.attrs["trials"] for each in plan(path).collection.results("swap")] == [1000, 2000]
 
 
+def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
+    path: Path, cube: xr.Dataset, computed: Intervals
+) -> None:
+    plan(path).run(workers=1)
+    assert store_of(plan(path)).records() == []
+    assert "blocks" not in plan(path).collection.group
+    computed.clear()
+    result = plan(path, 2 * TRIALS).run(workers=1)
+    assert trials_in(computed) == list(range(2 * TRIALS))
+    assert_is_whole(result, cube, 2 * TRIALS)
+
+
 @pytest.mark.parametrize("trials", [1, 299, 300, 301, 750, 999])
 def test_fewer_trials_than_recorded_are_their_beginning(
     path: Path, cube: xr.Dataset, computed: Intervals, trials: int

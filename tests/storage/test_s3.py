@@ -147,7 +147,7 @@ def test_a_damaged_object_is_found(s3: str, scorecube: Cli, kind: str) -> None:
     study = open_study(s3, mode="a")
     study.add("demo", cube=simulate_cube(n_runs=4, seed=5))
     (task,) = plan_in_study(study, Bootstrap(), trials=20, seed=1)
-    task.run(workers=1)
+    task.run(workers=1, block_units=3)
     upstream = open_place(s3).store.store
     keys = [meta["path"] for page in obstore.list(upstream) for meta in page]
     chunks = [

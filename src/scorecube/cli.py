@@ -25,6 +25,9 @@ from scorecube.shell import SHOWN, Commands, one_of
 if TYPE_CHECKING:
     from scorecube.analyses import Analysis
 
+CHUNK_DAMAGED = "decompression error"
+"""What the compressor says of bytes that are not those it wrote, when a large result is read piece by piece."""
+
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
 )  # fmt: skip
@@ -43,6 +46,11 @@ def main() -> None:
     except BrokenPipeError:
         give_up_stdout()
         sys.exit(0)
+    except RuntimeError as error:
+        if CHUNK_DAMAGED not in str(error):
+            raise
+        say(f"error: a part of the study cannot be read: {error}; scorecube verify names it")
+        sys.exit(1)
 
 
 def show_version(wanted: bool) -> None:

@@ -14,6 +14,7 @@ import zarr
 
 from scorecube.analyses import Swap
 from scorecube.api import cube_from_scores, evaluate_into, open_study, plan_in_study
+from scorecube.cli import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import Study, datasets
 from scorecube.storage import study as study_module
@@ -215,7 +216,7 @@ def test_a_half_written_result_is_not_found(filled: Study) -> None:
 
 
 def test_a_large_group_is_written_and_read_in_pieces(
-    filled: Study, path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: Study, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = filled["demo"].result("swap")
     monkeypatch.setattr(datasets, "MADE_IN_MEMORY", 0)
@@ -228,7 +229,19 @@ def test_a_large_group_is_written_and_read_in_pieces(
     for name, coord in whole.coords.items():
         assert found[name].dtype == coord.dtype
     assert verify_study(open_study(path))[1] == []
-    next(each for each in (path / "demo/results/swap/pieces/count/c").rglob("0") if each.is_file()).unlink()
+    pieces = path / "demo/results/swap/pieces"
+    chunk = next(each for each in (pieces / "required_difference/c").rglob("0") if each.is_file())
+    written = chunk.read_bytes()
+    chunk.write_bytes(bytes([*written[:-1], written[-1] ^ 255]))
+    monkeypatch.setattr("sys.argv", ["scorecube", "show", str(path), "swap", "--all"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("error: a part of the study cannot be read")
+    assert told.endswith("scorecube verify names it")
+    chunk.write_bytes(written)
+    next(each for each in (pieces / "count/c").rglob("0") if each.is_file()).unlink()
     with pytest.raises(CorruptStudy, match="misses parts of count; run scorecube verify"):
         filled["demo"].find_result("swap", "pieces")
     assert len(verify_study(open_study(path))[1]) == 1

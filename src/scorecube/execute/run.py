@@ -98,28 +98,20 @@ def run(
 
     if pending:
         with one_blas_thread(), recording or nullcontext():
-            # Nothing else holds what blocks need: it is free again when the result is made.
-            _compute(
-                plan,
-                analysis.prepare(cube, plan.trials, plan.seed, samples),
-                pending,
-                client,
-                workers,
-                pool,
-                on_block,
-            )
+            _compute(plan, cube, samples, pending, client, workers, pool, on_block)
+    totals.places = None  # free for the result, as what blocks needed is by now
     if finishing is not None:
         finishing()
-    totals.places = None
     result: xr.Dataset = on_pool(pool, analysis.finish, cube, totals.arrays, plan.trials)
     result.attrs |= provenance(plan, cube, started)
     return result
 
 
 def _compute(
-    plan: Plan, inputs: Arrays, pending: list[tuple[int, int]], client: Client | None, workers: int,
+    plan: Plan, cube: xr.Dataset, samples: xr.Dataset | None, pending: list[tuple[int, int]], client: Client | None, workers: int,
     pool: ThreadPoolExecutor | None, on_block: Any,
 ) -> None:  # fmt: skip
+    inputs = plan.analysis.prepare(cube, plan.trials, plan.seed, samples)
     if client is not None:
         from scorecube.execute.clients import compute_on_client
 

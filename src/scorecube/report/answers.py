@@ -99,15 +99,16 @@ def _counted(labels: Iterable[str]) -> str:
 
 
 def _contest(frame: pd.DataFrame) -> str:
-    """Say which metrics come first, of a table sorted by merit, and how often; collections with one metric have no say.
+    """Say which metrics come first by share, and how often; collections with one metric have no say.
 
     Examples
     --------
-    >>> _contest(pd.DataFrame({"collection": ["a", "a", "b"], "label": ["Q", "AP", "AP"]}))
+    >>> _contest(pd.DataFrame({"collection": ["a", "a", "b"], "label": ["Q", "AP", "AP"], "share": [0.4, 0.3, 0.9]}))
     'Q in 1 of 1 collections with several metrics'
     """
     several = frame[frame.groupby(COLLECTION)["label"].transform("nunique") > 1]
-    best = several.groupby(COLLECTION, sort=False).first()
+    found = several.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
+    best = found.groupby(COLLECTION, sort=False).first()
     some = " with several metrics" if len(best) < frame[COLLECTION].nunique() else ""
     return f"{_counted(best['label'])} of {len(best)} collections{some}" if len(best) else ""
 
@@ -168,7 +169,7 @@ def swap_sensitive(section: Section) -> Lines:
             f"Most sensitive is {row['label']}: {row['share']:.1%} of the comparisons have the difference it requires.",
             where,
         )
-    elif contest := _contest(found):
+    elif contest := _contest(frame):  # a metric without any required difference has lost
         yield f"Most sensitive is {contest}.", where
     else:
         yield (

@@ -22,7 +22,7 @@
 
 # %%
 import scorecube as sc
-from scorecube.ingest.facts import ntcir_clir
+from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
 
 topics, judged = ntcir_clir()["NTCIR-3 Chinese"]

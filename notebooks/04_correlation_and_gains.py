@@ -19,7 +19,7 @@
 
 # %%
 import scorecube as sc
-from scorecube.ingest.facts import ntcir_clir
+from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
 
 METRICS = ["RR", "NWRR", "O", "P+", "nDCG@10", "Q", "AP"]

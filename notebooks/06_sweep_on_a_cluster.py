@@ -25,7 +25,7 @@ from pathlib import Path
 import pandas as pd
 
 import scorecube as sc
-from scorecube.ingest.facts import ntcir_clir
+from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
 
 folder = Path(tempfile.mkdtemp())
@@ -64,7 +64,7 @@ name = "bootstrap"
 # and what it will cost.
 
 # %%
-program = [sys.executable, "-c", "from scorecube.cli import main; main()"]
+program = [sys.executable, "-c", "from scorecube.cli.program import main; main()"]
 words = ["sweep", "sweep.toml", "--cluster", "processes.yaml"]
 print(subprocess.run([*program, *words], cwd=folder, stderr=subprocess.PIPE, text=True, check=True).stderr)
 

@@ -67,7 +67,7 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def scorecube() -> Cli:
     """Run the command line in this process: ``scorecube("info", study)``."""
-    from scorecube.cli import main
+    from scorecube.cli.program import main
 
     def run(*words: object) -> Outcome:
         out, err = io.StringIO(), io.StringIO()
@@ -92,7 +92,7 @@ def scorecube_process() -> Cli:
     """Run the command line in a process of its own, as users do."""
 
     def run(*words: object) -> Outcome:
-        command = [sys.executable, "-c", "from scorecube.cli import main; main()", *map(str, words)]
+        command = [sys.executable, "-c", "from scorecube.cli.program import main; main()", *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -13,7 +13,7 @@ WIDTH = 80
 
 def program(*words: object) -> list[str]:
     """Return the command that runs scorecube with some words."""
-    return [sys.executable, "-c", "from scorecube.cli import main; main()", *map(str, words)]
+    return [sys.executable, "-c", "from scorecube.cli.program import main; main()", *map(str, words)]
 
 
 def on_terminal(command: list[str], folder: Path | None = None, **environment: str) -> tuple[int, str]:

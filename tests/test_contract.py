@@ -22,8 +22,8 @@ import scorecube as sc
 from scorecube.analyses import ANALYSES
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.figures import FIGURES
-from scorecube.report.reading import HEADLINES
 from scorecube.report.tables import TABLES
+from scorecube.report.views.headlines import HEADLINES
 from scorecube.testing import simulate_cube, simulate_rankings
 
 if TYPE_CHECKING:
@@ -366,6 +366,6 @@ def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
 
 
 def test_import_costs_nothing_until_something_is_used() -> None:
-    code = "import sys, scorecube, scorecube.cli; print(sorted({'numpy', 'xarray', 'numba', 'dask', 'zarr'} & set(sys.modules)))"
+    code = "import sys, scorecube, scorecube.cli.program; print(sorted({'numpy', 'xarray', 'numba', 'dask', 'zarr'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -11,9 +11,9 @@ import matplotlib as mpl
 import pytest
 
 from scorecube.analyses import ANALYSES
+from scorecube.cli.completion import SHOWN
 from scorecube.metrics import DEFINITIONS
-from scorecube.shell import SHOWN
-from scorecube.sweeps import read_sweep
+from scorecube.workflow import read_sweep
 from tests import newcomer, readme_figure
 from tests.terminal import on_terminal, program
 

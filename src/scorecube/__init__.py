@@ -23,7 +23,13 @@ if TYPE_CHECKING:
         Unpaired,
         judgement_sets,
     )
-    from scorecube.api import (
+    from scorecube.collection.pools import removed_when_left_out
+    from scorecube.collection.rankings import with_rankings
+    from scorecube.design import topic_set_size, variances, wcw
+    from scorecube.errors import ScorecubeError
+    from scorecube.ingest.public import fetch
+    from scorecube.workflow import Entry, sweep
+    from scorecube.workflow.api import (
         analyse,
         cube_from_scores,
         evaluate,
@@ -35,12 +41,6 @@ if TYPE_CHECKING:
         read_rankings,
         table,
     )
-    from scorecube.design import topic_set_size, variances, wcw
-    from scorecube.errors import ScorecubeError
-    from scorecube.ingest.public import fetch
-    from scorecube.pools import removed_when_left_out
-    from scorecube.rankings import with_rankings
-    from scorecube.sweeps import Entry, sweep
 
 __version__ = "0.1.0"
 
@@ -60,11 +60,11 @@ _ANALYSES = (
 )
 _HOMES = dict.fromkeys(_ANALYSES, "scorecube.analyses") | {"ScorecubeError": "scorecube.errors"}
 _HOMES |= dict.fromkeys(("topic_set_size", "variances", "wcw"), "scorecube.design")
-_HOMES |= dict.fromkeys(("Entry", "sweep"), "scorecube.sweeps")
+_HOMES |= dict.fromkeys(("Entry", "sweep"), "scorecube.workflow")
 _HOMES |= {
     "fetch": "scorecube.ingest.public",
-    "removed_when_left_out": "scorecube.pools",
-    "with_rankings": "scorecube.rankings",
+    "removed_when_left_out": "scorecube.collection.pools",
+    "with_rankings": "scorecube.collection.rankings",
 }
 
 __all__ = [
@@ -104,7 +104,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module(_HOMES.get(name, "scorecube.api")), name)
+        return getattr(import_module(_HOMES.get(name, "scorecube.workflow.api")), name)
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
 
 

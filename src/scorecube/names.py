@@ -107,6 +107,9 @@ UNJUDGED: Final = -1
 AUTO: Final = "auto"
 """The default gain setting: the gain of a level is its number."""
 
+DEFAULT_METRICS: Final = ("AP", "Q", "nDCG@10", "nERR@10", "P+")
+"""What is evaluated where no metrics are named."""
+
 
 class Purpose(IntEnum):
     """What a stream of random words is for; part of the generator's key, so streams never overlap."""

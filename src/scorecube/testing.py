@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube import names, schema
-from scorecube.cube import evaluate
-from scorecube.judgements import Intents
-from scorecube.kernels.streams import stream_key
-from scorecube.rankings import rankings_dataset, with_intents
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.evaluation import evaluate
+from scorecube.collection.judgements import Intents
+from scorecube.collection.rankings import rankings_dataset, with_intents
+from scorecube.kernels.random.philox import stream_key
 
 QUALITY = "quality"
 """Coordinate along run: the simulated strength of a run, of which its scores are a noisy picture."""

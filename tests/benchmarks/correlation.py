@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import kendalltau
 
 import scorecube as sc
-from scorecube.cube import cube_dataset
-from scorecube.kernels.concordance import compare
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.kernels.rank.concordance import compare
 from scorecube.metrics import parse_metric
 
 METRICS = ("AP", "Q", "P+", "O", "P-measure", "RR", "NWRR", "nDCG@10", "nERR@10", "P@10")

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
+from scorecube.collection.rankings import judge
 from scorecube.ingest.qrels import read_qrels
 from scorecube.ingest.trec import read_run
 from scorecube.kernels.workspace import Workspace
 from scorecube.metrics import gain_values, parse_metric
-from scorecube.rankings import judge
 
 N_FILES, N_TOPICS, DEPTH, N_JUDGED, POOL = 100, 50, 1000, 1500, 20_000
 N_FILES_OF_OTHERS = 5

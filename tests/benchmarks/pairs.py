@@ -22,8 +22,8 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
-from scorecube.cube import cube_dataset
-from scorecube.execute.blas import one_blas_thread
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.metrics import parse_metric
 from tests.benchmarks.evaluate import installed, peak, seconds
 from tests.benchmarks.swap import METRICS

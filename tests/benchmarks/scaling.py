@@ -22,11 +22,11 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.api import analyse, open_study, plan_in_study
 from scorecube.execute.clients import open_client
 from scorecube.execute.estimate import BLOCK_SECONDS, MIN_BLOCKS_PER_WORKER, MOST_BLOCKS, RECORD_SECONDS
-from scorecube.execute.lower import lower
+from scorecube.execute.graph import lower
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, open_study, plan_in_study
 
 METRICS = ("AP", "Q", "P+", "O", "P-measure", "RR", "NWRR", "nDCG@10", "nERR@10", "P@10")
 COLLECTIONS, RUNS, TRIALS = 1000, 1000, 100_000
@@ -96,7 +96,7 @@ def overhead(cube: xr.Dataset) -> tuple[list[float], list[float], list[float]]:
 
 def sizes(cube: xr.Dataset) -> tuple[int, int, int]:
     """Return the bytes of the arrays that every worker gets once, of a task, and of its result."""
-    inputs = SWAP.prepare(cube, TRIALS, 1, None)
+    inputs = SWAP.inputs(cube, TRIALS, 1, None)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         (task,) = lower(SWAP, client.submit(len, ()), [(0, 1)]).values()

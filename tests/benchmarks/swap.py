@@ -15,11 +15,11 @@ from unittest import mock
 import numpy as np
 
 import scorecube as sc
-from scorecube.cube import cube_dataset
-from scorecube.execute.blas import one_blas_thread
-from scorecube.kernels.draws import Sampling, multiplicities, topic_samples
-from scorecube.kernels.streams import stream_key
-from scorecube.kernels.swap_choice import Kernel
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.blas_threads import one_blas_thread
+from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.swap.dispatch import Kernel
 from scorecube.metrics import parse_metric
 from scorecube.names import Purpose
 
@@ -69,7 +69,7 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
         return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=trials, seed=1, workers=1)
 
     def pairwise() -> Any:
-        with mock.patch("scorecube.analyses.swap.choose_kernel", return_value=Kernel.BY_RUN):
+        with mock.patch("scorecube.analyses.topic_samples.swap.choose_kernel", return_value=Kernel.BY_RUN):
             return ours()
 
     def draws() -> Any:

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 import scorecube as sc
-from scorecube.cube import cube_dataset
-from scorecube.execute.stream import BusyPool
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.execute.concurrent_runs import BusyPool
 from scorecube.metrics import parse_metric
 from scorecube.storage import Study
-from scorecube.sweeps import Entry, plan_sweep, run_sweep
-from scorecube.sweeps.run import Busy
-from scorecube.tasks import Task
+from scorecube.workflow import Entry, plan_sweep, run_sweep
+from scorecube.workflow.sweep_run import Utilisation
+from scorecube.workflow.tasks import Task
 
 WORKERS = 2
 METRICS = ("AP", "P@10", "nDCG@10", "Q", "RR", "P+")
@@ -36,7 +36,7 @@ ENTRIES = (
 MEMORY = 4 * 10**9
 STATEMENTS = {
     "scorecube": "import scorecube",
-    "scorecube --help": "import sys; sys.argv = ['scorecube', '--help']; from scorecube.cli import main; main()",
+    "scorecube --help": "import sys; sys.argv = ['scorecube', '--help']; from scorecube.cli.program import main; main()",
 }
 
 
@@ -52,21 +52,21 @@ def study_at(path: Path) -> Study:
     return study
 
 
-def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, Busy]:
+def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
     """Return seconds, and the shares of the workers' time."""
     start = time.perf_counter()
     busy = run_sweep(tasks, workers=WORKERS, memory=MEMORY)
     return time.perf_counter() - start, busy
 
 
-def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, Busy]:
+def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
     """Do the same, one after the other: each has all workers, and the next begins when its result is stored."""
     start, computing = time.perf_counter(), time.process_time()
     with BusyPool(WORKERS) as pool:
         for task in tasks:
             task.run(workers=WORKERS, pool=pool, memory=MEMORY)
     seconds = time.perf_counter() - start
-    return seconds, Busy(pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS))
+    return seconds, Utilisation(pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS))
 
 
 def starts() -> None:
@@ -87,7 +87,7 @@ def starts() -> None:
 def main() -> None:
     """Print medians over turns; stream and loop take turns, each in a study of its own."""
     print(f"sweep: {len(ENTRIES)} analyses of {len(SIZES) * COPIES} collections on {WORKERS} workers, results stored")
-    found: dict[str, list[tuple[float, Busy]]] = {"one stream": [], "loop": []}
+    found: dict[str, list[tuple[float, Utilisation]]] = {"one stream": [], "loop": []}
     for turn in range(TURNS + 1):
         for name, do in {"one stream": as_a_stream, "loop": in_a_loop}.items():
             with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
-from scorecube.pools import build_pools
+from scorecube.collection.pools import build_pools
 from scorecube.testing import simulate_rankings
 from tests.benchmarks.evaluate import POOL, REPEATS, document, installed, spread
 

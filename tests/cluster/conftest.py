@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from scorecube.api import analyse, open_study
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, open_study
 from tests.cluster.lab import BLOCK, SEED, SWAP, TRIALS, Study, run_quietly
 
 

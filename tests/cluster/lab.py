@@ -17,13 +17,13 @@ import psutil
 import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.api import Task, open_study, plan_in_study
+from scorecube.workflow.api import Task, open_study, plan_in_study
 
 REPO = Path(__file__).parents[2]
 SWAP = Swap(sampling="disjoint", size=25)
 TRIALS, BLOCK, SEED = 600_000, 2_000, 1
 COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --block-size {BLOCK} --seed {SEED}"
-MAIN = "from scorecube.cli import main; main()"
+MAIN = "from scorecube.cli.program import main; main()"
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin", "PYTHONWARNINGS": "ignore"}
 QUIET = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 

@@ -19,12 +19,12 @@ import xarray as xr
 from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
-from scorecube.api import analyse
 from scorecube.errors import ClusterFailed
 from scorecube.execute.clients import failures_told, open_chosen, open_client
 from scorecube.execute.clusters import losses_told_once
-from scorecube.execute.warm import WarmKernels
+from scorecube.execute.worker_plugin import WarmKernels
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def incoming(dask_worker: Any = None) -> int:
 
 def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
-    inputs = sum(array.nbytes for array in Swap().prepare(cube, 1, 3, None).values())
+    inputs = sum(array.nbytes for array in Swap().inputs(cube, 1, 3, None).values())
     sizes: list[int] = []
     with open_client({"kind": "processes", "workers": 2}) as client:
         assert client is not None
@@ -107,23 +107,23 @@ def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Da
 
 
 def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
-    with open_chosen(PROFILES / "local.yaml", None, 2) as crew:
-        assert crew.client is not None
-        assert crew.workers == 2
-        (worker,) = crew.client.scheduler_info(n_workers=-1)["workers"].values()
+    with open_chosen(PROFILES / "local.yaml", None, 2) as executor:
+        assert executor.client is not None
+        assert executor.workers == 2
+        (worker,) = executor.client.scheduler_info(n_workers=-1)["workers"].values()
         assert worker["nthreads"] == 2
-        assert str(crew.client.scheduler_info()["address"]).startswith("tls://127.0.0.1:")
+        assert str(executor.client.scheduler_info()["address"]).startswith("tls://127.0.0.1:")
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
         sockets = [each for process in processes for each in process.net_connections("inet")]
         listening = {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
         assert listening
         assert all(map(is_loopback, listening)), listening
-        result = analyse(small, Swap(), client=crew.client, **HOW)
+        result = analyse(small, Swap(), client=executor.client, **HOW)
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
 
 
 def test_workers_that_come_later_are_warm_before_their_first_task(small: xr.Dataset) -> None:
-    plugin = WarmKernels(Swap(), Swap().prepare(small, 1, 3, None), 0)
+    plugin = WarmKernels(Swap(), Swap().inputs(small, 1, 3, None), 0)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         before = client.run(eval, MODULES).popitem()[1]
@@ -131,8 +131,10 @@ def test_workers_that_come_later_are_warm_before_their_first_task(small: xr.Data
         client.cluster.scale(2)  # type: ignore[union-attr]
         client.wait_for_workers(2, timeout=60)
         after = list(client.run(eval, MODULES).values())
-    assert "scorecube.kernels.swap" not in before
-    assert all("scorecube.kernels.swap" in each and "scorecube.analyses.swap" in each for each in after)
+    assert "scorecube.kernels.swap.pairwise" not in before
+    assert all(
+        "scorecube.kernels.swap.pairwise" in each and "scorecube.analyses.topic_samples.swap" in each for each in after
+    )
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import psutil
 import pytest
 import xarray as xr
 
-from scorecube.execute.authority import AUTHORITY, CERTIFICATE, KEY, write_authority
+from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, write_authority
 from tests.cluster.lab import (
     ENVIRONMENT,
     QUIET,
@@ -168,8 +168,8 @@ def registered(network: Network) -> list[str]:
     """Return the workers that the scheduler knows."""
     code = (
         "from scorecube.execute.clients import open_chosen\n"
-        f"with open_chosen({str(network.profile)!r}, None, None) as crew:\n"
-        "    print(*crew.client.scheduler_info(n_workers=-1)['workers'])"
+        f"with open_chosen({str(network.profile)!r}, None, None) as executor:\n"
+        "    print(*executor.client.scheduler_info(n_workers=-1)['workers'])"
     )
     done = run_quietly(*network.on("head"), sys.executable, "-c", code, timeout=60)
     assert done.returncode == 0, done.stderr + network.log()

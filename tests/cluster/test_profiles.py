@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scorecube.errors import BadPlan
-from scorecube.execute.authority import FILES, check_files, write_authority
+from scorecube.execute.certificates import FILES, check_files, write_authority
 from scorecube.execute.clients import open_chosen, open_client
 from scorecube.execute.clusters import choose_profile, configuration, make_job_cluster, needs_certificates
 from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
@@ -207,6 +207,6 @@ def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) 
         check_files(folder)
     (folder / "ca.crt").unlink()
     with pytest.raises(
-        BadPlan, match=r"no ca.crt there; make certificates with: python -m scorecube.execute.authority"
+        BadPlan, match=r"no ca.crt there; make certificates with: python -m scorecube.execute.certificates"
     ):
         check_files(folder)

@@ -98,7 +98,7 @@ say "image built: $megabytes MB; $(grep -c 'left to its first use' "$work/build.
 mkdir "$STUDY"
 "$PYTHON" "$repo/tests/container/studies.py" make "$STUDY/study.zarr"
 cp -r "$STUDY" "$work/here"
-(cd "$work/here" && "$PYTHON" -c 'from scorecube.cli import main; main()' \
+(cd "$work/here" && "$PYTHON" -c 'from scorecube.cli.program import main; main()' \
   swap study.zarr --sampling=$SAMPLING --trials=$trials --seed=1 2> "$work/here.log") || { cat "$work/here.log" >&2; fail "the analysis on this machine"; }
 chmod -R a+rwX "$STUDY"
 say "the analysis on this machine"

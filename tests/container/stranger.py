@@ -7,7 +7,7 @@ import tempfile
 
 from distributed import Client, Security
 
-from scorecube.execute.authority import write_authority
+from scorecube.execute.certificates import write_authority
 
 SCHEDULER = "scorecube-scheduler:8786"
 

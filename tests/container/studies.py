@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
-from scorecube import api
 from scorecube.testing import simulate_rankings
+from scorecube.workflow import api
 
 
 def make(path: str) -> None:

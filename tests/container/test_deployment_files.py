@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scorecube.execute.authority import FILES
+from scorecube.execute.certificates import FILES
 from scorecube.execute.clusters import configuration
 from scorecube.execute.profiles import make_profile, read_profile
 

@@ -10,13 +10,7 @@ from matplotlib.lines import Line2D
 
 import scorecube as sc
 from scorecube.design import detectable_difference, expected_width, tool_noncentrality, topic_set_size, wcw
-from scorecube.report.figures.design import (
-    CONDITIONS,
-    four_z_squared,
-    noncentrality_curves,
-    tools_compared,
-    wcw_panels,
-)  # fmt: skip
+from scorecube.report.figures.design import CONDITIONS, four_z_squared, noncentrality_curves, tools_compared, wcw_panels
 from scorecube.testing import simulate_cube
 
 

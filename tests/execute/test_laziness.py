@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from scorecube.analyses import Swap
-from scorecube.api import analyse
 from scorecube.execute.clients import open_client
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -51,8 +51,8 @@ def test_the_package_alone_imports_nothing_heavy() -> None:
 
 def test_a_name_of_the_package_is_imported_when_used() -> None:
     modules = modules_after("import scorecube\nassert 'analyse' in dir(scorecube)\nscorecube.Swap")
-    assert "scorecube.analyses.swap" in modules
-    assert not modules & {"scorecube.api", "zarr", "distributed", "dask.delayed"}
+    assert "scorecube.analyses.topic_samples.swap" in modules
+    assert not modules & {"scorecube.workflow.api", "zarr", "distributed", "dask.delayed"}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -60,13 +60,13 @@ def test_small_work_builds_no_graph_and_starts_no_cluster(workers: int) -> None:
     modules = modules_after(SMALL_WORK.format(workers=workers))
     # xarray itself imports dask.array, but nothing of ours may go further.
     assert not top_level(modules) & {"distributed", "matplotlib", "typer"}
-    assert "scorecube.execute.lower" not in modules
+    assert "scorecube.execute.graph" not in modules
 
 
 def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
     code = SMALL_WORK.format(workers="2, block_units=10")
     modules = modules_after(code)
-    assert "scorecube.execute.lower" in modules
+    assert "scorecube.execute.graph" in modules
     assert "distributed" not in modules
 
 

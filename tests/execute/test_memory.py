@@ -8,11 +8,11 @@ import pytest
 from tests.conftest import Cli
 
 import scorecube as sc
+from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.execute import memory
 from scorecube.execute.estimate import estimate
 from scorecube.execute.memory import default_memory, parse_memory
-from scorecube.plan import make_plan
 from scorecube.testing import simulate_cube
 
 

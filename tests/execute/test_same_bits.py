@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.analyses.analysis import Arrays, Totals
-from scorecube.api import analyse, cube_from_scores, digest, select
+from scorecube.analyses.base import Accumulator, Arrays
 from scorecube.execute.clients import open_client
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores, digest, select
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -145,10 +145,10 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, swap: 
 
 def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Dataset) -> None:
     swap = Swap()
-    inputs, totals = swap.prepare(cube, 200, 3, None), Totals(swap.outputs(cube), 200)
+    inputs, totals = swap.inputs(cube, 200, 3, None), Accumulator(swap.outputs(cube), 200)
     for start, stop in ((70, 200), (0, 70)):
         totals.add(start, stop, swap.block(inputs, start, stop))
-    assert_same(swap.finish(cube, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
+    assert_same(swap.finalize(cube, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
 
 
 @pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])

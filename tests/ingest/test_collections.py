@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scorecube.api import open_study
+from scorecube.workflow.api import open_study
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.data

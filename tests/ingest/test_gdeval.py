@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorecube.api import evaluate, import_scores, read_rankings
 from scorecube.errors import BadInput
+from scorecube.ingest.formats import detect
 from scorecube.ingest.gdeval import read_gdeval
-from scorecube.ingest.layouts import detect
+from scorecube.workflow.api import evaluate, import_scores, read_rankings
 
 GDEVAL = "runid,topic,ndcg@20,err@20\nindri,51,0.37535,0.48743\nindri,52,0.05270,0.03263\nindri,amean,0.21403,0.26003\n"
 OTHER = GDEVAL.replace("indri", "okapi").replace("0.37535", "0.5")

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import scorecube as sc
+from scorecube.collection.rankings import judge
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest.qrels import Thresholds, parse_level_map, print_level_map, read_qrels
 from scorecube.ingest.trec import read_run
-from scorecube.rankings import judge
 from tests.conftest import Cli
 from tests.oracles.diversity import levels_with_classes, oracle, topic_of
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.api import import_scores
 from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.long import read_long
+from scorecube.workflow.api import import_scores
 
 LONG = "run,topic,metric,score\na,1,AP,0.5\na,2,AP,0.25\nb,1,AP,1\nb,2,AP,0\na,1,map_cut_10,0.125\n"
 TOKENS = st.text("abcXYZ0123456789._-+ é", min_size=1, max_size=6).map(str.strip).filter(bool)

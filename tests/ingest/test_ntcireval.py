@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorecube.api import evaluate, open_study, read_rankings
 from scorecube.errors import BadInput
+from scorecube.workflow.api import evaluate, open_study, read_rankings
 from tests.conftest import Cli
 
 SAMPLE_REL = "".join(f"dummy{k:02d} L{level}\n" for k, level in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 0), 1))

@@ -9,10 +9,10 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Analysis, Bootstrap, Randomisation
-from scorecube.api import analyse
 from scorecube.kernels import threads
 from scorecube.kernels.threads import on_threads
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
 
 
 @pytest.fixture

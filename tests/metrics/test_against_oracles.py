@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter
-from scorecube.metrics.ideal import condense
+from scorecube.metrics.common import condense
 from tests.oracles.metrics import ORACLES, oracle
 
 PLAIN = [name for name in DEFINITIONS if not DEFINITIONS[name].by_intent]

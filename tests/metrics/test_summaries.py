@@ -12,10 +12,12 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import Swap
-from scorecube.cube import cube_from_scores, evaluate, standardise
+from scorecube.collection.evaluation import evaluate
+from scorecube.collection.selection import standardise
+from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import parse_metric
-from scorecube.summaries import summarise
 from scorecube.testing import simulate_rankings
 
 

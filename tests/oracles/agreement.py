@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Bootstrap, Randomisation, Tukey
-from scorecube.api import analyse, cube_from_scores
+from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.paired_tests import (
     Outcome,
     as_integers,

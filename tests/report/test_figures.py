@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import scorecube as sc
 from scorecube.report.figures.style import STYLE
 from scorecube.report.figures.swap import sensitivity_bars, swap_rates
-from scorecube.report.pieces import picture
+from scorecube.report.page.html import picture
 from scorecube.testing import simulate_cube
 
 

@@ -14,23 +14,23 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube import api
 from scorecube.analyses import ANALYSES
 from scorecube.errors import BadStudy
-from scorecube.report import page as pages
-from scorecube.report import sections as made_of
-from scorecube.report.across import consistency
-from scorecube.report.answers import answers
-from scorecube.report.cautions import cautions_of, cautions_of_collection, together
-from scorecube.report.drawing import draw
-from scorecube.report.formats import render
-from scorecube.report.overview import overview
-from scorecube.report.pieces import MOST_SHOWN, html_table
-from scorecube.report.sections import Section, Sections, read_part, stored_results, without_large
+from scorecube.report.page import render as pages
+from scorecube.report.page import sections as made_of
+from scorecube.report.page.answers import answers
+from scorecube.report.page.cautions import cautions_of, cautions_of_collection, together
+from scorecube.report.page.comparisons import consistency
+from scorecube.report.page.html import MOST_SHOWN, html_table
+from scorecube.report.page.sections import Section, Sections, read_part, stored_results, without_large
+from scorecube.report.study_figure import draw
+from scorecube.report.study_overview import overview
 from scorecube.report.tables import TABLES, most_rows
 from scorecube.report.tables.orderings import orderings
+from scorecube.report.text_formats import render
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
+from scorecube.workflow import api
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Tree

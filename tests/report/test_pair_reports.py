@@ -15,11 +15,11 @@ from scipy.stats import false_discovery_control
 import scorecube as sc
 from scorecube.analyses import ANALYSES
 from scorecube.report.figures.pairs import p_value_curves, power_bars
-from scorecube.report.formats import cell_text, render
-from scorecube.report.pieces import html_table, picture
-from scorecube.report.reading import headline
+from scorecube.report.page.html import html_table, picture
 from scorecube.report.tables import TABLES
 from scorecube.report.tables.pairs import adjusted
+from scorecube.report.text_formats import cell_text, render
+from scorecube.report.views.headlines import headline
 from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:

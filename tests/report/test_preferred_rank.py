@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.rankings import rankings_dataset
+from scorecube.collection.rankings import rankings_dataset
 from scorecube.report.tables import combine
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 

@@ -8,11 +8,11 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import Analysis
-from scorecube.report.chapters import CHAPTERS
 from scorecube.report.figures.swap import swap_rates
-from scorecube.report.pieces import picture
-from scorecube.report.reading import headline
+from scorecube.report.page.html import picture
 from scorecube.report.tables import TABLES
+from scorecube.report.views.chapters import CHAPTERS
+from scorecube.report.views.headlines import headline
 from scorecube.testing import simulate_cube
 
 

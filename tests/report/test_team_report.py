@@ -13,16 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import BboxBase
 
 import scorecube as sc
-from scorecube.analyses.teams import Teams
+from scorecube.analyses.leave_out.teams import Teams
+from scorecube.collection.rankings import with_rankings
 from scorecube.design import design_variances, topic_set_size
-from scorecube.rankings import with_rankings
-from scorecube.report.chapters import CHAPTERS
-from scorecube.report.designs import designs
 from scorecube.report.figures import OVERVIEWS
 from scorecube.report.figures.teams import leave_out_panels
-from scorecube.report.pieces import picture
-from scorecube.report.reading import headline
+from scorecube.report.page.html import picture
+from scorecube.report.study_design import designs
 from scorecube.report.tables import TABLES
+from scorecube.report.views.chapters import CHAPTERS
+from scorecube.report.views.headlines import headline
 from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:

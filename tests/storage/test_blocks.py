@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
-from scorecube.analyses.analysis import Arrays, Join, Output, Totals
-from scorecube.api import Task, analyse, open_study, plan_in_study
-from scorecube.storage import results
-from scorecube.storage.results import BlockStore, Record, choose, content_hash, gaps
+from scorecube.analyses.base import Accumulator, Arrays, Combine, Output
+from scorecube.storage import blocks
+from scorecube.storage.blocks import BlockStore, Record, choose, content_hash, gaps
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import Task, analyse, open_study, plan_in_study
 
 TRIALS, SEED = 60, 1
 Intervals = list[tuple[int, int]]
@@ -143,7 +143,7 @@ def test_data_without_a_record_is_computed_again(
 
     # The hash is taken when the outputs are written and the record is not.
     with monkeypatch.context() as patch:
-        patch.setattr(results, "content_hash", killed_at_the_third)
+        patch.setattr(blocks, "content_hash", killed_at_the_third)
         with pytest.raises(KeyboardInterrupt):
             plan(path).run(workers=1, block_units=10)
     written = zarr.open_group(path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r")["count"]
@@ -189,7 +189,7 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
 SLOW_RUN = """
 import sys
 from scorecube.analyses import Swap
-from scorecube.api import open_study, plan_in_study
+from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Swap(), trials=int(sys.argv[2]), seed=int(sys.argv[3]))
 task.run(workers=1, block_units=1)
 """
@@ -336,15 +336,15 @@ def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])
 def test_an_output_that_is_not_of_integers_is_refused(dtype: str) -> None:
     with pytest.raises(TypeError, match=f"output 'mean' is joined across add, so it must be of integers, not {dtype}"):
-        Output("mean", (3,), Join.ADD, dtype=dtype)
+        Output("mean", (3,), Combine.ADD, dtype=dtype)
 
 
 def test_blocks_join_by_sum_and_maximum_in_any_order() -> None:
-    outputs = (Output("n", (2,), Join.ADD), Output("top", (1,), Join.MAX))
+    outputs = (Output("n", (2,), Combine.ADD), Output("top", (1,), Combine.MAX))
     first = {"n": np.array([1, 2]), "top": np.array([-7])}
     second = {"n": np.array([10, 20]), "top": np.array([-9])}
     for one, other in ((first, second), (second, first)):
-        totals = Totals(outputs, 2)
+        totals = Accumulator(outputs, 2)
         totals.add(0, 1, one)
         totals.add(1, 2, other)
         assert {name: array.tolist() for name, array in totals.arrays.items()} == {"n": [11, 22], "top": [-7]}
@@ -354,4 +354,4 @@ def test_blocks_join_by_sum_and_maximum_in_any_order() -> None:
 @pytest.mark.parametrize("array", [np.array([1.0, 2.0]), np.array([1, 2, 3]), np.array([1, 2], np.int32)])
 def test_a_block_that_is_not_as_declared_is_refused(array: np.ndarray[Any, Any]) -> None:
     with pytest.raises(TypeError, match="block output 'n' is"):
-        Totals([Output("n", (2,), Join.ADD)], 5).add(0, 5, {"n": array})
+        Accumulator([Output("n", (2,), Combine.ADD)], 5).add(0, 5, {"n": array})

@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.api import analyse, cube_from_scores, open_study
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy
+from scorecube.workflow.api import analyse, cube_from_scores, open_study
 
 
 def make_cube(shift: float = 0.0, n_topics: int = 4) -> xr.Dataset:

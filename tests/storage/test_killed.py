@@ -18,8 +18,8 @@ import xarray as xr
 from tests.conftest import Cli
 
 from scorecube.analyses import Bootstrap
-from scorecube.api import Task, analyse, open_study, plan_in_study
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import Task, analyse, open_study, plan_in_study
 
 pytestmark = pytest.mark.slow
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
@@ -28,7 +28,7 @@ KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 FORKING = f"""
 import os, sys, time
 from scorecube.analyses import Bootstrap
-from scorecube.api import open_study, plan_in_study
+from scorecube.workflow.api import open_study, plan_in_study
 print("ready", flush=True)
 while line := sys.stdin.readline():
     path, workers = line.split()

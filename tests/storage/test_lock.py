@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from tests.conftest import Cli
 
-from scorecube.api import open_study
 from scorecube.errors import BadStudy
 from scorecube.storage import lock
-from scorecube.storage.lock import EXPIRES, Mark, left_behind, machine, writing
-from scorecube.storage.places import open_place
+from scorecube.storage.location import open_place
+from scorecube.storage.lock import EXPIRES, LockFile, left_behind, machine, writing
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import open_study
 
 S3 = pytest.param("s3", marks=pytest.mark.s3)
 
@@ -31,7 +31,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def mark(location: str) -> Mark:
+def mark(location: str) -> LockFile:
     return open_place(location).mark()
 
 
@@ -45,7 +45,7 @@ def dead_process() -> int:
     return process.pid
 
 
-def test_another_process_is_refused_and_named(location: str, mark: Mark, scorecube: Cli) -> None:
+def test_another_process_is_refused_and_named(location: str, mark: LockFile, scorecube: Cli) -> None:
     other = os.getppid()
     assert mark.make(content(other))
     with pytest.raises(
@@ -76,13 +76,13 @@ def test_another_process_is_refused_and_named(location: str, mark: Mark, scorecu
     assert found[0] == content(other)
 
 
-def test_what_a_killed_process_left_is_taken_over(location: str, mark: Mark) -> None:
+def test_what_a_killed_process_left_is_taken_over(location: str, mark: LockFile) -> None:
     assert mark.make(content(dead_process()))
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert mark.read() is None
 
 
-def test_nothing_is_left_behind_by_success_or_failure(location: str, mark: Mark) -> None:
+def test_nothing_is_left_behind_by_success_or_failure(location: str, mark: LockFile) -> None:
     study = open_study(location, mode="a")
     with study.writing():
         found = mark.read()
@@ -95,7 +95,7 @@ def test_nothing_is_left_behind_by_success_or_failure(location: str, mark: Mark)
     assert mark.read() is None
 
 
-def test_threads_of_one_process_share_it(mark: Mark) -> None:
+def test_threads_of_one_process_share_it(mark: LockFile) -> None:
     inside, leave, seen = threading.Barrier(4), threading.Event(), []
 
     def work() -> None:
@@ -115,14 +115,14 @@ def test_threads_of_one_process_share_it(mark: Mark) -> None:
     assert mark.read() is None
 
 
-def test_of_several_that_take_over_one_succeeds(location: str, mark: Mark) -> None:
+def test_of_several_that_take_over_one_succeeds(location: str, mark: LockFile) -> None:
     assert mark.make(content(dead_process()))
     marks = [open_place(location).mark() for _ in range(4)]
     assert all(each.read() is not None for each in marks)
     assert sum(each.take_over(content(k)) for k, each in enumerate(marks)) == 1
 
 
-def test_it_is_renewed_while_it_is_held(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_renewed_while_it_is_held(mark: LockFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "RENEWED", 0.05)
     renewed = threading.Event()
     renew = type(mark).renew
@@ -143,7 +143,7 @@ def test_it_is_renewed_while_it_is_held(mark: Mark, monkeypatch: pytest.MonkeyPa
     assert mark.read() is None
 
 
-def test_one_that_was_taken_over_is_not_removed(mark: Mark) -> None:
+def test_one_that_was_taken_over_is_not_removed(mark: LockFile) -> None:
     with writing(mark):
         mark.remove()
         assert mark.make(content(os.getppid()))
@@ -163,6 +163,16 @@ def test_one_that_was_taken_over_is_not_removed(mark: Mark) -> None:
         ("", 0, False),  # just being written
         ("", EXPIRES + 1, True),
         ("[1]", 0, False),
+    ],
+    ids=[
+        "elsewhere",
+        "elsewhere-late",
+        "elsewhere-expired",
+        "alive",
+        "own-number",
+        "empty",
+        "empty-expired",
+        "not-a-record",
     ],
 )
 def test_who_is_gone_is_known(text: str, age: float, expected: bool) -> None:

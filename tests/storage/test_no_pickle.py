@@ -17,10 +17,10 @@ from tests.conftest import REPO
 from zarr.errors import UnknownCodecError
 from zarr.registry import get_codec_class
 
-from scorecube.api import open_study
 from scorecube.errors import BadStudy
 from scorecube.storage.samples import read_samples
 from scorecube.storage.verify import verify_study
+from scorecube.workflow.api import open_study
 
 TRACE = "scorecube_unpickled"
 

@@ -18,10 +18,10 @@ from tests.conftest import Cli, Files
 from tests.storage.conftest import StandIn
 
 from scorecube.analyses import Bootstrap
-from scorecube.api import analyse, cube_from_scores, open_study, plan_in_study
 from scorecube.errors import BadStudy, StoreFailed
-from scorecube.storage.places import open_place
+from scorecube.storage.location import open_place
 from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study
 
 pytestmark = pytest.mark.s3
 obstore = pytest.importorskip("obstore", reason="the extra s3 is not installed")
@@ -107,7 +107,7 @@ def test_plain_xarray_reads_it(s3: str) -> None:
 SLOW_RUN = """
 import sys, time
 from scorecube.analyses import Bootstrap
-from scorecube.api import open_study, plan_in_study
+from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Bootstrap(), trials=40, seed=1)
 task.run(workers=1, block_units=1, progress=lambda *_: time.sleep(0.1))
 """
@@ -185,10 +185,10 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Stores in this process' memory by their URL: fast enough to crash at every single step."""
     from obstore.store import MemoryStore
 
-    from scorecube.storage import objects
+    from scorecube.storage import object_store
 
     made: dict[str, MemoryStore] = {}
-    monkeypatch.setattr(objects, "from_url", lambda url, **_: made.setdefault(url, MemoryStore()))
+    monkeypatch.setattr(object_store, "from_url", lambda url, **_: made.setdefault(url, MemoryStore()))
     return made
 
 
@@ -206,7 +206,7 @@ def copied(store: Any) -> Any:
 def test_a_crash_at_any_step_leaves_old_or_new(
     stores: dict[str, Any], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    from scorecube.storage.objects import TellingStore
+    from scorecube.storage.object_store import ErrorTranslatingStore
 
     base, url, replace = "s3://memory/base.zarr", "s3://memory/study.zarr", how.startswith("replaced")
     for k in range(0 if how == "first" else 2 if how.endswith("twice") else 1):
@@ -225,7 +225,7 @@ def test_a_crash_at_any_step_leaves_old_or_new(
         with monkeypatch.context() as patch:
             steps = [0]
             for name in ("set", "delete"):
-                patch.setattr(TellingStore, name, crashing(getattr(TellingStore, name), steps, step))
+                patch.setattr(ErrorTranslatingStore, name, crashing(getattr(ErrorTranslatingStore, name), steps, step))
             try:
                 open_study(url, mode="a").add("demo", cube=more, replace=replace)
             except Crashed:
@@ -371,7 +371,7 @@ def test_a_line_that_is_not_encrypted_is_refused(s3: str, monkeypatch: pytest.Mo
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("obstore", "obstore.store", "obstore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "scorecube.storage.objects", raising=False)
+    monkeypatch.delitem(sys.modules, "scorecube.storage.object_store", raising=False)
     with pytest.raises(BadStudy, match=r'pip install "scorecube\[s3\]"'):
         open_study("s3://bucket/study.zarr")
 

@@ -13,13 +13,13 @@ import xarray as xr
 import zarr
 
 from scorecube.analyses import Swap
-from scorecube.api import cube_from_scores, evaluate_into, open_study, plan_in_study
-from scorecube.cli import main
+from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import Study, datasets
 from scorecube.storage import study as study_module
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
+from scorecube.workflow.api import cube_from_scores, evaluate_into, open_study, plan_in_study
 
 GAINS = ("3:2:1", "1:1:1")
 

@@ -1,18 +1,18 @@
 """One file for each analysis, all of the same shape (see `analysis.py`)."""
 
-from scorecube.analyses.agreement import Agreement
-from scorecube.analyses.analysis import Analysis
-from scorecube.analyses.bootstrap import Bootstrap
-from scorecube.analyses.correlation import Correlation
-from scorecube.analyses.joined import judgement_sets
-from scorecube.analyses.paired import Paired
-from scorecube.analyses.randomisation import Randomisation
-from scorecube.analyses.splits import Splits
-from scorecube.analyses.stability import Stability
-from scorecube.analyses.swap import Swap
-from scorecube.analyses.teams import Teams
-from scorecube.analyses.tukey import Tukey
-from scorecube.analyses.unpaired import Unpaired
+from scorecube.analyses.base import Analysis
+from scorecube.analyses.leave_out.teams import Teams
+from scorecube.analyses.pair_tests.bootstrap import Bootstrap
+from scorecube.analyses.pair_tests.classical import Paired
+from scorecube.analyses.pair_tests.randomisation import Randomisation
+from scorecube.analyses.pair_tests.tukey import Tukey
+from scorecube.analyses.pair_tests.unpaired import Unpaired
+from scorecube.analyses.rank_agreement.agreement import Agreement
+from scorecube.analyses.rank_agreement.correlation import Correlation
+from scorecube.analyses.topic_samples.splits import Splits
+from scorecube.analyses.topic_samples.stability import Stability
+from scorecube.analyses.topic_samples.swap import Swap
+from scorecube.collection.judgement_sets import judgement_sets
 
 ANALYSES: dict[str, type[Analysis]] = {
     analysis.name: analysis

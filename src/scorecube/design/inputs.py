@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube import schema
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
 from scorecube.errors import BadPlan
-from scorecube.schema import Variable
 
 Numbers = float | Iterable[float] | xr.DataArray
 """One number, a list (which becomes a dimension called by the parameter's name), or a labelled array of any dims."""

@@ -26,7 +26,7 @@ from scorecube.design.inputs import (
     labelled,
     outcome,
     spread,
-)  # fmt: skip
+)
 from scorecube.design.interval import interval_size, unit_width
 from scorecube.design.power import SLACK, Anova, PairedT, PowerModel, has_constants
 from scorecube.design.search import BoolArray, FloatArray, IntArray, root, smallest

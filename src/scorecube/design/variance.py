@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube import names, schema
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
+from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan
-from scorecube.kernels.variance import within_variance
-from scorecube.schema import Variable
-from scorecube.summaries import refuse_other_summaries
+from scorecube.kernels.pools.variance import within_variance
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 VARIANCE = "variance"

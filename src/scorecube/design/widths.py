@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from scorecube import schema
+from scorecube.collection import schema
 from scorecube.design.inputs import MIN_DIFF, NOTES, ROUTE, TOPICS, VARIABLES, VARIANCE, WIDTH, Numbers, labelled
 from scorecube.design.sizes import detectable_difference, expected_width
 from scorecube.errors import BadPlan

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from scorecube.analyses.analysis import Analysis, Arrays
+from scorecube.analyses.base import Analysis, Arrays
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clusters import Crew, choose_profile, open_crew
+from scorecube.execute.clusters import Executor, choose_profile, open_executor
 from scorecube.execute.profiles import Profile, make_profile, read_profile
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from scorecube.execute.lower import Interval, OnBlock
+    from scorecube.execute.graph import Interval, OnBlock
 
 RETRIES = 2
 """Attempts after the first for a block that failed with an error; a block is a pure function, so repeating it is safe."""
@@ -43,8 +43,8 @@ def open_client(
         Blocks at a time, instead of the profile's number.
     """
     made = make_profile(profile) if isinstance(profile, Mapping) else profile
-    with open_crew(choose_profile(made, address, workers)) as crew:
-        yield crew.client
+    with open_executor(choose_profile(made, address, workers)) as executor:
+        yield executor.client
 
 
 def chosen_profile(cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None) -> Profile:
@@ -53,17 +53,19 @@ def chosen_profile(cluster: str | os.PathLike[str] | None, scheduler: str | None
 
 
 @contextmanager
-def open_chosen(cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None) -> Iterator[Crew]:
+def open_chosen(
+    cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None
+) -> Iterator[Executor]:
     """Open what `chosen_profile` says."""
-    with open_crew(chosen_profile(cluster, scheduler, workers)) as crew:
-        yield crew
+    with open_executor(chosen_profile(cluster, scheduler, workers)) as executor:
+        yield executor
 
 
 def compute_on_client(
     client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval], on_block: OnBlock
 ) -> None:
     """Run blocks on a cluster; arrays are sent once per worker, `on_block` is called as blocks finish."""
-    from scorecube.execute.lower import lower
+    from scorecube.execute.graph import lower
 
     with failures_told(client), _warmed(client, analysis, inputs, intervals):
         shared = _shared(client, inputs)
@@ -143,7 +145,7 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def _warmed(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
     """While the block runs, have every worker import this package and compile or load its kernels before its first task."""
-    from scorecube.execute.warm import WarmKernels
+    from scorecube.execute.worker_plugin import WarmKernels
 
     size = sum(array.nbytes for array in inputs.values())
     plugin = WarmKernels(analysis, inputs if size <= WARM_BYTES else None, intervals[0][0])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan
-from scorecube.execute.authority import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
+from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
 from scorecube.execute.profiles import BATCH, Profile
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LOGGERS_OF_TASKS = ("asyncio", "tornado.application", "distributed.client", "dis
 
 
 @dataclass(frozen=True)
-class Crew:
+class Executor:
     """Who computes: a client or this process' threads, how many blocks at a time, and all their memory if it is known."""
 
     client: Client | None
@@ -46,10 +46,10 @@ class Crew:
 
 
 @contextmanager
-def open_crew(profile: Profile) -> Iterator[Crew]:
+def open_executor(profile: Profile) -> Iterator[Executor]:
     """Start or reach what a profile describes, and end what was started."""
     if profile.kind == "threads":
-        yield Crew(None, profile.threads)
+        yield Executor(None, profile.threads)
         return
     import dask
     import distributed  # noqa: F401  # before the settings: what it brings itself would go with them at the end
@@ -58,7 +58,7 @@ def open_crew(profile: Profile) -> Iterator[Crew]:
     with dask.config.set(configuration(profile)), losses_told_once(), ExitStack() as stack:
         open_client = _reach if profile.kind == "scheduler" else _start_jobs if profile.kind in BATCH else _start_local
         client = open_client(profile, stack)
-        yield _crew_of(client, profile)
+        yield _executor_of(client, profile)
 
 
 @contextmanager
@@ -103,12 +103,12 @@ def configuration(profile: Profile) -> dict[str, Any]:
     return settings
 
 
-def _crew_of(client: Client, profile: Profile) -> Crew:
+def _executor_of(client: Client, profile: Profile) -> Executor:
     if profile.kind != "scheduler":
-        return Crew(client, profile.threads, profile.total_memory())
+        return Executor(client, profile.threads, profile.total_memory())
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads, memory = (sum(worker[what] for worker in workers) for what in ("nthreads", "memory_limit"))
-    return Crew(client, profile.workers or threads or profile.threads, memory or None)
+    return Executor(client, profile.workers or threads or profile.threads, memory or None)
 
 
 def _start_local(profile: Profile, stack: ExitStack) -> Client:

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.analysis import Cost, Join, Output
-from scorecube.cube import n_cells
+from scorecube.analyses.base import Combine, Cost, Output
+from scorecube.analyses.plan import Plan
+from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan
 from scorecube.execute.memory import default_memory
-from scorecube.plan import Plan
 
 BLOCK_SECONDS = 0.5
 """Aimed length of a block: long against the cost of scheduling and recording it, short against a whole run."""
@@ -127,6 +127,6 @@ def estimate(
 
 
 def _joined_bytes(output: Output, units: int) -> int:
-    if output.join is not Join.CONCAT:
+    if output.combine is not Combine.CONCAT:
         return 0
     return math.prod(output.shape_of(units)) * np.dtype(output.dtype).itemsize

@@ -49,7 +49,7 @@ def resident() -> int:
         return 0
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Have the C library return to the system what this process has freed, where it can: it keeps much for the next blocks."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from scorecube import schema
-from scorecube.analyses.analysis import Arrays, Totals
-from scorecube.execute.blas import one_blas_thread
+from scorecube.analyses.base import Accumulator, Arrays
+from scorecube.analyses.plan import Plan
+from scorecube.collection import schema
+from scorecube.execute.blas_threads import one_blas_thread
+from scorecube.execute.block_writer import Recorder
 from scorecube.execute.estimate import INLINE_SECONDS, estimate
-from scorecube.execute.recorder import Recorder
-from scorecube.plan import Plan
-from scorecube.storage.results import BlockStore, gaps
+from scorecube.storage.blocks import BlockStore, gaps
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, ThreadPoolExecutor
@@ -72,7 +72,7 @@ def run(
     analysis, started = plan.analysis, time.time()
     outputs = analysis.outputs(cube)
     planned = estimate(plan, cube, workers, block_units, memory)
-    totals, done = Totals(outputs, planned.units, analysis.places(cube)), 0
+    totals, done = Accumulator(outputs, planned.units, analysis.places(cube)), 0
     kept: list[tuple[int, int]] = []
     for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():
         totals.add(segment.start, segment.stop, segment.arrays)
@@ -102,7 +102,7 @@ def run(
     totals.places = None  # free for the result, as what blocks needed is by now
     if finishing is not None:
         finishing()
-    result: xr.Dataset = on_pool(pool, analysis.finish, cube, totals.arrays, plan.trials)
+    result: xr.Dataset = on_pool(pool, analysis.finalize, cube, totals.arrays, plan.trials)
     result.attrs |= provenance(plan, cube, started)
     return result
 
@@ -111,7 +111,7 @@ def _compute(
     plan: Plan, cube: xr.Dataset, samples: xr.Dataset | None, pending: list[tuple[int, int]], client: Client | None, workers: int,
     pool: ThreadPoolExecutor | None, on_block: Any,
 ) -> None:  # fmt: skip
-    inputs = plan.analysis.prepare(cube, plan.trials, plan.seed, samples)
+    inputs = plan.analysis.inputs(cube, plan.trials, plan.seed, samples)
     if client is not None:
         from scorecube.execute.clients import compute_on_client
 
@@ -120,7 +120,7 @@ def _compute(
         for interval in pending:
             on_block(interval, plan.analysis.block(inputs, *interval))
     else:
-        from scorecube.execute.lower import compute_on_threads
+        from scorecube.execute.graph import compute_on_threads
 
         compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
 
@@ -160,7 +160,7 @@ def for_each(
             results.append(function(item))
             finished(item)
         return results
-    from scorecube.execute.lower import map_on_threads
+    from scorecube.execute.graph import map_on_threads
 
     return map_on_threads(function, items, workers, finished)
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from scorecube.errors import BadInput
-from scorecube.ingest.cells import read_rows, score
+from scorecube.ingest.delimited import read_rows, score
 from scorecube.ingest.files import PathLike
-from scorecube.scores import NDEVAL, Matrices, from_gdeval, from_ndeval, matrices_of
+from scorecube.ingest.in_memory import NDEVAL, Matrices, from_gdeval, from_ndeval, matrices_of
 
 GDEVAL_TOOL, NDEVAL_TOOL = "gdeval", "ndeval"
 LABELS = ["runid", "topic"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scorecube.errors import BadInput
-from scorecube.ingest.cells import (
+from scorecube.ingest.delimited import (
     GAIN_HEADERS,
     METRIC_HEADERS,
     RUN_HEADERS,
@@ -15,8 +15,8 @@ from scorecube.ingest.cells import (
     score,
 )
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.tables import metric_of_file
-from scorecube.scores import Matrices, from_trec_eval, matrices_of
+from scorecube.ingest.in_memory import Matrices, from_trec_eval, matrices_of
+from scorecube.ingest.matrix import metric_of_file
 
 ROLES = {
     "run": RUN_HEADERS, "topic": TOPIC_HEADERS, "score": SCORE_HEADERS, "metric": METRIC_HEADERS, "gain": GAIN_HEADERS,

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.collection.judgements import Qrels, RunLines
+from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
 from scorecube.ingest.qrels import HIGHEST_LEVEL, Dialect, LevelMap, Probabilities, Thresholds, read_qrels
-from scorecube.judgements import Qrels, RunLines
-from scorecube.kernels.words import PADDING
-from scorecube.rankings import Duplicates
+from scorecube.kernels.parsing.byte_words import PADDING
 
 REL, RES, LAB = ".rel", ".res", ".lab"
 LEVEL = re.compile(rb"L(\d{1,3})")

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 import xarray as xr
 
-from scorecube.cube import cube_from_scores
 from scorecube.errors import BadInput, BadName, FetchFailed, nearest
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.tables import read_matrix
+from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.matrix import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 """Environment variables: where files come from, and the folder that keeps them."""

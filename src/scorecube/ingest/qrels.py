@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.collection.judgements import Intents, Qrels
 from scorecube.errors import BadInput, BadName
-from scorecube.ingest.fields import Columns, Layout, finish_numbers, finite_number, number, read_columns
+from scorecube.ingest.columns import Columns, Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, read_bytes
-from scorecube.judgements import Intents, Qrels
 
 HIGHEST_LEVEL = 127
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
+from scorecube.collection.judgements import RunLines
 from scorecube.errors import BadInput
-from scorecube.ingest.fields import Layout, finish_numbers, finite_number, number, read_columns
+from scorecube.ingest.columns import Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, bare_name, read_bytes
-from scorecube.judgements import RunLines
 from scorecube.kernels.workspace import Workspace
 
 RUN = Layout("run", "topic Q0 document rank score tag", 0, 2, 4, 3, 5)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 
 from scorecube.errors import BadInput
-from scorecube.ingest.cells import fields_of, read_text, score
+from scorecube.ingest.delimited import fields_of, read_text, score
 from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.runs import Scores, gather
-from scorecube.ingest.trec_eval_old import is_old, read_old
-from scorecube.scores import NO_MEASURES, Matrices, from_trec_eval
+from scorecube.ingest.in_memory import NO_MEASURES, Matrices, from_trec_eval
+from scorecube.ingest.one_run import Scores, gather
+from scorecube.ingest.trec_eval_o import is_old, read_old
 
 LINE = "measure topic value"
 RUNID, ALL = "runid", "all"

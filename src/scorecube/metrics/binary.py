@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorecube.metrics.ideal import first_relevant, listed, n_relevant
-from scorecube.metrics.metric import metric
+from scorecube.metrics.common import first_relevant, listed, n_relevant
+from scorecube.metrics.registry import metric
 
 
 @metric("AP", source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL")

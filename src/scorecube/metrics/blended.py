@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import first_relevant, ideal_gain, listed, n_relevant
-from scorecube.metrics.metric import metric
+from scorecube.metrics.common import first_relevant, ideal_gain, listed, n_relevant
+from scorecube.metrics.registry import metric
 
 
 @inlined

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import listed
-from scorecube.metrics.metric import Parameter, metric
+from scorecube.metrics.common import listed
+from scorecube.metrics.registry import Parameter, metric
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import listed
+from scorecube.metrics.common import listed
 from scorecube.metrics.intents import by_global_gain, greedy, intent_metric
-from scorecube.metrics.metric import Parameter
+from scorecube.metrics.registry import Parameter
 
 ALPHA = Parameter(0.5, above=0.0, below=1.0, also=(0.0, 1.0))
 """How likely a relevant document leaves nothing more to find of an intent; 0.5 in ndeval."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import ideal_gain, n_relevant
-from scorecube.metrics.metric import metric
+from scorecube.metrics.common import ideal_gain, n_relevant
+from scorecube.metrics.registry import metric
 
 
 @inlined

@@ -11,7 +11,7 @@ relevant
 weights
     float64 (intent,): probability of each intent, with 1 for the likeliest and 0 for intents that do not count.
 gains, cutoff, parameters
-    As of every metric, see `scorecube.metrics.metric`.
+    As of every metric, see `scorecube.metrics.registry`.
 ideal
     float64: what the metric's normaliser gives the topic's ideal list; 1 where there is no normaliser.
 out
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import over_documents, over_intents, over_topics
-from scorecube.metrics.metric import DEFINITIONS, Cutoff, Definition, Metric, Parameter
+from scorecube.metrics.registry import DEFINITIONS, Cutoff, Definition, Metric, Parameter
 
 Function = Callable[..., None]
 Ideal = Callable[..., Any]

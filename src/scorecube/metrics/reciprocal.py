@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import first_relevant, listed
-from scorecube.metrics.metric import Parameter, metric
+from scorecube.metrics.common import first_relevant, listed
+from scorecube.metrics.registry import Parameter, metric
 
 BETA = Parameter((), above=1.0, rising=True)
 

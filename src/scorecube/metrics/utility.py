@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.ideal import ideal_gain, n_relevant
-from scorecube.metrics.metric import Parameter, metric
+from scorecube.metrics.common import ideal_gain, n_relevant
+from scorecube.metrics.registry import Parameter, metric
 
 NU = Parameter("BR", {"BR": 0.0, "P": 1.0})
 

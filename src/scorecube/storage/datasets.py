@@ -14,10 +14,10 @@ import xarray as xr
 import zarr
 from zarr.storage import MemoryStore
 
-from scorecube import schema
+from scorecube.collection import schema
 from scorecube.errors import CorruptStudy
-from scorecube.storage.encoding import CONSOLIDATED, ZARR_FORMAT, encoding, plain_bytes
-from scorecube.storage.places import METADATA, Place
+from scorecube.storage.encoding import CONSOLIDATED, METADATA, ZARR_FORMAT, encoding, plain_bytes
+from scorecube.storage.location import Place
 
 CONTENT = "content_sha256"
 CHUNKS_AT_ONCE: Final = 4

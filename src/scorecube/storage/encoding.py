@@ -14,7 +14,8 @@ import xarray as xr
 from zarr.codecs import ZstdCodec
 from zarr.core.array_spec import ArrayConfigParams
 
-from scorecube import names, schema
+from scorecube import names
+from scorecube.collection import schema
 
 ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
@@ -64,3 +65,6 @@ def encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
         if variable.ndim:
             result[str(name)]["chunks"] = chunk_shape(str(name), variable)
     return result
+
+
+METADATA = "zarr.json"

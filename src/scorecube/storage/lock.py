@@ -37,7 +37,7 @@ def lock_ending(part: str) -> str:
     return f".{part}.lock" if part else ".lock"
 
 
-class Mark(Protocol):
+class LockFile(Protocol):
     """The file that says who writes, on some store."""
 
     @property
@@ -75,7 +75,7 @@ class FileMark:
         self._seen = ""
 
     def make(self, content: str) -> bool:
-        """See `Mark`."""
+        """See `LockFile`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self.path.open("x") as file:
@@ -85,7 +85,7 @@ class FileMark:
         return True
 
     def read(self) -> tuple[str, float] | None:
-        """See `Mark`."""
+        """See `LockFile`."""
         try:
             self._seen = self.path.read_text()
             return self._seen, time.time() - self.path.stat().st_mtime
@@ -93,7 +93,7 @@ class FileMark:
             return None
 
     def take_over(self, content: str) -> bool:
-        """See `Mark`."""
+        """See `LockFile`."""
         aside = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
         try:
             self.path.rename(aside)  # only one of several succeeds
@@ -106,13 +106,13 @@ class FileMark:
         return self.make(content)
 
     def renew(self, content: str) -> None:
-        """See `Mark`."""
+        """See `LockFile`."""
         fresh = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
         fresh.write_text(content)
         fresh.rename(self.path)
 
     def remove(self) -> None:
-        """See `Mark`."""
+        """See `LockFile`."""
         self.path.unlink(missing_ok=True)
 
 
@@ -131,7 +131,7 @@ _CHANGING = threading.Lock()
 
 
 @contextmanager
-def writing(mark: Mark) -> Iterator[None]:
+def writing(mark: LockFile) -> Iterator[None]:
     """Hold the right to write; writers of one process share it.
 
     Raises
@@ -156,7 +156,7 @@ def writing(mark: Mark) -> Iterator[None]:
                 _release(mark, held)
 
 
-def _acquire(mark: Mark) -> _Held:
+def _acquire(mark: LockFile) -> _Held:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
         {"machine": machine(), "process": os.getpid(), "since": since, "token": secrets.token_hex(8)}, sort_keys=True
@@ -174,14 +174,14 @@ def _acquire(mark: Mark) -> _Held:
     return held
 
 
-def _made(mark: Mark, content: str) -> bool:
+def _made(mark: LockFile, content: str) -> bool:
     try:
         return mark.make(content)
     except PermissionError:
         return True  # the study's folder may be writable where the one around it is not: no guard there
 
 
-def _keep(mark: Mark, held: _Held) -> None:
+def _keep(mark: LockFile, held: _Held) -> None:
     """Renew a file until it is given back."""
     while not held.done.wait(RENEWED):
         # A store that does not answer now may do so next time.
@@ -190,14 +190,14 @@ def _keep(mark: Mark, held: _Held) -> None:
                 mark.renew(held.content)
 
 
-def _release(mark: Mark, held: _Held) -> None:
+def _release(mark: LockFile, held: _Held) -> None:
     # Work that is done must not fail because the file cannot be removed: it expires.
     with suppress(Exception):
         if _is_ours(mark, held):
             mark.remove()
 
 
-def _is_ours(mark: Mark, held: _Held) -> bool:
+def _is_ours(mark: LockFile, held: _Held) -> bool:
     found = mark.read()
     return found is not None and found[0] == held.content
 
@@ -240,7 +240,7 @@ def machine() -> str:
     return f"{socket.gethostname()} {space}".strip()
 
 
-def _refusal(mark: Mark, content: str, age: float) -> str:
+def _refusal(mark: LockFile, content: str, age: float) -> str:
     try:
         facts = json.loads(content)
         who = f"process {facts['process']} on {facts['machine'].split()[0]} since {facts['since']}"

@@ -9,7 +9,7 @@ from zarr.errors import GroupNotFoundError
 
 from scorecube.errors import BadInput
 from scorecube.storage.datasets import read_dataset, write_dataset
-from scorecube.storage.places import open_place
+from scorecube.storage.location import open_place
 
 
 def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:

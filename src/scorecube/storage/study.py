@@ -20,15 +20,16 @@ from typing import Any
 import xarray as xr
 import zarr
 
-from scorecube import names, schema
+from scorecube import names
+from scorecube.collection import schema
 from scorecube.errors import BadStudy, nearest
+from scorecube.storage.blocks import BlockStore
 from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
-from scorecube.storage.encoding import FORMAT_VERSION, ZARR_FORMAT
+from scorecube.storage.encoding import FORMAT_VERSION, METADATA, ZARR_FORMAT
+from scorecube.storage.location import Place, open_place
 from scorecube.storage.lock import writing
 from scorecube.storage.nodes import child_group, keys
-from scorecube.storage.places import METADATA, Place, open_place
-from scorecube.storage.putting import COMPLETE, OLD, STAGING, complete_members, finish, left_over, place_of, put
-from scorecube.storage.results import BlockStore
+from scorecube.storage.staging import COMPLETE, OLD, STAGING, complete_members, finish, left_over, place_of, put
 
 VERSION = "scorecube_format"
 FORBIDDEN = set("/\\\0")

@@ -10,7 +10,7 @@ from scorecube.analyses import ANALYSES
 from scorecube.errors import CorruptStudy
 from scorecube.storage.datasets import CONTENT, read_dataset
 from scorecube.storage.nodes import child_group, keys
-from scorecube.storage.putting import OLD, STAGING
+from scorecube.storage.staging import OLD, STAGING
 from scorecube.storage.study import Study
 
 

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.agreement import conditions
-from scorecube.schema import labels_of
 
 MOST_METRICS = 4
 """In one picture; the tables have all."""

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.pairs import DASHES
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.correlation import conditions, count_swops, sorted_runs, tau_matrix
 from scorecube.report.tables.rows import COLLECTION
-from scorecube.schema import labels_of
 
 WIDTH = 7.2
 LEAST_COLUMNS = 5

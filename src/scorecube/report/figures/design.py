@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MOST_TOPICS
 from scorecube.errors import BadPlan
 from scorecube.report.figures.collections import MOST_BARS, by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
-from scorecube.schema import labels_of
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {"a": (0.05, 0.20, 10), "b": (0.05, 0.10, 5), "c": (0.01, 0.20, 18), "d": (0.01, 0.10, 10)}

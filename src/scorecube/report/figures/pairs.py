@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.pairs import conditions, power
 from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.schema import labels_of
 
 DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 FEW = 30

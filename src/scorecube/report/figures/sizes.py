@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
 from scorecube.report.tables.swap import conditions, curves
-from scorecube.schema import labels_of
 
 COLUMNS = 3
 ROW_HEIGHT = 2.5

@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.sizes import size_curves
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import conditions, sensitivity
-from scorecube.schema import labels_of
 
 
 def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
 from scorecube.report.tables.teams import conditions
-from scorecube.schema import labels_of
 
 MOST_BANDS = 4
 """Metrics with a band; more have bars side by side, which do not cover each other."""

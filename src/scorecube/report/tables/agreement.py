@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.decisions import DECISIONS, FALSE
+from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
-from scorecube.schema import labels_of
 
 
 def rankings(result: xr.Dataset) -> pd.DataFrame:

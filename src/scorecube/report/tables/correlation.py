@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.comparisons import ALONG_WHAT, GAIN_A, GAIN_B, METRIC_A, METRIC_B, STATISTICS
+from scorecube.analyses.rank_agreement.ranking_pairs import ALONG_WHAT, GAIN_A, GAIN_B, METRIC_A, METRIC_B, STATISTICS
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import COLLECTION, where
-from scorecube.schema import labels_of
 
 COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
 FURTHER = ("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS)

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata
 
 from scorecube.errors import BadName
-from scorecube.report.formats import merge_gains
 from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.text_formats import merge_gains
 
 LEAST_METRICS = 3
 """Fewer are no ordering that could be more or less consistent."""

@@ -7,10 +7,10 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.pairs import FIRST, SECOND
+from scorecube.analyses.pair_tests.base import FIRST, SECOND
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.pairs import METHODS, adjusted, differences, n_tested, share_of
 from scorecube.report.tables.rows import parts, where
-from scorecube.schema import labels_of
 
 
 def power(result: xr.Dataset) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.pairs import FIRST, SECOND
+from scorecube.analyses.pair_tests.base import FIRST, SECOND
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
-from scorecube.schema import labels_of
 
 METHODS = ("none", "holm", "bh")
 """Adjustments for testing many pairs: none, Holm (family-wise error), Benjamini and Hochberg (false discovery rate)."""

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.schema import labels_of
+from scorecube.collection.schema import labels_of
 
 COLLECTION = "collection"
 

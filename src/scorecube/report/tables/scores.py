@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from scorecube import names, schema
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.schema import labels_of
+from scorecube.collection.topic_means import summarise
 from scorecube.design import variances
 from scorecube.report.tables.rows import COLLECTION
-from scorecube.schema import labels_of
-from scorecube.summaries import summarise
 
 
 def means(cube: xr.Dataset) -> pd.DataFrame:

@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.curves import fit_decay, sizes_beyond
 from scorecube.report.tables.rows import COLLECTION, parts, where
+from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
 
 
 def sizes_of(result: xr.Dataset) -> list[int]:

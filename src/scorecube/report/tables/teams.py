@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
-from scorecube.schema import labels_of
 
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
 

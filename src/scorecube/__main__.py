@@ -1,0 +1,5 @@
+"""``python -m scorecube``."""
+
+from scorecube.cli.program import main
+
+main()

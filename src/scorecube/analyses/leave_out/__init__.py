@@ -1,0 +1,1 @@
+"""Leaving teams and topics out of a collection."""

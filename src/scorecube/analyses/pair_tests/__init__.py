@@ -1,0 +1,1 @@
+"""Tests of all pairs of runs."""

@@ -1,0 +1,122 @@
+"""Paired randomisation test (Fisher): if two runs were alike, each topic's scores could as well be exchanged.
+
+References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests for information
+retrieval evaluation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Arrays
+from scorecube.analyses.pair_tests.base import PairTest, rank_of
+from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, REFUSE, groups, whole_cells
+from scorecube.collection import schema
+from scorecube.collection.selection import cells
+from scorecube.errors import BadPlan
+from scorecube.kernels.linalg.panel_product import in_panels, product
+from scorecube.kernels.pairs.pairs import pair_order
+from scorecube.kernels.pairs.tail_counts import EQUAL, tail_differences
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import sign_columns
+
+SIGNS = (
+    schema.Variable(
+        names.TOPIC_SIGN, (names.TRIAL, names.TOPIC), "i", "1", "-1 where a trial exchanges a topic's scores"
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Randomisation(PairTest):
+    """Paired randomisation test of all pairs of runs.
+
+    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the share of trials in which
+    the mean difference with these signs is at least as large as the observed one. The t statistic gives the same test, as the
+    sum of squares does not change.
+
+    Parameters
+    ----------
+    alphas, sided, plus_one, only_significant
+        See `PairTest`.
+    missing
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, with the signs of
+        these topics. Pairs then differ in their topics: see `Bootstrap`.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), Randomisation(), trials=200, seed=1)["significant"].shape
+    (2, 1, 2)
+    """
+
+    name: ClassVar[str] = "randomisation"
+
+    missing: str = REFUSE
+
+    def missing_scores(self) -> str | None:
+        """See `PairTest.missing_scores`."""
+        return self.missing
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`."""
+        first, second = pair_order(cube.sizes[names.RUN])
+        inputs = whole_cells(cells(cube)[0]) | {
+            "first": first, "second": second, "trials": np.array(trials),
+            "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
+            "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
+        }  # fmt: skip
+        if samples is not None:
+            schema.check(samples, SIGNS, "the samples")
+            if schema.labels_of(samples, names.TOPIC) != schema.labels_of(cube, names.TOPIC):
+                raise BadPlan("the samples hold signs of other topics than the cube")
+            inputs["samples"] = samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)
+        return inputs
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`; a sign belongs to its topic, so pairs without a topic do without its sign."""
+        n_cells, _, n = inputs["whole"].shape
+        trials, length = int(inputs["trials"]), stop - start
+        signs = inputs["samples"].T if "samples" in inputs else sign_columns(inputs["key"], n, 0, trials)
+        reached = np.full((n_cells, length), NOT_TESTED, np.int32)
+        kth = np.full((n_cells, len(self.alphas), length), np.nan)
+        panels: Any = None
+        topics: Any = None
+        for group in groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
+            units, first, second = group.units, group.first, group.second
+            if panels is None or not np.array_equal(np.arange(n)[group.topics], topics):
+                topics = np.arange(n)[group.topics]
+                panels = in_panels(signs[topics], np.float64)
+            sums = np.ascontiguousarray(product(units.uncentred, panels)[: len(units.values), :trials])
+            difference = units.sums[first] - units.sums[second]
+            observed = np.abs(difference) if self.sided == 2 else difference
+            rounding = float(units.n_topics) if units.rounded else 0.0
+            edges = observed - EQUAL * np.abs(observed) - 2 * rounding
+            guesses = np.full(len(self.alphas), 2.0 * sums.std())
+            found, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
+            given = (edges, rounding, self.sided, inputs["ranks"], guesses, found, totals)
+            tail_differences(sums, first, second, *given)
+            reached[group.cell, group.pairs] = found
+            kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
+        return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
+
+    def seconds_per_trial(self, n_topics: int) -> float:
+        """See `PairTest.seconds_per_trial`."""
+        return 2e-9
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sign[trial, topic]``, the signs that a run draws."""
+        signs = sign_columns(stream_key(seed, names.Purpose.TOPIC_SIGNS), cube.sizes[names.TOPIC], 0, trials)
+        return schema.annotate(
+            xr.Dataset(
+                {names.TOPIC_SIGN: (SIGNS[0].dims, signs.T.astype(np.int8))}, coords={names.TOPIC: cube[names.TOPIC]}
+            ),
+            SIGNS,
+        )

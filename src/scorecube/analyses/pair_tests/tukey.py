@@ -1,0 +1,139 @@
+"""Randomised Tukey HSD test: all pairs of runs against the largest difference that chance alone makes.
+
+References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval experiments";
+Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
+from scorecube.analyses.pair_tests.base import cell_units, check_alphas, check_runs, n_pairs, pair_result
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells
+from scorecube.errors import BadPlan
+from scorecube.kernels.pairs.pairs import label_order
+from scorecube.kernels.pairs.tail_counts import EQUAL
+from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
+from scorecube.kernels.random.philox import stream_key
+
+PERMUTATIONS = (
+    Variable(
+        names.RUN_PERMUTATION, (names.TRIAL, names.TOPIC, names.RUN), "iu", "1", "position of the run whose score a run gets",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tukey(Analysis):
+    """Randomised Tukey HSD test: p-values of all pairs of runs that hold for all pairs together.
+
+    A trial permutes the runs within each topic, alike for all metrics and gain settings, and takes the largest minus the smallest run
+    mean. The p-value of a pair is the share of trials in which that range is at least the pair's difference.
+
+    Parameters
+    ----------
+    alphas
+        Significance levels, for the whole family of pairs.
+    plus_one
+        p = (count + 1) / (B + 1) instead of count / B.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), Tukey(), trials=200, seed=1)["p_value"].shape
+    (2, 1, 15)
+    """
+
+    name: ClassVar[str] = "tukey"
+    finalize_options: ClassVar[frozenset[str]] = frozenset({"alphas", "plus_one"})
+
+    alphas: tuple[float, ...] = (0.05, 0.01)
+    plus_one: bool = False
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        check_alphas(self.alphas)
+        check_runs(cube, "the Tukey test")
+        return []
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
+        units = np.stack([each.uncentred for each in cell_units(cube)])
+        inputs: Arrays = {
+            "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),
+            "key": stream_key(seed, names.Purpose.RUN_PERMUTATIONS),
+        }
+        if samples is not None:
+            inputs["samples"] = permutation_positions(samples, cube)[:trials]
+        return inputs
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        return (Output("range", (int(cells(cube)[1].max()) + 1,), Combine.CONCAT, "float64"),)
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        ranges = np.empty((stop - start, inputs["scores"].shape[1]))
+        if "samples" in inputs:
+            given_ranges(inputs["scores"], np.ascontiguousarray(inputs["samples"][start:stop]), ranges)
+        else:
+            null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
+        return {"range": np.ascontiguousarray(ranges.T)}
+
+    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finalize`."""
+        first, second = label_order(cube.sizes[names.RUN])
+        reached = np.empty((len(totals["range"]), n_pairs(cube)), np.int32)
+        for cell, units in enumerate(cell_units(cube)):
+            difference = np.abs(units.sums[first] - units.sums[second])
+            rounding = 2.0 * units.n_topics if units.rounded else 0.0
+            edges = difference * (1.0 - EQUAL) - rounding
+            reached[cell] = trials - np.searchsorted(np.sort(totals["range"][cell]), edges, side="left")
+        facts = {"trials": trials, "plus_one": int(self.plus_one)}
+        return pair_result(cube, reached, {}, self.alphas, facts)
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        n_cells, n_runs, n_topics = cells(cube)[0].shape
+        places = n_runs * n_topics
+        return Cost(
+            seconds=places * (1.1e-9 + 0.3e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells,
+            result_bytes=8.0 * n_cells * trials + 28.0 * n_cells * n_pairs(cube),
+        )  # fmt: skip
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``run_permutation[trial, topic, run]``, the permutations that a run draws."""
+        key = stream_key(seed, names.Purpose.RUN_PERMUTATIONS)
+        drawn = permutations(key, cube.sizes[names.TOPIC], cube.sizes[names.RUN], 0, trials)
+        coords = {names.TOPIC: cube[names.TOPIC], names.RUN: cube[names.RUN]}
+        dataset = xr.Dataset({names.RUN_PERMUTATION: (PERMUTATIONS[0].dims, drawn)}, coords=coords)
+        return schema.annotate(dataset, PERMUTATIONS)
+
+
+def permutation_positions(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return given permutations (trial, topic, run); refuse what are none, or are of another cube."""
+    schema.check(samples, PERMUTATIONS, "the samples")
+    drawn = samples[names.RUN_PERMUTATION].values
+    n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]
+    if drawn.shape[1:] != (n_topics, n_runs):
+        raise BadPlan(
+            f"the samples permute {drawn.shape[2]} runs on {drawn.shape[1]} topics, the cube has {n_runs} and {n_topics}"
+        )
+    for dim in (names.TOPIC, names.RUN):
+        if dim in samples.coords and schema.labels_of(samples, dim) != schema.labels_of(cube, dim):
+            raise BadPlan(f"the samples hold other {dim}s than the cube")
+    if not (np.sort(drawn, axis=-1) == np.arange(n_runs)).all():
+        raise BadPlan(
+            "the samples hold what is no permutation of the runs: each position must stand once in each topic of each trial"
+        )
+    return drawn.astype(np.int32)

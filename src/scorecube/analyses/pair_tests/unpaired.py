@@ -1,0 +1,214 @@
+"""Unpaired two-sample bootstrap test, also for summaries other than the mean over topics.
+
+References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1), section 4.3, footnote;
+Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust retrieval track".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Arrays
+from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, rank_of
+from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.collection.selection import cell_kinds, cells
+from scorecube.collection.topic_means import GEOMETRIC, KINDS, MEAN, area_weights, log_scores, summarise
+from scorecube.errors import BadPlan
+from scorecube.kernels.pairs.pairs import label_order, pair_order
+from scorecube.kernels.pairs.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
+from scorecube.kernels.random.draws import Sampling, topic_samples
+from scorecube.kernels.random.philox import stream_key
+from scorecube.statistics.integer_scores import centred_units
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpaired(PairTest):
+    """Unpaired bootstrap test of all pairs of runs: each run's scores are resampled on their own.
+
+    Both samples are shifted to a common summary and resampled with their own draws. For means the statistic is Welch's t;
+    for geometric means (``geo:``, shifted on the logarithmic scale) and area measures (``area:``) it is the difference itself.
+
+    Parameters
+    ----------
+    alphas, plus_one, only_significant
+        See `PairTest`.
+    sided
+        2; there is no one-sided form.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), Unpaired(), trials=200, seed=1)["p_value"].shape
+    (2, 1, 15)
+    """
+
+    name: ClassVar[str] = "unpaired"
+    means_only: ClassVar[bool] = False
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        if self.sided != 2:
+            raise BadPlan("the unpaired test is two-sided")
+        return super().check(cube)
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`."""
+        first, second = pair_order(cube.sizes[names.RUN])
+        n = cube.sizes[names.TOPIC]
+        scores = cells(cube)[0]
+        kinds = cell_kinds(cube)
+        units = [centred_units(each) for each in scores]
+        inputs: Arrays = {
+            "scores": np.stack([unit.values if kind == MEAN else each for each, unit, kind in zip(scores, units, kinds, strict=True)]),
+            "sums": np.stack([unit.sums for unit in units]), "snap": np.array([unit.snap for unit in units]),
+            "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([KINDS.index(kind) for kind in kinds]),
+            "first": first, "second": second, "trials": np.array(trials),
+            "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
+            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS),
+        }  # fmt: skip
+        if samples is not None:
+            inputs["samples"] = sample_positions(samples, cube, n, halves=2)[:trials]
+        return inputs
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`: tables of every run's statistic in every trial, then pairs of them."""
+        n_cells, _, n = inputs["scores"].shape
+        trials, length = int(inputs["trials"]), stop - start
+        drawn = inputs["samples"] if "samples" in inputs else topic_samples(
+            inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials
+        )  # fmt: skip
+        runs, first, second = block_runs(inputs, start, stop)
+        reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
+        degenerate = np.zeros((n_cells, 2), np.int64)
+        for cell in range(n_cells):
+            scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), KINDS[inputs["kinds"][cell]]
+            if kind == MEAN:
+                sums, snap, scale = inputs["sums"][cell, runs], float(inputs["snap"][cell]), inputs["to_mean"][cell]
+                values, spreads, edges = welch_tables(scores, sums, snap, drawn, first, second)
+            else:
+                values, edges, scale = geometric_tables(scores, drawn, first, second) if kind == GEOMETRIC else (
+                    area_tables(scores, drawn, first, second)
+                )  # fmt: skip
+                spreads = NO_SPREADS
+            # Of t^2 n / (n - 1), or of differences; only where the search for the K-th largest begins.
+            guesses = np.full(len(self.alphas), 4.0 if kind == MEAN else 2.0 * values.std())
+            tail_unpaired(
+                values,
+                spreads,
+                first,
+                second,
+                edges,
+                inputs["ranks"],
+                guesses,
+                reached[cell],
+                kth[cell],
+                degenerate[cell],
+            )
+            kth[cell] *= scale
+        return {"reached": reached, "kth": kth, "degenerate": degenerate}
+
+    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finalize`; `mean` is each metric's own summary, `t` Welch's, NaN where the statistic is none."""
+        result = super().finalize(cube, totals, trials)
+        scores, cell_of = cells(cube)
+        t, constant = np.full((len(scores), n_pairs(cube)), np.nan), np.empty(len(scores), np.int64)
+        for cell, kind in enumerate(cell_kinds(cube)):
+            welch, constant[cell] = observe_welch(scores[cell])
+            if kind == MEAN:
+                t[cell] = welch
+        result["t"].values = t[cell_of]
+        result["mean"].values = summarise(cube).values
+        result["constant_pairs"].values = constant[cell_of]
+        result["constant_pairs"].attrs["long_name"] = (
+            "pairs of runs with different scores that are the same on all topics: p = 0"
+        )
+        return result
+
+    def seconds_per_trial(self, n_topics: int) -> float:
+        """See `PairTest.seconds_per_trial`."""
+        return 3e-9 + 1e-10 * n_topics
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sample[trial, half, draw]``: topics of the first and of the second run of each pair."""
+        n = cube.sizes[names.TOPIC]
+        key = stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
+        return labelled_samples(topic_samples(key, int(Sampling.REPLACEMENT), n, n, 0, trials), cube)
+
+
+NO_SPREADS = np.empty((2, 0, 0))
+Table = np.ndarray[Any, Any]
+
+
+def observe_welch(scores: Table) -> tuple[Table, int]:
+    """Return Welch's t of all pairs of runs of a cell, first minus second, and how many pairs are of two constant runs that differ.
+
+    t is NaN for equal constant runs, infinite for different ones.
+    """
+    units = centred_units(scores)
+    n_runs, n = scores.shape
+    first, second = label_order(n_runs)
+    squares = (units.values**2).sum(axis=1)
+    total = units.sums[first] - units.sums[second]
+    total[np.abs(total) <= units.snap] = 0.0
+    spread = squares[first] + squares[second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Centred values are n times too large.
+        t = total * math.sqrt(n * (n - 1)) / np.sqrt(spread)
+    return t, int(((spread == 0.0) & (total != 0.0)).sum())
+
+
+def welch_tables(
+    centred: Table, sums: Table, snap: float, samples: Table, first: Table, second: Table
+) -> tuple[Table, Table, Table]:
+    """Return sums and spreads (half, run, trial) of shifted integer scores, and from where on a trial counts (pair,).
+
+    Two runs with equal means are the least extreme that can be seen: every trial counts.
+    """
+    n = centred.shape[1]
+    values = np.empty((2, len(centred), len(samples)))
+    spreads = np.empty_like(values)
+    resampled_moments(centred, samples, values, spreads)
+    squares = (centred**2).sum(axis=1)
+    difference = np.abs(sums[first] - sums[second])
+    difference[difference <= snap] = 0.0
+    difference *= n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = difference**2 / (squares[first] + squares[second])
+    ties = EQUAL + 4 * n * snap / np.maximum(difference, 1.0)
+    edges = np.where(np.isfinite(observed), observed * np.maximum(1.0 - ties, 0.0), math.inf)
+    edges[difference == 0.0] = -math.inf
+    return values, spreads, edges
+
+
+def geometric_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, Table]:
+    """Return geometric means over their observed values (half, run, trial), edges and scale of differences (pair,)."""
+    logs = log_scores(scores)
+    values = np.empty((2, len(scores), len(samples)))
+    resampled_moments(logs, samples, values, np.empty_like(values))
+    means = logs.mean(axis=1)
+    values /= scores.shape[1]
+    values -= means[:, np.newaxis]
+    np.exp(values, out=values)
+    common = np.exp((means[first] + means[second]) / 2)
+    observed = np.abs(np.exp(means[first]) - np.exp(means[second])) / common
+    return values, observed - EQUAL * (observed + 1.0), common
+
+
+def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, float]:
+    """Return area measures minus their observed values (half, run, trial), edges (pair,), and scale of differences."""
+    weights = area_weights(scores.shape[1])
+    values = np.empty((2, len(scores), len(samples)))
+    order = np.argsort(scores, axis=1, kind="stable")
+    resampled_areas(scores, order, samples, weights, values)
+    areas = np.take_along_axis(scores, order, axis=1)[:, : len(weights)] @ weights
+    values -= areas[:, np.newaxis]
+    size = np.abs(scores).max(axis=1)
+    return values, np.abs(areas[first] - areas[second]) - EQUAL * np.maximum(size[first], size[second]), 1.0

@@ -1,0 +1,155 @@
+"""A plan: one analysis of one cube with a seed and a number of trials, and the digests that name it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import Analysis
+from scorecube.collection import schema
+from scorecube.collection.selection import uses_gains
+from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import STREAM_VERSION
+
+DIGEST_LENGTH = 16
+SEED_BITS = 32
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be computed, completely: equal plans have equal results, bit for bit.
+
+    Parameters
+    ----------
+    analysis
+        Analysis with its options.
+    trials
+        Number of trials, at least 1.
+    seed
+        0 .. 2**64 - 1; not used where samples are given.
+    cube_digest, samples_digest
+        Of the scores, and of given samples ("" if they are drawn).
+    """
+
+    analysis: Analysis
+    trials: int
+    seed: int
+    cube_digest: str
+    samples_digest: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {
+            "analysis": self.analysis.name,
+            "options": self.analysis.options(),
+            "trials": self.trials,
+            "seed": str(self.seed) if not self.samples_digest else "",
+            "cube": self.cube_digest,
+            "samples": self.samples_digest,
+            "stream_version": STREAM_VERSION,
+        }
+
+    @property
+    def digest(self) -> str:
+        """Name of the plan's result."""
+        return _digest(self.record())
+
+    @property
+    def work_digest(self) -> str:
+        """Name of the plan's blocks: they serve any way of reading them and, if they are of trials, any number of trials."""
+        record = self.record()
+        record["options"] = {
+            key: value for key, value in record["options"].items() if key not in self.analysis.finalize_options
+        }
+        if self.analysis.unit == "trials":
+            del record["trials"]
+        return _digest(record)
+
+
+def make_plan(
+    cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int, samples: xr.Dataset | None = None
+) -> Plan:
+    """Check options against a cube and return the plan.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    analysis
+        With its options.
+    trials
+        Number of resampling trials, >= 1.
+    seed
+        0 .. 2**64 - 1.
+    samples
+        Given resamples, whose trials are then all used.
+
+    Returns
+    -------
+    plan
+        All that decides the result, and the digests it is stored under.
+
+    Raises
+    ------
+    BadPlan
+        Options that are impossible for the cube, a seed or a number of trials out of range, too few given samples.
+    """
+    schema.check(cube, schema.CUBE, "the cube")
+    if trials < 1:
+        raise BadPlan(f"trials={trials}: at least 1 is needed")
+    if not 0 <= seed < 2**64:
+        raise BadPlan(f"seed={seed} is not in 0 .. 2**64 - 1")
+    trials, seed = (int(trials), int(seed)) if analysis.resamples else (1, 0)
+    analysis.check(cube)
+    if samples is None:
+        return Plan(analysis, trials, seed, cube_digest(cube))
+    given = samples.sizes.get(names.TRIAL, 0)
+    if given < trials:
+        raise BadPlan(f"the samples hold {given} trials, the plan needs {trials}; use --trials {given} or less")
+    # What is wrong with them is said before anything is announced or begun.
+    analysis.inputs(cube, trials, seed, samples)
+    return Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
+
+
+def new_seed() -> int:
+    """Return a seed from the operating system; shown and stored wherever it is used."""
+    return secrets.randbits(SEED_BITS)
+
+
+def cube_digest(cube: xr.Dataset) -> str:
+    """Return the SHA-256 of a cube's labels and scores, and of rankings if it holds any, in hexadecimal: what a result was computed from."""
+    hasher = hashlib.sha256()
+    for dim in schema.CUBE[0].dims:
+        hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
+    hasher.update(uses_gains(cube).tobytes())
+    hasher.update(np.ascontiguousarray(cube.variables[names.SCORE].values, dtype="<f8").tobytes())
+    if names.DOCUMENT_AT_RANK in cube:
+        hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
+        for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
+            values = np.ascontiguousarray(cube[variable.name].values)
+            hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode() + values.tobytes())
+    return hasher.hexdigest()
+
+
+def samples_digest(samples: xr.Dataset) -> str:
+    """Return the SHA-256 of given samples."""
+    hasher = hashlib.sha256()
+    for name in sorted(map(str, samples.data_vars)):
+        values = samples[name].values
+        hasher.update(f"{name}{values.shape}".encode())
+        text = values.dtype.kind in "OUT"
+        hasher.update(
+            "\x1f".join(map(str, values.ravel())).encode() if text else np.ascontiguousarray(values).tobytes()
+        )
+    return hasher.hexdigest()
+
+
+def _digest(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]

@@ -1,0 +1,287 @@
+"""Two sets of judgements of the same runs: do they rank the runs alike, and find the same differences significant?
+
+References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness", IP&M (tau between rankings
+under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap); Ferro and Sanderson 2019, "Improving the accuracy of
+system performance estimation by using shards", SIGIR, and 2022, "How do you test a test? A multifaceted examination of significance
+tests", WSDM; Otero, Parapar and Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
+Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false positives among top runs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
+from scorecube.analyses.pair_tests.base import check_alphas, check_runs, n_pairs
+from scorecube.analyses.pair_tests.classical import SECONDS, TESTS
+from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE, all_decisions
+from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.analyses.topic_samples.base import scales
+from scorecube.analyses.topic_samples.splits import WIDTH
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import LEFT_OUT, USES_SETTINGS, check_joined, joined_cells
+from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
+from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
+from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.statistics.integer_grid import make_grid
+from scorecube.statistics.quantiles import defined_mean, tails
+
+TIES = tuple(rule.name.lower() for rule in TieRule)
+INTERVALS = ("percentile", "basic")
+STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")
+INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "drop")
+FLOATS = ("tau_ap", "rbo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement(Analysis):
+    """Agreement of two sets of judgements: rankings of runs, ranks that runs lose, significant differences.
+
+    The first set is the truth. A trial draws n topics with replacement, those of the bootstrap test with the same seed, shared by both sets
+    and all metrics: intervals say how much the agreement depends on the topics, given these runs and judgements. A sample with replacement
+    holds fewer distinct topics than the collection and ranks runs less well, so agreement on samples tends to be lower than on all topics
+    (``bias``), and a percentile interval can lie below the observed value.
+
+    Parameters
+    ----------
+    first, second
+        Names of the two sets; if empty, those of the cube, whatever they are.
+    p
+        Persistence of the rank-biased overlap.
+    ties
+        What equal means are to the rank-biased overlap: ``w`` equality (tied runs share the best of their ranks), ``a`` uncertainty (mean
+        over all orders), ``b`` the same, corrected so that a ranking agrees fully with itself (Corsi and Urbano 2024).
+    confidence
+        Of the intervals.
+    interval
+        ``percentile``: between quantiles of the agreement on samples; ``basic``: these mirrored at the observed value, which turns
+        the bias round, within -1 and 1 (Davison and Hinkley 1997, section 5.2). That of the largest loss of ranks is always ``percentile``.
+    test
+        Paired test of the decisions on pairs of runs: ``t``, ``wilcoxon`` or ``sign``.
+    alphas
+        Significance levels: a pair is significant if p < alpha.
+    top
+        False positives and negatives are counted among the pairs of so many best runs of the first set; ties by run name.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> from scorecube.collection.judgement_sets import judgement_sets
+    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> result = analyse(judgement_sets(cube, cube), Agreement(), trials=100, seed=1)
+    >>> result["agreement"].sel(metric="AP").values.tolist()
+    [[1.0, 1.0, 1.0, 1.0]]
+    """
+
+    name: ClassVar[str] = "agreement"
+    finalize_options: ClassVar[frozenset[str]] = frozenset(
+        {"first", "second", "confidence", "interval", "test", "alphas", "top"}
+    )
+
+    first: str = ""
+    second: str = ""
+    p: float = 0.9
+    ties: str = "w"
+    confidence: float = 0.95
+    interval: str = "percentile"
+    test: str = "t"
+    alphas: tuple[float, ...] = (0.05, 0.01)
+    top: int = 10
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        chosen = (("ties", self.ties, TIES), ("test", self.test, TESTS), ("interval", self.interval, INTERVALS))
+        for option, value, known in chosen:
+            if value not in known:
+                raise BadPlan(f"{option} {value!r} is not one of {', '.join(known)}")
+        if not 0 < self.p < 1 or not 0 < self.confidence < 1:
+            raise BadPlan(f"p={self.p}, confidence={self.confidence}: both must be between 0 and 1")
+        if self.top < 2:
+            raise BadPlan(f"top={self.top}: a pair needs two runs")
+        check_alphas(self.alphas)
+        sets = check_joined(cube)
+        wanted = (self.first or sets[0], self.second or sets[1])
+        if wanted != sets:
+            raise BadPlan(f"the judgements are {' and '.join(sets)}, the plan is for {' and '.join(wanted)}")
+        check_runs(cube, "the agreement of judgements")
+        few = (
+            [f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}"]
+            if self.top > cube.sizes[names.RUN]
+            else []
+        )
+        return [*cube.attrs.get(LEFT_OUT, []), *few]
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`: sums in whole units of `kernels.grid`, so that means are compared exactly."""
+        scores = joined_cells(cube)[0]
+        n_rankings, n_runs, n_topics = scores.shape
+        grid = make_grid(n_topics, WIDTH, scores)
+        units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
+        inputs = {
+            "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)), "shape": np.array(scores.shape),
+            "tolerances": np.full(n_rankings, grid.tolerance), "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
+        }  # fmt: skip
+        if samples is not None:
+            inputs["samples"] = sample_positions(samples, cube, n_topics, halves=1)
+        return inputs
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        shape = (len(joined_cells(cube)[0]) // 2,)
+        return (
+            *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
+            *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
+        )
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        n_rankings, n_runs, n_topics = (int(number) for number in inputs["shape"])
+        parts, at_once = [], trials_at_once(n_rankings * n_runs)
+        for low in range(start, stop, at_once):
+            high = min(low + at_once, stop)
+            drawn = (
+                inputs["samples"][low:high]
+                if "samples" in inputs
+                else bootstrap_samples(inputs["key"], n_topics, low, high)
+            )
+            parts.append(self.statistics(inputs, multiplicity_columns(np.ascontiguousarray(drawn), n_topics)))
+        return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
+
+    def statistics(self, inputs: Mapping[str, np.ndarray[Any, Any]], counts: np.ndarray[Any, Any]) -> Arrays:
+        """Return what is counted on topic samples.
+
+        Parameters
+        ----------
+        counts
+            float64 (topic, trial): how often each topic stands in each sample.
+
+        Returns
+        -------
+        counted
+            The outputs of a block: (cell, trial).
+        """
+        n_rankings, n_runs, _ = (int(number) for number in inputs["shape"])
+        sums = (counts.T @ inputs["units"].T).reshape(counts.shape[1], n_rankings, n_runs)
+        n_cells = n_rankings // 2
+        first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
+        found = compare(sums, inputs["tolerances"], first, second)
+        above, until = tie_bounds(sums, inputs["tolerances"])
+        counted = {
+            "concordant": found.concordant, "discordant": found.discordant, "tied_first": found.tied[:, :n_cells],
+            "tied_second": found.tied[:, n_cells:], "drop": rank_changes(above, first, second)[1],
+        }  # fmt: skip
+        overlap = rank_biased_overlap(above, until, first, second, self.p, TieRule[self.ties.upper()])
+        return {name: np.ascontiguousarray(values.T, np.int32) for name, values in counted.items()} | {
+            "tau_ap": np.ascontiguousarray(found.ap_accuracy.T), "rbo": np.ascontiguousarray(overlap.T),
+        }  # fmt: skip
+
+    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        scores, cell_of = joined_cells(cube)
+        half, pairs = len(scores) // 2, pairs_of(cube.sizes[names.RUN])
+        inputs = self.inputs(cube, trials, 0, None)
+        n_topics = scores.shape[-1]
+        observed = self.statistics(inputs, np.ones((n_topics, 1)))
+        sums = (inputs["units"].sum(axis=-1)).reshape(1, *scores.shape[:2])
+        ranks = 1 + tie_bounds(sums, inputs["tolerances"])[0][0].astype(np.int64)
+        drops = ranks[half:] - ranks[:half]
+        # Of runs that lose equally many ranks the one that stood highest.
+        fallen = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
+        replicates = coefficients(totals, pairs)
+        outside = (1 - Fraction(str(self.confidence))) / 2
+        seen, (low, high) = coefficients(observed, pairs)[..., 0], tails(replicates, outside)
+        if self.interval == "basic":
+            low, high = np.maximum(2 * seen - high, -1.0), np.minimum(2 * seen - low, 1.0)
+        drop_low, drop_high = tails(totals["drop"].astype(np.float64), outside)
+        means = scores.mean(axis=-1)
+        decided = all_decisions(scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top)
+        by_cell = {
+            "agreement": seen, "low": low, "high": high, "replicate": replicates,
+            "bias": defined_mean(replicates) - seen,
+            "tied_first": observed["tied_first"][:, 0], "tied_second": observed["tied_second"][:, 0], "drop": drops.max(axis=-1),
+            "drop_low": drop_low, "drop_high": drop_high, "drop_run": fallen,
+            "mean_first": means[:half], "mean_second": means[half:], "rank_first": ranks[:half], "rank_second": ranks[half:], **decided,
+        }  # fmt: skip
+        return self._labelled(cube, by_cell, cell_of, trials)
+
+    def _labelled(
+        self, cube: xr.Dataset, by_cell: Mapping[str, np.ndarray[Any, Any]], cell_of: np.ndarray[Any, Any], trials: int
+    ) -> xr.Dataset:
+        n_settings = cell_of.shape[1]
+        uses = cube[USES_SETTINGS].values if USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
+        coords = {
+            names.METRIC: cube[names.METRIC].drop_vars(USES_SETTINGS, errors="ignore"), "uses_gains": (names.METRIC, uses),
+            names.GAIN: schema.label_array(schema.labels_of(cube, names.SETTING)[:n_settings]), names.RUN: cube[names.RUN],
+            names.STATISTIC: schema.label_array(STATISTICS), names.ALPHA: np.array(self.alphas),
+        }  # fmt: skip
+        result = xr.Dataset({each.name: (each.dims, by_cell[each.name][cell_of]) for each in VARIABLES}, coords=coords)
+        sets = check_joined(cube)
+        attrs = {
+            "trials": trials, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "set_a": sets[0], "set_b": sets[1],
+            "confidence": self.confidence, "interval": self.interval, "test": self.test, "p": self.p, "ties": self.ties, "top": min(self.top, cube.sizes[names.RUN]),
+            "notes": list(cube.attrs.get(LEFT_OUT, [])),
+        }  # fmt: skip
+        return schema.annotate(result.assign_attrs(attrs), VARIABLES)
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`: rankings, their comparison, sample means; the decisions on pairs come once, at the end."""
+        n_rankings, n_runs, n_topics = joined_cells(cube)[0].shape
+        words = -(-n_runs // 64)
+        seconds = (
+            1e-9 * n_rankings * n_runs * (25 + 2 * words) + 1e-10 * n_topics * n_rankings * n_runs + 1e-8 * n_topics
+        )
+        held = 8.0 * n_rankings * n_runs * (n_topics + 12 * trials_at_once(n_rankings * n_runs))
+        decide = 2 * SECONDS[self.test] * n_rankings * n_pairs(cube)
+        kept = 36.0 * n_rankings / 2
+        return Cost(seconds + decide / max(trials, 1), kept, held, result_bytes=trials * (kept + 16.0 * n_rankings))
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws; one half."""
+        key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
+        return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+
+
+def coefficients(counted: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.ndarray[Any, Any]:
+    """Return `STATISTICS` of the outputs of blocks, (cell, statistic, trial)."""
+    alike, unlike = counted["concordant"], counted["discordant"]
+    b = tau_b(alike, unlike, pairs, counted["tied_first"], counted["tied_second"])
+    return np.stack([tau_a(alike, unlike, pairs), b, counted["tau_ap"], counted["rbo"]], axis=1)
+
+
+_CELL = (names.METRIC, names.GAIN)
+_STATISTIC = (*_CELL, names.STATISTIC)
+_RUNS = (*_CELL, names.RUN)
+_LEVEL = (*_CELL, names.ALPHA)
+VARIABLES = tuple(
+    schema.Variable(*facts)
+    for facts in (
+        ("agreement", _STATISTIC, "f", "1", "agreement of the rankings of runs under both sets of judgements"),
+        ("low", _STATISTIC, "f", "1", "lower end of the interval over topic samples"),
+        ("high", _STATISTIC, "f", "1", "upper end of the interval over topic samples"),
+        ("bias", _STATISTIC, "f", "1", "mean agreement on topic samples less the agreement on all topics"),
+        ("replicate", (*_STATISTIC, names.TRIAL), "f", "1", "agreement on each topic sample"),
+        ("tied_first", _CELL, "i", "pairs", "pairs of runs with equal means under the first set"),
+        ("tied_second", _CELL, "i", "pairs", "pairs of runs with equal means under the second set"),
+        ("drop", _CELL, "i", "ranks", "largest number of ranks that a run loses under the second set"),
+        ("drop_low", _CELL, "f", "ranks", "lower end of the percentile interval of the largest loss"),
+        ("drop_high", _CELL, "f", "ranks", "upper end of the percentile interval of the largest loss"),
+        ("drop_run", _CELL, "i", "1", "place of the run that loses most ranks; of several the one that stood highest"),
+        ("mean_first", _RUNS, "f", "score", "mean score under the first set"),
+        ("mean_second", _RUNS, "f", "score", "mean score under the second set"),
+        ("rank_first", _RUNS, "i", "rank", "rank under the first set; tied runs share the best of their ranks"),
+        ("rank_second", _RUNS, "i", "rank", "rank under the second set"),
+        *((name, _LEVEL, "i", "pairs", about) for name, about in (DECISIONS | FALSE).items()),
+    )
+)

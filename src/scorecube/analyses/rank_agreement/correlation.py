@@ -1,0 +1,316 @@
+"""Rank correlation: do metrics, or gain settings of a metric, rank the runs alike, and how sure is that?
+
+References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.1 and Tables 2
+and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; S4 = Sakai 2004, "New performance metrics
+based on multigrade relevance", Tables 3 to 12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
+from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.rank_agreement.ranking_pairs import (
+    ALONG,
+    STATISTICS,
+    coefficients,
+    comparisons_of,
+    copies_of,
+    ranking_values,
+)
+from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cell_kinds, cells, uses_gains
+from scorecube.collection.topic_means import AREA, summarise
+from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.rank.concordance import compare
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_error
+from scorecube.statistics.quantiles import percentiles
+
+RESAMPLED = ("topics", "runs", "both")
+FEWEST_RUNS = 3
+RUN_SAMPLES = (
+    Variable(names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation(Analysis):
+    """Rank correlation of metrics, and of gain settings with the default one: tau, tau-b, tau-AP, Spearman, with intervals.
+
+    Means are compared exactly, and pairs of runs with equal means are counted as ties. A trial draws as many topics, and as many runs, as
+    there are, with replacement, shared by all comparisons. Copies of a run in a sample of runs do not make a pair.
+
+    Intervals over topics say how far the correlation depends on these topics, given these runs. Drawing topics anew adds noise
+    to both rankings, so that they lie lower than the observed value where rankings are very alike. Intervals over runs say how far it
+    depends on these runs, given these topics.
+
+    Parameters
+    ----------
+    along
+        ``metric``: all pairs of metrics at each gain setting (S1 Table 2). ``gain``: each metric at every other gain
+        setting against itself at the first (S1 Table 5).
+    intervals
+        What is drawn anew for bootstrap percentile intervals: some of ``topics``, ``runs`` and ``both``; none, and nothing is drawn.
+    confidence
+        Of all intervals.
+    bold
+        A tau above it is marked (S1 Table 5: 0.8, S4: 0.99); None marks where the upper limit of the interval by the null
+        variance exceeds 1 (S3 Table 2).
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Correlation(), trials=200, seed=1)
+    >>> low = result["low"].sel(statistic="tau", resampled="topics")
+    >>> result["tau"].values.tolist(), low.round(3).values.tolist()
+    ([1.0], [0.733])
+    """
+
+    name: ClassVar[str] = "correlate"
+    finalize_options: ClassVar[frozenset[str]] = frozenset({"confidence", "bold"})
+
+    along: tuple[str, ...] = ALONG
+    intervals: tuple[str, ...] = ("topics",)
+    confidence: float = 0.95
+    bold: float | None = None
+
+    def __post_init__(self) -> None:
+        # One form for equal plans, so that they have one digest.
+        object.__setattr__(
+            self, "intervals", tuple(sorted(set(self.intervals), key=[*RESAMPLED, *self.intervals].index))
+        )
+        object.__setattr__(self, "along", tuple(sorted(set(self.along), key=[*ALONG, *self.along].index)))
+
+    @property
+    def resamples(self) -> bool:  # type: ignore[override]
+        """Whether there are trials."""
+        return bool(self.intervals)
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        for option, given, known in (("along", self.along, ALONG), ("intervals", self.intervals, RESAMPLED)):
+            if unknown := set(given) - set(known):
+                raise BadPlan(f"{option} {', '.join(sorted(unknown))}: choose some of {', '.join(known)}")
+        if not 0 < self.confidence < 1:
+            raise BadPlan(f"confidence {self.confidence:g} must be a number between 0 and 1")
+        check_runs(cube, "rank correlation", means_only=False)
+        areas = AREA in cell_kinds(cube)
+        if areas and {"topics", "both"} & set(self.intervals):
+            raise BadPlan(
+                "area measures (area:...) depend on the order of the topics' scores, and are not computed for topics drawn anew; leave them out "
+                "with --metrics, or use --intervals none or --intervals runs"
+            )
+        comparisons_of(cube, self.along)
+        n_runs = cube.sizes[names.RUN]
+        return (
+            [f"{n_runs} runs have no rank correlation worth the name: all are missing"] if n_runs < FEWEST_RUNS else []
+        )
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`: scores in units laid out for a matrix product, their sums, samples if given."""
+        pairs = comparisons_of(cube, self.along)
+        units, sums, tolerances = ranking_values(cube)
+        n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]
+        inputs: Arrays = {
+            "units": np.ascontiguousarray(units.reshape(-1, n_topics).T), "sums": sums, "tolerances": tolerances,
+            "first": pairs.first, "second": pairs.second,
+            "topic_key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
+            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS),
+        }  # fmt: skip
+        if samples is not None and not self.intervals:
+            raise BadPlan("without intervals nothing is drawn: no samples can be given")
+        if samples is not None and self.draws("topics"):
+            inputs["topic_samples"] = sample_positions(samples, cube, n_topics, halves=1)[:trials]
+        if samples is not None and self.draws("runs"):
+            inputs["run_samples"] = run_positions(samples, cube)[:trials, :n_runs]
+        return inputs
+
+    def draws(self, what: str) -> bool:
+        """Whether topics, or runs, are drawn anew."""
+        return bool({what, "both"} & set(self.intervals))
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`: the coefficients of every trial, or only the number of trials where none is drawn."""
+        if not self.intervals:
+            return (Output("trials", (1,), Combine.ADD),)
+        shape = (len(self.intervals), len(STATISTICS), len(comparisons_of(cube, self.along).first))
+        return (Output("drawn", shape, Combine.CONCAT, "float64"),)
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        if not self.intervals:
+            return {"trials": np.array([stop - start])}
+        first, second, tolerances, sums = (inputs[name] for name in ("first", "second", "tolerances", "sums"))
+        out = np.empty((len(self.intervals), len(STATISTICS), len(first), stop - start))
+        at_once = trials_at_once(sums.size)
+        for low in range(start, stop, at_once):
+            high = min(low + at_once, stop)
+            topics = self._topic_sums(inputs, low, high) if self.draws("topics") else sums[np.newaxis]
+            runs = self._run_samples(inputs, low, high) if self.draws("runs") else sums[:0]
+            for k, what in enumerate(self.intervals):
+                values, copies = sums[np.newaxis] if what == "runs" else topics, None
+                if what != "topics":
+                    values, copies = np.take_along_axis(values, runs[:, np.newaxis], axis=-1), copies_of(runs)
+                found = compare(values, tolerances, first, second)
+                drawn = coefficients(found, first, second, sums.shape[-1], copies)
+                out[k, :, :, low - start : high - start] = drawn.swapaxes(1, 2)
+        return {"drawn": out}
+
+    def _topic_sums(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+        """Return the sums over the topics that trials draw: (trial, cell, run)."""
+        n_topics = len(inputs["units"])
+        if "topic_samples" in inputs:
+            drawn = np.ascontiguousarray(inputs["topic_samples"][start:stop])
+        else:
+            drawn = bootstrap_samples(inputs["topic_key"], n_topics, start, stop)
+        counts = np.ascontiguousarray(multiplicity_columns(drawn, n_topics).T)
+        return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
+
+    def _run_samples(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+        """Return the runs that trials draw: (trial, draw)."""
+        if "run_samples" in inputs:
+            return inputs["run_samples"][start:stop]
+        return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
+
+    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        pairs, n_runs = comparisons_of(cube, self.along), cube.sizes[names.RUN]
+        _, sums, tolerances = ranking_values(cube)
+        found = compare(sums[np.newaxis], tolerances, pairs.first, pairs.second)
+        values = dict(zip(STATISTICS, coefficients(found, pairs.first, pairs.second, n_runs)[:, 0], strict=True))
+        tied_a, tied_b = found.tied[0, pairs.first], found.tied[0, pairs.second]
+        counts = {
+            "concordant": found.concordant[0], "discordant": found.discordant[0], "tied_a": tied_a, "tied_b": tied_b,
+            "tied_pairs": tied_a + tied_b - found.tied_both[0],
+        }  # fmt: skip
+        values |= self._by_chance(values["tau"], counts, n_runs)
+        if self.intervals:
+            low, high, error = percentiles(totals["drawn"], self.confidence)
+            values |= {"low": low, "high": high, "standard_error": error}
+        if n_runs < FEWEST_RUNS:
+            values = {name: np.full_like(array, np.nan) for name, array in values.items()}
+        values["mean"] = summarise(cube).values
+        variables = [each for each in VARIABLES if each.name in values.keys() | counts.keys()]
+        coords = {
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
+            "uses_gains": (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
+        }  # fmt: skip
+        if self.intervals:
+            coords |= {
+                names.STATISTIC: schema.label_array(STATISTICS),
+                names.RESAMPLED: schema.label_array(self.intervals),
+            }
+        result = xr.Dataset({each.name: (each.dims, (values | counts)[each.name]) for each in variables}, coords=coords)
+        facts = {
+            "trials": trials if self.intervals else 0, "n_runs": n_runs, "n_topics": cube.sizes[names.TOPIC],
+            "confidence": self.confidence, "bold": "" if self.bold is None else self.bold,
+        }  # fmt: skip
+        return schema.annotate(result.assign_attrs(facts), variables)
+
+    def _by_chance(self, tau: Any, counts: Mapping[str, Any], n_runs: int) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what follows from tau alone: z, p-values, the papers' interval and Fieller's."""
+        error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
+        z = np.abs(tau) / error
+        low, high = fieller(tau, n_runs, quantile)
+        exact = [
+            exact_p(n_runs, int(c), int(d)) for c, d in zip(counts["concordant"], counts["discordant"], strict=True)
+        ]
+        return {
+            "z": z, "p_value": normal_p(z), "p_exact": np.array(exact), "tau_low": tau - quantile * error, "tau_high": tau + quantile * error,
+            "fieller_low": low, "fieller_high": high,
+        }  # fmt: skip
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`: means, orders and matrices of each cell, and their comparison."""
+        n_cells, n_runs, n_topics = cells(cube)[0].shape
+        n_pairs, words = len(comparisons_of(cube, self.along).first), -(-n_runs // 64)
+        per_cell = n_runs * (2e-10 * n_topics + 2e-8 + 1e-9 * words)
+        per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
+        kept = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
+        held = 8.0 * n_cells * n_runs * (2 * n_topics + 8 * trials_at_once(n_cells * n_runs))
+        seconds = len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair) + 1e-8 * (n_topics + n_runs) + 1e-6
+        return Cost(seconds, kept, held, result_bytes=2.5 * kept * trials)
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sample[trial, half, draw]``, one half, and ``run_sample[trial, run_draw]``, as far as they are drawn."""
+        self.check(cube)
+        if not self.intervals:
+            raise BadPlan("without intervals nothing is drawn: there are no samples to save")
+        parts = []
+        if self.draws("topics"):
+            key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
+            parts.append(labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube))
+        if self.draws("runs"):
+            drawn = bootstrap_samples(stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), cube.sizes[names.RUN], 0, trials)
+            labels = cube[names.RUN].values.astype(object)[drawn[:, 0]]
+            parts.append(schema.annotate(xr.Dataset({names.RUN_SAMPLE: (RUN_SAMPLES[0].dims, labels)}), RUN_SAMPLES))
+        return xr.merge(parts).assign_attrs(seed=str(seed))
+
+
+def run_positions(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return given samples of runs as positions in the cube, (trial, draw); refuse others."""
+    schema.check(samples, RUN_SAMPLES, "the samples")
+    labels, n_runs = samples[names.RUN_SAMPLE].values, cube.sizes[names.RUN]
+    if labels.shape[1] != n_runs:
+        raise BadPlan(f"the samples draw {labels.shape[1]} runs, the plan needs {n_runs}")
+    position = {run: k for k, run in enumerate(schema.labels_of(cube, names.RUN))}
+    unknown = set(map(str, np.unique(labels.astype(object)))) - position.keys()
+    if unknown:
+        raise BadPlan(f"the samples hold runs that the cube has not: {', '.join(sorted(unknown)[:5])}")
+    return np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size).reshape(labels.shape)
+
+
+_PAIR = (names.COMPARISON,)
+_DRAWN = (names.RESAMPLED, names.STATISTIC, names.COMPARISON)
+VARIABLES = tuple(
+    Variable(*facts)
+    for facts in (
+        ("tau", _PAIR, "f", "1", "Kendall's tau-a: (concordant - discordant) / all pairs of runs"),
+        ("tau_b", _PAIR, "f", "1", "Kendall's tau-b, corrected for ties"),
+        (
+            "tau_ap",
+            _PAIR,
+            "f",
+            "1",
+            "AP correlation, the first ranking the truth, averaged over the orders of tied runs (rule a)",
+        ),
+        ("tau_ap_b", _PAIR, "f", "1", "AP correlation, mean of both directions, tied runs passed over (rule b)"),
+        ("spearman", _PAIR, "f", "1", "Spearman's rho with average ranks"),
+        ("z", _PAIR, "f", "1", "|tau| / its standard error between unrelated rankings"),
+        ("p_value", _PAIR, "f", "1", "two-sided p-value of z, normal distribution"),
+        ("p_exact", _PAIR, "f", "1", "two-sided exact p-value; missing with ties or more than 60 runs"),
+        ("tau_low", _PAIR, "f", "1", "lower end of the interval by the null variance, as the papers print it"),
+        ("tau_high", _PAIR, "f", "1", "its upper end, which may exceed 1"),
+        ("fieller_low", _PAIR, "f", "1", "lower end of Fieller's interval"),
+        ("fieller_high", _PAIR, "f", "1", "upper end of Fieller's interval"),
+        ("concordant", _PAIR, "i", "pairs", "pairs of runs that both rankings order alike"),
+        ("discordant", _PAIR, "i", "pairs", "pairs of runs that both rankings order differently"),
+        ("tied_a", _PAIR, "i", "pairs", "pairs of runs tied in the first ranking"),
+        ("tied_b", _PAIR, "i", "pairs", "pairs of runs tied in the second ranking"),
+        ("tied_pairs", _PAIR, "i", "pairs", "pairs of runs tied in either ranking"),
+        ("low", _DRAWN, "f", "1", "lower end of the bootstrap percentile interval"),
+        ("high", _DRAWN, "f", "1", "upper end of the bootstrap percentile interval"),
+        ("standard_error", _DRAWN, "f", "1", "standard deviation over the trials"),
+        (
+            "mean",
+            (names.METRIC, names.GAIN, names.RUN),
+            "f",
+            "score",
+            "mean score of a run, or what the metric's prefix asks for",
+        ),
+    )
+)

@@ -1,0 +1,44 @@
+"""Given resamples: from labels to positions, with everything refused that does not fit the cube."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.errors import BadPlan
+
+
+def sample_positions(
+    samples: xr.Dataset, cube: xr.Dataset, size: int, halves: int
+) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return given topic samples as positions in the cube, (trial, half, draw).
+
+    Raises
+    ------
+    BadPlan
+        Samples of another form or size, or of topics that the cube has not.
+    """
+    schema.check(samples, schema.SAMPLES, "the samples")
+    labels = samples[names.TOPIC_SAMPLE].values
+    if labels.shape[1:] != (halves, size):
+        raise BadPlan(
+            f"the samples have {labels.shape[1]} halves of {labels.shape[2]} topics, the plan needs {halves} "
+            f"halves of {size}"
+        )
+    position = {topic: k for k, topic in enumerate(schema.labels_of(cube, names.TOPIC))}
+    unknown = {str(label) for label in np.unique(labels.astype(object))} - position.keys()
+    if unknown:
+        raise BadPlan(f"the samples hold topics that the cube has not: {', '.join(sorted(unknown)[:5])}")
+    flat = np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size)
+    return flat.reshape(labels.shape)
+
+
+def labelled_samples(positions: np.ndarray[Any, Any], cube: xr.Dataset) -> xr.Dataset:
+    """Return topic positions (trial, half, draw) as labels: the form in which samples are saved and given."""
+    topics = cube[names.TOPIC].values.astype(object)
+    dataset = xr.Dataset({names.TOPIC_SAMPLE: (schema.SAMPLES[0].dims, topics[positions])})
+    return schema.annotate(dataset, schema.SAMPLES)

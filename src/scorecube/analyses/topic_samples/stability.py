@@ -1,0 +1,142 @@
+"""The stability method: how often is the worse of two runs the better one on a topic sample, and how often is neither?
+
+Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability", SIGIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Arrays, Combine, Cost, Output
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.collection import schema
+from scorecube.collection.selection import cells, uses_gains
+from scorecube.errors import BadPlan
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.kernels.swap.stability import count_orders
+
+WIDTH = Fraction(1, 100)
+"""Of the swap method's bins: the same grid, hence the same ties."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability(TopicSampling):
+    """Error rates and ties: how often a topic sample contradicts the majority of samples about two runs.
+
+    Every trial's first topic sample is that of the swap method with the same seed. For each pair of runs the
+    samples on which either is better are counted, and those on which both are equal within the fuzziness. The error rate is
+    the share of the smaller of the two counts, ties the share of equal ones, both over all pairs.
+
+    Memory and each recorded block grow with fuzziness values x sizes x metrics x pairs of runs (8 bytes each), not with trials.
+
+    Parameters
+    ----------
+    sampling, size
+        As of the swap method.
+    fuzziness
+        Two means are equal if they differ by less than this share of the larger one, or not at all.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement"), trials=100, seed=1)
+    >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0).squeeze()
+    >>> int(orders.to_array().sum())
+    100
+    """
+
+    name: ClassVar[str] = "stability"
+
+    fuzziness: tuple[float, ...] = (0.05,)
+
+    def check(self, cube: xr.Dataset) -> list[str]:
+        """See `Analysis.check`."""
+        if not self.fuzziness or not all(0 <= value < 1 for value in self.fuzziness):
+            raise BadPlan(f"fuzziness {self.fuzziness} must be numbers from 0 to below 1")
+        return self.check_sampling(cube)
+
+    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+        """See `Analysis.inputs`."""
+        inputs = self.sampling_inputs(cube, self.grids(cube, WIDTH), seed, samples)
+        return inputs | {"fuzziness": np.array(self.fuzziness)}
+
+    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        n_cells, n_runs = int(cells(cube)[1].max()) + 1, cube.sizes[names.RUN]
+        shape = (len(self.sizes(cube)), len(self.fuzziness), n_cells, n_runs * (n_runs - 1) // 2)
+        return (
+            Output("first_better", shape, Combine.ADD, "int32"),
+            Output("second_better", shape, Combine.ADD, "int32"),
+        )
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        n_cells, n_runs, _ = (int(number) for number in inputs["shape"])
+        shape = (len(inputs["sizes"]), len(inputs["fuzziness"]), n_cells, n_runs * (n_runs - 1) // 2)
+        first, second = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        at_once = trials_at_once(n_cells * n_runs)
+        for step, size in enumerate(map(int, inputs["sizes"])):
+            units = units_of(inputs, step)
+            for low in range(start, stop, at_once):
+                counts = counts_of(inputs, size, low, min(low + at_once, stop))[0]
+                sums = (units.T @ counts.T).reshape(n_cells, n_runs, len(counts))
+                tolerance = float(inputs["tolerances"][step])
+                count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
+        return {"first_better": first, "second_better": second}
+
+    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cell_of = cells(cube)[1]
+        # From (size, fuzziness, cell, pair) to (metric, gain, size, fuzziness, pair).
+        first, second = (
+            np.moveaxis(totals[name], 2, 0)[cell_of].astype(np.int64) for name in ("first_better", "second_better")
+        )
+        equal = trials - first - second
+        n_pairs = first.shape[-1]
+        values = {
+            "first_better": first, "second_better": second, "equal": equal,
+            "error_rate": np.minimum(first, second).sum(axis=-1) / (trials * n_pairs),
+            "ties": equal.sum(axis=-1) / (trials * n_pairs),
+        }  # fmt: skip
+        runs = schema.labels_of(cube, names.RUN)
+        pairs = [(runs[x], runs[y]) for y in range(len(runs)) for x in range(y)]
+        coords = {
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness), names.PAIR: np.arange(n_pairs),
+            "run_a": (names.PAIR, schema.label_array(x for x, _ in pairs)), "run_b": (names.PAIR, schema.label_array(y for _, y in pairs)),
+        }  # fmt: skip
+        result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
+        attrs = {"trials": trials, "sampling": self.sampling}
+        attrs |= {"n_runs": len(runs), "n_topics": cube.sizes[names.TOPIC]}
+        return schema.annotate(result.assign_attrs(attrs), VARIABLES)
+
+    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        n_cells = int(cells(cube)[1].max()) + 1
+        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))
+        per_size = 1e-9 * n_cells * pairs * len(self.fuzziness) + 1e-10 * n_topics * n_cells * n_runs + 1e-6
+        kept = 8.0 * n_sizes * len(self.fuzziness) * n_cells * pairs
+        held = 8.0 * n_cells * n_runs * (2 * n_topics + trials_at_once(n_cells * n_runs))
+        return Cost(per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, held + kept)
+
+
+_FIGURES = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
+_PAIRS = (*_FIGURES, names.PAIR)
+VARIABLES = (
+    schema.Variable("first_better", _PAIRS, "i", "trials", "topic samples on which the pair's first run is better"),
+    schema.Variable("second_better", _PAIRS, "i", "trials", "topic samples on which the pair's second run is better"),
+    schema.Variable("equal", _PAIRS, "i", "trials", "topic samples on which both are equal within the fuzziness"),
+    schema.Variable(
+        "error_rate", _FIGURES, "f", "1", "share of comparisons that contradict the majority of their pair"
+    ),
+    schema.Variable("ties", _FIGURES, "f", "1", "share of comparisons that are equal within the fuzziness"),
+)

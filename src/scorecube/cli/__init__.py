@@ -1,0 +1,5 @@
+"""The command line."""
+
+from scorecube.cli.program import main
+
+__all__ = ["main"]

@@ -1,0 +1,108 @@
+"""What a shell user meets beside the commands: the list of commands, completion, "did you mean"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from scorecube.cli.terminal import give_up_stdout, say
+from scorecube.errors import did_you_mean
+
+SHOWN = (
+    "scores", "swap", "stability", "bootstrap", "randomisation", "unpaired", "tukey", "paired", "correlate", "splits", "agreement",
+    "teams", "design", "wcw",
+)  # fmt: skip
+"""What `scorecube show` knows, told here as well, because completion cannot wait for the imports that tell it."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells expect it."""
+LISTED = ("metrics", "analyses", "gains")
+CHOICE = re.compile(r"^(?:Value error, )?'(?P<found>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
+
+
+def amended(message: str) -> str:
+    """Return a message about a word that is not among the known ones, with the ones it looks like.
+
+    Examples
+    --------
+    >>> amended("'disjiont' is not one of disjoint, replacement, independent")
+    "'disjiont' is not one of disjoint, replacement, independent. Did you mean 'disjoint'?"
+    """
+    told = CHOICE.match(message)
+    if told is None:
+        return message
+    known = [word.strip(" '") for word in told["known"].split(",")]
+    return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(told["found"], known)
+
+
+class Commands(TyperGroup):
+    """The program: lists its commands with whole sentences, and says which word a mistaken one looks like."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the list of commands, wrapped instead of cut off."""
+        rows = [
+            (name, command.get_short_help_str(1000)) for name, command in self.commands.items() if not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def make_context(self, *given: Any, **how: Any) -> Any:
+        """Read the words; --help is printed here."""
+        with _readers_may_leave():
+            return super().make_context(*given, **how)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            with _readers_may_leave():
+                return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = amended(error.message)
+            raise
+        except KeyboardInterrupt:
+            say("interrupted; nothing that was finished is lost, and the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """End well when nobody reads on; told here, as the parser around would end with status 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        give_up_stdout()
+        raise typer.Exit(0) from None
+
+
+def one_of(*words: str) -> Callable[[str], list[str]]:
+    """Return a completion by some words."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+def listing(incomplete: str, known: Sequence[str]) -> list[str]:
+    """Return completions of the last word of a comma-separated text by words that it does not hold yet.
+
+    Examples
+    --------
+    >>> listing("AP,n", ["AP", "nDCG@10", "nERR@10"])
+    ['AP,nDCG@10', 'AP,nERR@10']
+    """
+    before, comma, last = incomplete.rpartition(",")
+    there = before.split(",")
+    return [before + comma + word for word in known if word.startswith(last) and word not in there]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Complete metrics, separated by commas; those that need a cut-off end in @."""
+    from scorecube.metrics import DEFINITIONS
+
+    names = [name + ("@" if each.cutoff == "required" else "") for name, each in DEFINITIONS.items()]
+    return listing(incomplete, names)

@@ -1,0 +1,70 @@
+"""The command that lists what there is to choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from scorecube.cli.analysis_commands import choice
+from scorecube.cli.completion import LISTED, one_of
+from scorecube.cli.terminal import fitted, terminal_width
+
+if TYPE_CHECKING:
+    from scorecube.storage import Study
+
+NOTATION = """\
+A gain setting gives one gain for each relevance level, highest level first.
+With levels 3, 2 and 1, 3:2:1 gives a document of level 3 the gain 3, and 1:1:1
+makes all relevant documents equal. Documents judged not relevant, or not
+judged, gain 0. Gains are numbers >= 0 (10:5:1, 1:0.5:0.1) that do not rise
+towards the lowest level; "auto", the default, gives each level its number.
+scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
+gains (scorecube list metrics says which) have the same scores in all of them."""
+
+
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="metrics|analyses|gains", help="What to list.", autocompletion=one_of(*LISTED)),
+    ],
+    study: Annotated[
+        Optional[str], typer.Argument(metavar="STUDY", help="With gains: a study whose gain settings to list.")
+    ] = None,
+) -> None:
+    """List metrics or analyses; explain gain settings, or list those of a study.
+
+    Example: scorecube list metrics
+
+    Example: scorecube list gains study.zarr
+    """
+    from scorecube.report.text_formats import render
+    from scorecube.workflow import api
+
+    choice("list", what, LISTED)
+    if study is not None and what != "gains":
+        raise typer.BadParameter(f"is for: scorecube list gains {study}", param_hint="STUDY")
+    if what == "gains":
+        typer.echo(fitted(NOTATION if study is None else gains_of(api.open_study(study))))
+        return
+    frame = api.list_metrics() if what == "metrics" else api.list_analyses()
+    typer.echo(render(frame, "text", terminal_width()))
+
+
+def gains_of(study: Study) -> str:
+    """Return the gain settings of all collections of a study, as lines."""
+    from scorecube import names
+    from scorecube.collection.schema import labels_of
+
+    lines = []
+    for name in study:
+        collection = study[name]
+        levels = ""
+        if collection.kept()["rankings"]:
+            found = [int(level) for level in collection.rankings[names.LEVEL].values if level > 0]
+            levels = f"levels {', '.join(map(str, reversed(found)))}; "
+        lines.append(f"{name}: {levels}gains {', '.join(labels_of(collection.cube, names.GAIN))}")
+    return "\n".join(lines) or f"{study.path}: no collections yet"
+
+
+COMMANDS = {"list": list_}

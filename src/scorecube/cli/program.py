@@ -1,0 +1,373 @@
+"""The command line: options in, calls of `scorecube.workflow.api`, words out. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from scorecube.cli import design_commands, fetch_command, list_commands, options, report_commands, sweep_command
+from scorecube.cli.analysis_commands import COMMANDS, analysis_command, choice, numbers
+from scorecube.cli.completion import SHOWN, Commands, one_of
+from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
+from scorecube.errors import ScorecubeError
+
+if TYPE_CHECKING:
+    from scorecube.analyses import Analysis
+
+CHUNK_DAMAGED = "decompression error"
+"""What the compressor says of bytes that are not those it wrote, when a large result is read piece by piece."""
+
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+)  # fmt: skip
+
+
+def main() -> None:
+    """Run the command line; a user's error is one message and exit status 1."""
+    words = sys.argv[1:]
+    try:
+        repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
+        app(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
+        sys.stdout.flush()
+    except ScorecubeError as error:
+        say(f"error: {error}")
+        sys.exit(1)
+    except BrokenPipeError:
+        give_up_stdout()
+        sys.exit(0)
+    except RuntimeError as error:
+        if CHUNK_DAMAGED not in str(error):
+            raise
+        say(f"error: a part of the study cannot be read: {error}; scorecube verify names it")
+        sys.exit(1)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("scorecube"))
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Resampling analyses for information-retrieval meta-evaluation.
+
+    From your own runs to a report: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. Each command's
+    --help has an example.
+
+    Example: scorecube demo
+    """
+
+
+def repeat_option(words: list[str], option: str) -> list[str]:
+    """Return the words with ``--runs a b c`` written as ``--runs a --runs b --runs c``, as the parser wants it."""
+    result: list[str] = []
+    inside = False
+    for word in words:
+        inside = word == option or (inside and not word.startswith("-"))
+        if inside and word != option and result[-1] != option:
+            result.append(option)
+        result.append(word)
+    return result
+
+
+@app.command()
+def evaluate(
+    study: options.StudyPath,
+    name: options.Name,
+    runs: options.RunFiles,
+    qrels: options.QrelsFile,
+    teams: options.Teams = None,
+    metrics: options.Metrics = options.DEFAULT_METRICS,
+    gains: options.Gains = "auto",
+    order: options.Order = "score",
+    precision: options.Precision = "single",
+    depth: options.Depth = None,
+    run_name: options.RunName = "tag",
+    duplicates: options.Duplicates = "error",
+    qrels_format: options.QrelsFormat = "auto",
+    intents: options.Intents = None,
+    levels: options.Levels = None,
+    no_relevant: options.NoRelevant = "exclude",
+    missing_topic: options.MissingTopic = "zero",
+    unjudged: options.Unjudged = "nonrelevant",
+    replace: options.Replace = False,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    scheduler: options.Scheduler = None,
+) -> None:
+    """Score run files against judgements and add them to a study.
+
+    Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
+    """
+    from scorecube.execute.clients import open_chosen
+    from scorecube.ingest.qrels import parse_level_map
+    from scorecube.workflow import api
+
+    opened = api.open_study(study, mode="a")
+    api.check_names(name, split(metrics) or [])
+    reading: dict[str, Any] = {
+        "order": order, "precision": precision, "depth": depth, "run_name": run_name, "duplicates": duplicates,
+        "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
+        "intents": intents,
+    }  # fmt: skip
+    with open_chosen(cluster, scheduler, workers) as executor, tracking("reading runs", "files") as progress:
+        rankings = api.read_rankings(
+            runs, qrels, teams, workers=executor.workers, client=executor.client, progress=progress, **reading
+        )
+    scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
+    with tracking("evaluating", "metrics") as progress:
+        chosen = split(metrics) or []
+        wanted = (api.condensed(chosen) if unjudged == "condense" else chosen, split(gains) or [])
+        cube = api.evaluate_into(opened, name, rankings, *wanted, progress=progress, **scoring)
+    say(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
+    for line in remarks(rankings, cube):
+        say(line)
+
+
+@app.command("import")
+def import_(
+    study: options.StudyPath,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Files of per-topic scores, plain or gzip; all in one layout."),
+    ],
+    name: options.Name,
+    metric: Annotated[
+        Optional[str],
+        typer.Option("--metric", help="Metric, where the file does not tell it; else the only one to take."),
+    ] = None,
+    gain: Annotated[
+        str,
+        typer.Option(
+            "--gain", help="Gain setting the scores were made with; with a gain column, the only one to take."
+        ),
+    ] = "auto",
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--layout",
+            help="auto, matrix (topics down, runs across; one file a metric), long (columns run, topic, score and perhaps "
+            "metric, gain), or what a tool printed, one file a run: trec_eval (-q, also -o), nev (NTCIREVAL), "
+            "ir_measures (-q), gdeval, ndeval.",
+        ),
+    ] = "auto",
+    transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
+    teams: options.Teams = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add per-topic scores that other tools computed.
+
+    Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
+    """
+    from scorecube.ingest.formats import LAYOUTS
+    from scorecube.workflow import api
+
+    choice("--layout", layout, LAYOUTS)
+    api.check_names(name, [])
+    cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
+    opened = api.open_study(study, mode="a")
+    opened.add(name, cube=cube, replace=replace)
+    say(f"{study}: {name}: {describe(cube)}")
+    missing = int(cube["score"].isnull().sum())
+    if missing:
+        say(f"{missing} of {cube['score'].size} scores are missing")
+
+
+@app.command()
+def info(
+    study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
+) -> None:
+    """Show what a study holds.
+
+    Example: scorecube info study.zarr
+    """
+    import json
+
+    from scorecube.report.study_overview import overview, overview_text
+    from scorecube.storage import open_study
+
+    choice("--format", form, ["text", "json"])
+    facts = overview(open_study(study))
+    typer.echo(json.dumps(facts, indent=1) if form == "json" else fitted(overview_text(facts)))
+
+
+@app.command()
+@analysis_command
+def swap(
+    sampling: options.TopicSampling = "disjoint",
+    size: options.SampleSizes = None,
+    rule: Annotated[str, typer.Option("--rule", help="Two zero differences are no swap (s0) or one (s1).")] = "s0",
+    confidence: Annotated[str, typer.Option("--confidence", help="1 - accepted swap rates.")] = "0.95,0.9,0.8",
+    bin_width: Annotated[float, typer.Option("--bin-width", help="Width of the difference bins.")] = 0.01,
+    bins: Annotated[int, typer.Option("--bins", help="Number of difference bins; the last one is open.")] = 21,
+    allow_zero: Annotated[bool, typer.Option("--allow-zero", help="A required difference may be 0.")] = False,
+    signed: Annotated[bool, typer.Option("--signed", help="Bins for negative differences, too.")] = False,
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Either sample in turn gives the difference that the other confirms.")
+    ] = False,
+    share: Annotated[
+        str, typer.Option("--share", help="Samples serve all pairs of runs, or none: each pair draws its own (slow).")
+    ] = "all",
+    interval: Annotated[
+        str,
+        typer.Option(
+            "--interval", help="Of swap rates: over more trials, or over the population of topics and runs (slow)."
+        ),
+    ] = "trials",
+    groups: Annotated[
+        int, typer.Option("--groups", help="Of topics and of runs, left out in turn for --interval population.")
+    ] = 10,
+) -> Analysis:
+    """Swap method: how large must a difference be before another topic set would confirm it?
+
+    Example: scorecube swap study.zarr --sampling disjoint --size 5..25:5 --trials 1000 --seed 1
+    """
+    from scorecube.analyses.topic_samples.base import parse_sizes
+    from scorecube.analyses.topic_samples.swap import INTERVALS, RULES, SAMPLINGS, SHARES, Swap
+
+    chosen = {
+        "sampling": (sampling, SAMPLINGS),
+        "rule": (rule, RULES),
+        "share": (share, SHARES),
+        "interval": (interval, INTERVALS),
+    }
+    for option, (value, known) in chosen.items():
+        choice(f"--{option}", value, known)
+    return Swap(
+        sampling=sampling, size=None if size is None else parse_sizes(size), rule=rule, confidence=numbers("--confidence", confidence),
+        bin_width=bin_width, bins=bins, allow_zero=allow_zero, signed=signed, symmetric=symmetric, share=share,
+        interval=interval, groups=groups,
+    )  # fmt: skip
+
+
+@app.command()
+@analysis_command
+def stability(
+    sampling: options.TopicSampling = "disjoint",
+    size: options.SampleSizes = None,
+    fuzziness: Annotated[
+        str, typer.Option("--fuzziness", help="Means that differ by less than this share of the larger are equal.")
+    ] = "0.05",
+) -> Analysis:
+    """Stability method: how often does a topic sample contradict the majority of samples?
+
+    Example: scorecube stability study.zarr --size 25 --trials 1000 --seed 1
+    """
+    from scorecube.analyses.topic_samples.base import SAMPLINGS, parse_sizes
+    from scorecube.analyses.topic_samples.stability import Stability
+
+    choice("--sampling", sampling, SAMPLINGS)
+    sizes = None if size is None else parse_sizes(size)
+    return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
+
+
+for each in (
+    *COMMANDS,
+    *design_commands.COMMANDS,
+    *sweep_command.COMMANDS,
+    *fetch_command.COMMANDS,
+    *report_commands.COMMANDS,
+):
+    app.command()(each)
+
+
+@app.command()
+def show(
+    study: options.StudyPath,
+    analysis: Annotated[
+        str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=one_of(*SHOWN))
+    ],
+    table: Annotated[
+        Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
+    ] = None,
+    collection: Annotated[Optional[str], typer.Option("--collection", help="Collections, separated by commas.")] = None,
+    form: options.Format = "text",
+    every: Annotated[
+        bool, typer.Option("--all", help="All stored results, not only each collection's latest.")
+    ] = False,
+    average: Annotated[
+        bool, typer.Option("--average", help="Means over the collections instead of each of them.")
+    ] = False,
+    orderings: Annotated[
+        bool, typer.Option("--orderings", help="How consistently the collections order the metrics.")
+    ] = False,
+) -> None:
+    """Print a table of scores or results.
+
+    Example: scorecube show study.zarr swap --table rates --format csv
+    """
+    from scorecube.report.study_overview import collect_table
+    from scorecube.report.text_formats import FORMATS, render
+    from scorecube.storage import open_study
+
+    choice("--format", form, FORMATS)
+    if orderings:
+        from scorecube.report.tables.orderings import orderings as ordered
+
+        frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
+    else:
+        frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
+    typer.echo(render(frame, form, terminal_width()))
+
+
+@app.command()
+def verify(study: options.StudyPath) -> None:
+    """Check every recorded block against its digest and read every chunk.
+
+    Example: scorecube verify study.zarr
+    """
+    from scorecube.errors import CorruptStudy
+    from scorecube.storage import open_study
+    from scorecube.storage.verify import verify_study
+
+    checked, problems = verify_study(open_study(study))
+    if problems:
+        raise CorruptStudy(f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems))
+    say(f"{study}: {checked} parts read, all match their checksums")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the simulated study and its report.")] = Path("demo"),
+) -> None:
+    """Build a simulated study, run analyses on it, write a report.
+
+    Example: scorecube demo --out demo
+    """
+    from scorecube.cli.demo import run_demo
+
+    typer.echo(run_demo(out))
+
+
+for word, each in list_commands.COMMANDS.items():
+    app.command(word)(each)
+
+
+def remarks(rankings: Any, cube: Any) -> list[str]:
+    """Return what a person should know of an evaluation."""
+    from scorecube.collection.evaluation import EXCLUDED
+    from scorecube.names import N_RETRIEVED, TOPIC
+
+    lines = []
+    if excluded := cube.attrs.get(EXCLUDED):
+        lines.append(f"{len(excluded)} topics without a relevant document are left out: {', '.join(excluded[:10])}")
+    if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
+        lines.append(f"{missing} times a run lacks a judged topic; its score there is {cube.attrs['missing_topic']}")
+    return lines
+
+
+def describe(cube: Any) -> str:
+    """Return the size of a cube in words."""
+    sizes = cube.sizes
+    return f"{sizes['run']} runs x {sizes['topic']} topics, {sizes['metric']} metrics x {sizes['gain']} gain settings"

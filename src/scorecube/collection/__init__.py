@@ -1,0 +1,1 @@
+"""Labelled data of one collection: judgements, rankings, pools, scores."""

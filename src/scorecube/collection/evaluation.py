@@ -1,0 +1,171 @@
+"""Rankings x metrics x gain settings -> score cube; score matrices -> score cube; selection and digest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.selection import USES_GAINS
+from scorecube.collection.topic_means import SUMMARY, summary_of
+from scorecube.errors import BadInput, BadName
+from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
+
+Item = TypeVar("Item")
+EXCLUDED = "topics_without_relevant"
+"""Attribute of a cube: judged topics left out because no document is relevant."""
+
+
+def evaluate(
+    rankings: xr.Dataset,
+    metrics: Iterable[str],
+    gains: Iterable[str] = (names.AUTO,),
+    *,
+    missing_topic: Literal["zero", "nan"] = "zero",
+    no_relevant: Literal["exclude", "zero"] = "exclude",
+    progress: Callable[[int, int], None] | None = None,
+) -> xr.Dataset:
+    """Score every run on every topic with all metrics under all gain settings.
+
+    Parameters
+    ----------
+    rankings
+        Dataset as from `read_rankings` (run, topic, rank).
+    metrics
+        Metric names, e.g. ``["AP", "nDCG@20", "P+"]``.
+    gains
+        Gain settings, highest level first, e.g. ``["2:1", "1:1"]``; ``auto`` is gain = level.
+    missing_topic
+        Score of a run that lacks a judged topic: 0 (as ``trec_eval -c``) or NaN.
+    no_relevant
+        Topics without a relevant document: left out and named in the cube's attributes, or scored 0 (as trec_eval).
+        A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
+    progress
+        Called with (metrics done, metrics in all).
+
+    Returns
+    -------
+    cube
+        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and uses_gains
+        (metric). A metric that uses no gains has equal scores at all gain settings.
+
+    Raises
+    ------
+    BadName
+        An unknown metric, or a gain setting that does not fit the number of levels.
+    BadInput
+        A diversity metric where documents are not judged by intent.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_rankings
+    >>> cube = evaluate(simulate_rankings(n_runs=4, seed=1), ["AP", "nDCG@10"], ["3:2:1", "1:1:1"])
+    >>> dict(cube.sizes)
+    {'metric': 2, 'gain': 2, 'run': 4, 'topic': 50}
+    """
+    schema.check(rankings, schema.RANKINGS, "rankings")
+    parsed = _distinct([parse_metric(text) for text in metrics], "metric")
+    gain_labels = _distinct(list(gains), "gain setting")
+    judged = rankings[names.N_JUDGED].values
+    gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
+    kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
+    if not kept.any():
+        raise BadInput("no topic has a relevant document: nothing can be evaluated")
+    intents = _intents(rankings, next((metric for metric in parsed if metric.definition.by_intent), None), kept)
+    levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
+    retrieved = rankings[names.N_RETRIEVED].values[:, kept]
+    scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
+    for i, metric in enumerate(parsed):
+        table = gain_table if metric.definition.uses_gains else gain_table[:1]
+        if metric.definition.by_intent:
+            documents, by_intent, probability = intents
+            scores[i] = score_by_intent(metric, documents, by_intent, probability, table)
+        else:
+            scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
+        if progress is not None:
+            progress(i + 1, len(parsed))
+    if no_relevant == "zero":
+        scores = np.nan_to_num(scores, nan=0.0)
+    if missing_topic == "nan":
+        scores[..., retrieved == 0] = np.nan
+    topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
+    attrs = dict(rankings.attrs) | {
+        "missing_topic": missing_topic,
+        "no_relevant": no_relevant,
+        EXCLUDED: [str(topic) for topic in topics[~kept]],
+    }
+    return cube_dataset(
+        scores, parsed, gain_labels, schema.labels_of(rankings, names.RUN), topics[kept].tolist(),
+        [str(team) for team in rankings[names.TEAM].values], attrs,
+    )  # fmt: skip
+
+
+def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Any]:
+    """Return documents at ranks, levels by intent and probabilities of the topics that are kept, if a metric needs them."""
+    if metric is None:
+        return []
+    if names.INTENT_LEVEL not in rankings:
+        raise BadInput(
+            f"metric {metric} needs documents judged by intent, and these rankings have none; "
+            "read such judgements with --qrels-format trec-intents (from Python, dialect='trec-intents')"
+        )
+    schema.check(rankings, (schema.DOCUMENTS[0], *schema.INTENTS), "rankings")
+    chosen = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
+    return [rankings[name].isel({names.TOPIC: kept}).values for name in chosen]
+
+
+def cube_dataset(
+    scores: np.ndarray[Any, np.dtype[np.float64]],
+    metrics: Sequence[Metric | str],
+    gains: Sequence[str],
+    runs: Sequence[str],
+    topics: Sequence[str],
+    teams: Sequence[str] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> xr.Dataset:
+    """Label a score array (metric, gain, run, topic); runs and topics are put in sorted order.
+
+    Parameters
+    ----------
+    scores
+        float64 (metric, gain, run, topic), NaN for missing.
+    metrics, gains, runs, topics
+        Labels, in the order of the array.
+    teams
+        One for each run; a run is its own team by default.
+    attrs
+        Attributes of the dataset.
+
+    Returns
+    -------
+    cube
+        Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
+    """
+    run_order, topic_order = np.argsort(np.array(runs, object)), np.argsort(np.array(topics, object))
+    gained = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
+    coords = {
+        names.METRIC: schema.label_array(str(metric) for metric in metrics),
+        names.GAIN: schema.label_array(gains),
+        names.RUN: schema.label_array(runs[i] for i in run_order),
+        names.TOPIC: schema.label_array(topics[i] for i in topic_order),
+        names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
+        USES_GAINS: (names.METRIC, np.array(gained)),
+        SUMMARY: (names.METRIC, schema.label_array(summary_of(str(each)) for each in metrics)),
+    }
+    ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
+    cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))
+    schema.check(cube, schema.CUBE, "cube")
+    return schema.annotate(cube, schema.CUBE)
+
+
+def _distinct(items: list[Item], what: str) -> list[Item]:
+    if not items:
+        raise BadName(f"no {what} given")
+    for item in items:
+        if items.count(item) > 1:
+            raise BadName(f"{what} {item} is given twice")
+    return items

@@ -1,0 +1,179 @@
+"""Runs and judgements as they were read: columns of numbers, and places of ids in the text of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scorecube import names
+from scorecube.errors import BadInput
+from scorecube.kernels.parsing import judge_run
+
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class RunLines:
+    """The lines of one run, as places in its text.
+
+    Parameters
+    ----------
+    name, path
+        Of the run and its file.
+    text
+        uint8, the padded file.
+    topics
+        Topic ids in order of first appearance.
+    topic_of
+        int32 (line,): number of the line's topic in `topics`.
+    documents
+        int32 (line, 2): where the document ids stand.
+    scores
+        float64 (line,).
+    ranks
+        float64 (line,), or empty if not read.
+    numbers
+        int32 (line,): line numbers in the file, from 1.
+    """
+
+    name: str
+    path: str
+    text: np.ndarray[Any, np.dtype[np.uint8]]
+    topics: Sequence[str]
+    topic_of: np.ndarray[Any, np.dtype[np.int32]]
+    documents: IntArray
+    scores: np.ndarray[Any, np.dtype[np.float64]]
+    ranks: np.ndarray[Any, np.dtype[np.float64]]
+    numbers: np.ndarray[Any, np.dtype[np.int32]]
+
+    def document(self, line: int) -> str:
+        """Return the document id of a line."""
+        start, stop = self.documents[line]
+        return self.text[start:stop].tobytes().decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, eq=False)
+class Intents:
+    """Judgements by intent; documents and intents are numbered within their topic.
+
+    Parameters
+    ----------
+    labels
+        str (topic, intent): ids of the intents, empty behind a topic's last one.
+    levels
+        int8 (topic, document, intent), -1 for not judged.
+    probability
+        float64 (topic, intent).
+    """
+
+    labels: np.ndarray[Any, np.dtype[np.object_]]
+    levels: np.ndarray[Any, np.dtype[np.int8]]
+    probability: np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgements, as places in their text; topics are sorted.
+
+    Parameters
+    ----------
+    path, text, documents, numbers
+        As of `RunLines`.
+    topics
+        Judged topics, sorted.
+    topic_of
+        int32 (line,).
+    levels
+        int16 (line,); a negative level means pooled but not judged.
+    intents
+        Levels by intent, if documents were judged so; each document then has one line here, with its highest level.
+    classes
+        int32 (topic, document): number of an answer's equivalence class within the topic, -1 for none.
+    second_field
+        Whether an error text should look for intents in the second fields of lines.
+    """
+
+    path: str
+    text: np.ndarray[Any, np.dtype[np.uint8]]
+    topics: Sequence[str]
+    topic_of: np.ndarray[Any, np.dtype[np.int32]]
+    documents: IntArray
+    levels: np.ndarray[Any, np.dtype[np.int16]]
+    numbers: np.ndarray[Any, np.dtype[np.int32]]
+    intents: Intents | None = None
+    classes: np.ndarray[Any, np.dtype[np.int32]] | None = None
+    second_field: bool = False
+
+    @property
+    def n_levels(self) -> int:
+        """Number of relevant levels: the highest level that occurs."""
+        return max(0, int(self.levels.max(initial=0)))
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """Topic -> its number."""
+        return {topic: k for k, topic in enumerate(self.topics)}
+
+    @cached_property
+    def tables(self) -> tuple[Any, Any]:
+        """Hash tables of the judged documents: entries, bounds.
+
+        Raises
+        ------
+        BadInput
+            A document judged twice in a topic.
+        """
+        entries, bounds, repeated = judge_run.judgement_tables(
+            self.text, self.documents, self.topic_of, len(self.topics)
+        )
+        if repeated >= 0:
+            raise self._twice(repeated)
+        return entries, bounds
+
+    def document(self, line: int) -> bytes:
+        """Return the document id of a line."""
+        start, stop = self.documents[line]
+        return self.text[start:stop].tobytes()
+
+    def _twice(self, line: int) -> BadInput:
+        """Return the error of a line that judges a document again."""
+        document, topic = self.document(line), self.topic_of[line]
+        advice = "remove one of the lines"
+        if self.second_field:
+            lines = np.flatnonzero(self.topic_of == topic).tolist()
+            first = next(k for k in lines if self.document(k) == document)
+            before = (self.text[: self.documents[k][0]].tobytes() for k in (first, line))
+            if len({part.rpartition(b"\n")[2].split()[1] for part in before}) == 2:
+                advice += ", or, if the second column holds intents, use --qrels-format trec-intents"
+        return BadInput(
+            f"document {document.decode('utf-8', 'replace')!r} is judged twice in topic {self.topics[topic]}; {advice}",
+            self.path, int(self.numbers[line]),
+        )  # fmt: skip
+
+    @cached_property
+    def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """Number of each line's document within its topic, (line,): document ids are sorted as bytes."""
+        return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))  # type: ignore[no-any-return]
+
+    def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """Return the level of every document, (topic, document); -1 for pooled but not judged, and behind a topic's last one."""
+        levels = np.full((len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8)
+        levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
+        return levels
+
+    def n_judged(self) -> IntArray:
+        """Return the number of documents judged at each level, (topic, level); a class of answers counts once."""
+        counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
+        kept, levels = self.levels >= 0, self.levels
+        if self.classes is not None:
+            class_of = self.classes[self.topic_of, self.document_of]
+            # Lines by descending level, so that the first one of a class has the highest.
+            order = np.argsort(-levels, kind="stable")
+            _, first = np.unique(np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True)
+            kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])
+        np.add.at(counts, (self.topic_of[kept], levels[kept]), 1)
+        return counts

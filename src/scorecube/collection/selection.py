@@ -1,0 +1,200 @@
+"""Parts of a cube: labels, the best runs, complete topics, distinct cells; standardised scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.topic_means import (
+    kinds_of,
+    summarise,
+)
+from scorecube.errors import BadInput, BadName, nearest
+from scorecube.metrics import Metric, parse_metric
+
+
+def cell_kinds(cube: xr.Dataset) -> list[str]:
+    """Return how topics are summed up, by cell."""
+    _, cell_of = cells(cube)
+    kinds = {int(cell): kind for row, kind in zip(cell_of, kinds_of(cube), strict=True) for cell in row}
+    return [kinds[cell] for cell in sorted(kinds)]
+
+
+USES_GAINS = "uses_gains"
+
+
+def select(
+    cube: xr.Dataset,
+    *,
+    metrics: Sequence[str] | None = None,
+    gains: Sequence[str] | None = None,
+    runs: Sequence[str] | None = None,
+    topics: Sequence[str] | None = None,
+    top_runs: int | None = None,
+    by: str | None = None,
+    drop_missing: bool = False,
+) -> xr.Dataset:
+    """Return part of a cube; None keeps a dim whole.
+
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate`.
+    metrics, gains, runs, topics
+        Labels to keep.
+    drop_missing
+        Leave out the topics on which any of the kept scores is missing.
+    top_runs, by
+        Keep the runs with the highest mean of metric `by` (first metric by default, first gain setting); ties by run name.
+
+    Returns
+    -------
+    cube
+        The part of it, in its order.
+
+    Raises
+    ------
+    BadName
+        Naming a label that the cube has not, and the nearest ones it has.
+    """
+    wanted = {
+        names.METRIC: None if metrics is None else [str(parse_known(metric)) for metric in metrics],
+        names.GAIN: gains, names.RUN: runs, names.TOPIC: topics,
+    }  # fmt: skip
+    result = cube
+    if top_runs is not None:
+        result = _keep_top_runs(cube, top_runs, by)
+    for dim, labels in wanted.items():
+        if labels is None:
+            continue
+        if not labels:
+            raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
+        has = schema.labels_of(result, dim)
+        for label in labels:
+            if label not in has:
+                raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, has)}")
+        # Runs and topics stay sorted whatever order they were asked for in.
+        ordered = (
+            [label for label in has if label in set(labels)]
+            if dim in (names.RUN, names.TOPIC)
+            else list(dict.fromkeys(labels))
+        )
+        result = result.sel({dim: ordered})
+    if drop_missing:
+        complete = result[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
+        result = result.isel(topic=np.flatnonzero(complete))
+    return result
+
+
+def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
+    metric = str(parse_known(by)) if by else schema.labels_of(cube, names.METRIC)[0]
+    if metric not in schema.labels_of(cube, names.METRIC):
+        raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
+    means = summarise(cube).sel(metric=metric).isel(gain=0).values
+    best = sorted(zip(-means, schema.labels_of(cube, names.RUN), strict=True))[:count]
+    return cube.sel(run=sorted(run for _, run in best))
+
+
+def parse_known(text: str) -> Metric | str:
+    """Read a metric name, or keep it as it is where an imported matrix has a name of its own."""
+    try:
+        return parse_metric(text)
+    except BadName:
+        return text
+
+
+def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the distinct (metric, gain) cells of a cube, so that metrics without gains are computed once.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    scores
+        float64 (cell, run, topic).
+    cell_of
+        int64 (metric, gain): which cell holds the scores of a metric and gain setting.
+    """
+    distinct, cell_of = _distinct_cells(cube)
+    return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
+
+
+def n_cells(cube: xr.Dataset) -> int:
+    """Return the number of distinct cells."""
+    return int(_distinct_cells(cube)[0].sum())
+
+
+def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return which (metric, gain) have scores of their own, and which cell holds those of each."""
+    distinct = np.ones((cube.sizes[names.METRIC], cube.sizes[names.GAIN]), bool)
+    distinct[:, 1:] = uses_gains(cube)[:, np.newaxis]
+    return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
+
+
+def standardise(
+    cube: xr.Dataset,
+    method: Literal["std-AB", "std-CDF", "z"] = "std-AB",
+    *,
+    reference_runs: Sequence[str] | None = None,
+) -> xr.Dataset:
+    """Standardise scores per topic against known runs, so that hard and easy topics weigh alike.
+
+    Parameters
+    ----------
+    cube
+        Scores of any metrics.
+    method
+        ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal. ``std-CDF``: the normal
+        distribution function of z (Webber, Moffat and Zobel 2008). ``std-AB``: 0.15 z + 0.5 with z cut off at 3 (Sakai 2016).
+    reference_runs
+        The known runs, at least two; all runs of the cube by default.
+
+    Returns
+    -------
+    cube
+        Of the same shape; metrics are called ``std-AB:AP``; the reference runs are in the attributes.
+
+    Raises
+    ------
+    BadName, BadInput
+        A run that the cube has not, an unknown method, fewer than two reference runs.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> standard = standardise(simulate_cube(n_runs=5))
+    >>> standard.metric.values.tolist(), float(standard.score.mean().round(6))
+    (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
+    """
+    if method not in ("std-AB", "std-CDF", "z"):
+        raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
+    reference = select(cube, runs=reference_runs)
+    if reference.sizes[names.RUN] < 2:
+        raise BadInput("standardisation needs at least 2 reference runs")
+    known = reference[names.SCORE]
+    spread = known.std(names.RUN, ddof=1)
+    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(spread > 0)).where(spread > 0, 0.0)
+    if method == "std-AB":
+        z = 0.15 * z.clip(-3.0, 3.0) + 0.5
+    elif method == "std-CDF":
+        z = xr.apply_ufunc(ndtr, z)
+    labels = schema.label_array(f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC))
+    result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords({names.METRIC: labels})
+    runs = schema.labels_of(reference, names.RUN)
+    return schema.annotate(result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE)
+
+
+def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which metrics depend on the gain setting (metric,); all, where the cube does not say."""
+    if USES_GAINS in cube.coords:
+        return np.asarray(cube.variables[USES_GAINS].values, bool)
+    return np.ones(cube.sizes[names.METRIC], bool)

@@ -1,0 +1,109 @@
+"""A certificate authority for one run: who holds its certificate belongs to the run, nobody else does.
+
+A dask scheduler runs whatever code it is sent, so whoever may connect may do everything its owner may. The authority signs one
+certificate, which scheduler, workers and client all show to each other, and its own key is never written.
+Files are named as in Kubernetes' TLS secrets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from scorecube.errors import BadPlan
+
+AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
+FILES = (AUTHORITY, CERTIFICATE, KEY)
+VALID = timedelta(days=30)
+"""Longer than any queueing system lets a job run."""
+
+
+def write_authority(directory: str | os.PathLike[str]) -> Path:
+    """Make an authority and a certificate, and write both with the certificate's key.
+
+    Parameters
+    ----------
+    directory
+        Folder, made if need be; only its owner may read it (mode 0700, files 0600).
+
+    Raises
+    ------
+    BadPlan
+        There are such files already, or the library `cryptography` is missing.
+    """
+    folder = Path(directory)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for name, content in zip(FILES, new_certificates(), strict=True):
+        try:
+            # Never readable by others, not even for a moment; and never another run's file.
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise BadPlan(
+                f"{folder / name} is there already; each run has certificates of its own: use another folder"
+            ) from None
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    return folder
+
+
+def check_files(directory: str | os.PathLike[str]) -> Path:
+    """Return a folder that holds certificates; refuse one that lacks some, or whose key others may read."""
+    folder = Path(directory)
+    if missing := [name for name in FILES if not (folder / name).is_file()]:
+        raise BadPlan(
+            f"{folder}: no {' and '.join(missing)} there; make certificates with: python -m scorecube.execute.certificates {folder}"
+        )
+    if (folder / KEY).stat().st_mode & 0o007:
+        raise BadPlan(f"{folder / KEY}: every user of this machine can read this key; chmod 600 it")
+    return folder
+
+
+def new_certificates() -> tuple[bytes, bytes, bytes]:
+    """Return an authority's certificate, one that it signed, and the key of the latter, in PEM form."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
+    except ImportError:
+        raise BadPlan("encrypted connections need cryptography: pip install 'scorecube[cluster]'") from None
+    now = datetime.now(UTC)
+    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"scorecube {what}")]) for what in ("authority", "run")]
+
+    def certificate(subject: x509.Name, own: ec.EllipticCurvePrivateKey, *, signs: bool) -> bytes:
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(names[0])
+            .public_key(own.public_key())
+            .serial_number(x509.random_serial_number())
+            # Clocks of machines differ.
+            .not_valid_before(now - timedelta(hours=1))
+            .not_valid_after(now + VALID)
+            .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
+            .sign(authority_key, hashes.SHA256())
+        )
+        return made.public_bytes(serialization.Encoding.PEM)
+
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return certificate(names[0], authority_key, signs=True), certificate(names[1], key, signs=False), secret
+
+
+def main() -> None:
+    """``python -m scorecube.execute.certificates DIRECTORY``."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m scorecube.execute.certificates DIRECTORY")
+    try:
+        write_authority(sys.argv[1])
+    except BadPlan as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Score matrices: topics down and runs across (or the other way round), cells between commas, tabs or semicolons."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from scorecube.errors import BadInput, BadName
+from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, Row, is_score, read_rows, score
+from scorecube.ingest.files import PathLike, bare_name
+from scorecube.metrics import parse_metric
+
+ALIASES = {
+    "map": "AP",
+    "ap": "AP",
+    "rr": "RR",
+    "recip_rank": "RR",
+    "rprec": "Rprec",
+    "p": "P",
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "err": "ERR",
+    "recall": "Recall",
+    "success": "Hit",
+}
+
+
+def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
+    """Read a score matrix.
+
+    The header names the runs; each further line is a topic. A first column called topic (or nothing) holds the topic
+    ids; without one, topics are numbered by line from 1, padded with zeros.
+
+    Parameters
+    ----------
+    path
+        Cells between commas, tabs or semicolons; plain or gzip.
+    transpose
+        Runs down and topics across: the first column, called run (or nothing), holds the run names.
+
+    Returns
+    -------
+    matrix
+        Runs as index, topics as columns, NaN for missing cells.
+
+    Raises
+    ------
+    BadInput
+        Naming file and line: a line of another length than the header, a cell that is not a number, a repeated run or topic.
+    """
+    (first, header), *body = read_rows(path)
+    if not body:
+        raise BadInput("a header and no scores", path)
+    across, down = ("topic", "run") if transpose else ("run", "topic")
+    skip = _label_columns(header, body, path, first, transpose)
+    labels = header[skip:]
+    if not labels:
+        raise BadInput(f"the header names no {across}", path, first)
+    if not all(labels):
+        what = "run name" if across == "run" else "topic"
+        raise BadInput(f"column {skip + labels.index('') + 1} of the header has no {what}", path, first)
+    _refuse_repeated(labels, across, path, [first] * len(labels))
+    width = len(str(len(body)))
+    lines, values = [], np.empty((len(body), len(labels)))
+    for k, (line, cells) in enumerate(body):
+        if len(cells) != len(header):
+            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+        lines.append(cells[0] if skip else f"{k + 1:0{width}d}")
+        if not lines[-1]:
+            raise BadInput(f"the {down} is missing", path, line)
+        values[k] = _numbers(cells[skip:], path, line)
+    _refuse_repeated(lines, down, path, [line for line, _ in body])
+    if transpose:
+        return pd.DataFrame(values, index=lines, columns=labels)
+    return pd.DataFrame(values.T, index=labels, columns=lines)
+
+
+def metric_of_file(path: PathLike) -> str:
+    """Guess a metric's name from a file name: ``p10.csv`` is ``P@10``; a stem that is no metric is its own name.
+
+    Examples
+    --------
+    >>> [metric_of_file(name) for name in ("ap.csv", "P_10.csv.gz", "ndcg20.csv", "last_rel.csv")]
+    ['AP', 'P@10', 'nDCG@20', 'last_rel']
+    """
+    stem = re.sub(r"\.(csv|tsv|tab|txt)$", "", bare_name(path))
+    shape = re.fullmatch(r"([a-z_]+?)_?(\d*)", stem.lower())
+    name = ALIASES.get(shape[1], stem) if shape else stem
+    if name == stem:
+        return stem
+    guess = name + (f"@{shape[2]}" if shape and shape[2] else "")
+    try:
+        return str(parse_metric(guess))
+    except BadName:
+        return stem
+
+
+def _label_columns(header: list[str], body: list[Row], path: PathLike, line: int, transpose: bool) -> int:
+    """Return how many columns hold labels: 0 or 1."""
+    word = header[0].lower()
+    if transpose:
+        if not any(known in word for known in ("", *RUN_HEADERS)[bool(word) :]):
+            raise BadInput(
+                f"--transpose expects run names in a first column called run (or nothing); it is called {header[0]!r}",
+                path,
+                line,
+            )
+        return 1
+    if word in RUN_HEADERS and not is_score(body[0][1][0]):
+        raise BadInput(
+            f"the first column is called {header[0]!r}; if runs go down and topics across, give --transpose", path, line
+        )
+    return 1 if word in ("", *TOPIC_HEADERS) else 0
+
+
+def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:
+    """Return a line's numbers: all at once if nothing is odd about them, else one by one."""
+    try:
+        values = list(map(float, cells))
+        if math.isfinite(sum(values)) and "_" not in "".join(cells):
+            return values
+    except ValueError:
+        pass
+    return [score(text, path, line) for text in cells]
+
+
+def _refuse_repeated(labels: list[str], what: str, path: PathLike, lines: list[int]) -> None:
+    if len(set(labels)) == len(labels):
+        return
+    repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
+    second = min(lines[k] for k, label in enumerate(labels) if label in labels[:k])
+    raise BadInput(f"{what} {', '.join(repeated[:5])} stands twice", path, second)

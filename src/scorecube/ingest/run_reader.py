@@ -1,0 +1,66 @@
+"""From a run's file to its levels in ranked order: what is done once for each file, anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import local
+from typing import Any
+
+from scorecube.collection.judgements import Qrels
+from scorecube.collection.rankings import JudgedRun, judge
+from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
+from scorecube.ingest.qrels import LevelMap
+from scorecube.ingest.trec import read_run
+from scorecube.kernels.workspace import Workspace
+
+
+@dataclass(eq=False)
+class FileJudge:
+    """Reads and judges one run after the other, in memory that each thread uses again.
+
+    Parameters
+    ----------
+    qrels
+        Judgements of all runs.
+    run_name, order, precision, depth, duplicates
+        See `api.read_rankings`.
+    level_map
+        Of the levels in labelled lists, which must agree with the judgements.
+    """
+
+    qrels: Qrels
+    run_name: str
+    order: str
+    precision: str
+    depth: int | None
+    duplicates: str
+    level_map: LevelMap | None = None
+    _threads: local = field(default_factory=local, repr=False)
+
+    @cached_property
+    def labels(self) -> Levels:
+        """Levels of the judgements by topic and document."""
+        return levels_of(self.qrels)
+
+    def __call__(self, source: Path | RankedLists) -> JudgedRun:
+        """Return the levels of one run."""
+        space: Workspace = self._threads.__dict__.setdefault("space", Workspace())
+        if isinstance(source, RankedLists):
+            lines = read_lists(source, duplicates=self.duplicates, judged=lambda: self.labels, level_map=self.level_map)
+        else:
+            lines = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space)
+        return judge(
+            lines, self.qrels, order=self.order, precision=self.precision, depth=self.depth, duplicates=self.duplicates,
+            workspace=space,
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what belongs to the threads of one process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_threads"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Begin with no memory."""
+        self.__dict__.update(state, _threads=local())

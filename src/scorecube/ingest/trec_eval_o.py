@@ -1,0 +1,138 @@
+"""Output of trec_eval -o -q, the form before relations: one file a run, a block of lines for each topic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from scorecube.errors import BadInput
+from scorecube.ingest.delimited import score
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.in_memory import NO_MEASURES, from_trec_eval
+from scorecube.ingest.one_run import Scores
+
+BEGINNING = "Queryid (Num):"
+ALL = "all"
+SECTIONS = {
+    "Total number of documents": "num",
+    "Interpolated Recall": "iprec_at_recall",
+    "Average precision": "map",
+    "Precision:": "P",
+    "Recall:": "recall",
+    "R-Precision": "Rprec",
+}
+"""How the lines begin that stand above numbers -> what the numbers are."""
+COUNTS = {"Retrieved:": "num_ret", "Relevant:": "num_rel", "Rel_ret:": "num_rel_ret"}
+SHAPES = (
+    ("num", re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)")),
+    ("iprec_at_recall", re.compile(r"at\s+(\d\.\d+)\s+(\S+)")),
+    ("map", re.compile(r"()(\S+)")),
+    ("P", re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)")),
+    ("recall", re.compile(r"At\s+(\d+)\s+docs:\s*(\S+)")),
+    ("Rprec", re.compile(r"(Exact:)\s*(\S+)")),
+)
+
+
+@dataclass
+class Block:
+    """A topic's numbers: measure -> (text, line); or those of all topics, which come last."""
+
+    topic: str
+    line: int
+    values: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
+def is_old(text: str) -> bool:
+    """Whether a text is in this form."""
+    return any(line.startswith(BEGINNING) for line in text.split("\n"))
+
+
+def read_old(text: str, path: PathLike, metric: str | None) -> Scores:
+    """Read the blocks of one run.
+
+    Parameters
+    ----------
+    text
+        Of the file at `path`.
+    metric
+        The only measure to take, by our name or that of later versions of trec_eval. Counts are taken only so.
+
+    Raises
+    ------
+    BadInput
+        Naming file and line: a line that is none of the form, a number that is none, a topic twice, a block without
+        average precision; one block only, of which nobody can tell whether it is of a topic or of all.
+    """
+    blocks = _without_summary(_blocks(text, path), path)
+    scores = Scores(path)
+    for block in blocks:
+        if "map" not in block.values:
+            raise BadInput(
+                f"the block of topic {block.topic!r} has no average precision; it is cut off", path, block.line
+            )
+        for measure, (number, line) in block.values.items():
+            label, value = from_trec_eval(measure), score(number, path, line)
+            if metric not in (measure, label) if metric is not None else NO_MEASURES.fullmatch(measure):
+                scores.pass_over(label)
+                continue
+            scores.add(label, block.topic, value, line)
+    return scores
+
+
+def _blocks(text: str, path: PathLike) -> list[Block]:
+    blocks: list[Block] = []
+    section = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        content = line.strip()
+        if content.startswith(BEGINNING):
+            topic = content.removeprefix(BEGINNING).strip()
+            if not topic:
+                raise BadInput("the topic is missing", path, number)
+            blocks.append(Block(topic, number))
+            section = ""
+            continue
+        heading = next((kind for words, kind in SECTIONS.items() if content.startswith(words)), None)
+        if heading is not None:
+            section = heading
+        elif content:
+            found = _measure(section, content) if blocks else None
+            if found is None:
+                raise BadInput(f"{content[:60]!r} is no line of trec_eval -o", path, number)
+            measure, value = found
+            if measure in blocks[-1].values:
+                raise BadInput(f"a second value of {measure} on topic {blocks[-1].topic!r}", path, number)
+            blocks[-1].values[measure] = (value, number)
+    return blocks
+
+
+def _measure(section: str, content: str) -> tuple[str, str] | None:
+    """Return the measure, by its name in later versions, and the number of a line."""
+    for kind, shape in SHAPES:
+        found = shape.fullmatch(content) if kind == section else None
+        if found:
+            if kind == "num":
+                return COUNTS[found[1]], found[2]
+            return (kind if kind in ("map", "Rprec") else f"{kind}_{found[1]}"), found[2]
+    return None
+
+
+def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:
+    """Leave out the block of all topics: called All, or (before version 7) by their number."""
+    topics = [block for block in blocks if block.topic.lower() != ALL]
+    if not topics:
+        raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
+    if len(topics) < len(blocks):
+        return topics
+    if len(blocks) == 1:
+        raise BadInput(
+            f"one block only, called {blocks[0].topic!r}: the scores of this topic, or means over so many topics; "
+            "run trec_eval with -q", path, blocks[0].line,
+        )  # fmt: skip
+    *before, last = topics
+    summed = all(_count(last, name) == sum(_count(block, name) for block in before) for name in COUNTS.values())
+    return before if summed and last.topic == str(len(before)) else topics
+
+
+def _count(block: Block, name: str) -> int:
+    text = block.values.get(name, ("", 0))[0]
+    return int(text) if text.isascii() and text.isdigit() else -1

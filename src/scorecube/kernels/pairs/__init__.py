@@ -1,0 +1,1 @@
+"""Resampling tests of pairs of runs."""

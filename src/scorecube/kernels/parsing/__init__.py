@@ -1,0 +1,1 @@
+"""Bytes of run files to judged rankings."""

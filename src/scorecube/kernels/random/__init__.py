@@ -1,0 +1,1 @@
+"""Addressed random words and what is drawn from them."""

@@ -1,0 +1,68 @@
+"""Random words as a pure function of their address: (seed, purpose; position, trial).
+
+The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC 2011), the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is
+no state and no order: any trial can be drawn anywhere, at any time, and is the same.
+
+The key is (seed, purpose + 2**32 * STREAM_VERSION); the counter is (1 + position // 4, trial, 0, 0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.intrinsics import multiply_high
+from scorecube.kernels.jit import inlined
+from scorecube.names import Purpose
+
+STREAM_VERSION = 1
+"""Raised whenever any draw routine changes; stored with every result."""
+
+MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
+MULTIPLIER_1 = np.uint64(0xCA5A826395121157)
+WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
+WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
+
+
+def stream_key(seed: int, purpose: Purpose) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Return the two key words of a stream, shape (2,).
+
+    Parameters
+    ----------
+    seed
+        Non-negative, below 2**64.
+    purpose
+        What the words are for.
+    """
+    return np.array([seed, int(purpose) + (STREAM_VERSION << 32)], dtype=np.uint64)
+
+
+@inlined
+def philox(key0: Any, key1: Any, counter0: Any, counter1: Any) -> Any:
+    """Return the four words at counter (counter0, counter1, 0, 0); all arguments are uint64."""
+    c0, c1, c2, c3 = counter0, counter1, np.uint64(0), np.uint64(0)
+    for _ in range(10):
+        high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
+        high1, low1 = multiply_high(MULTIPLIER_1, c2), MULTIPLIER_1 * c2
+        c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
+        key0 += WEYL_0
+        key1 += WEYL_1
+    return c0, c1, c2, c3
+
+
+@inlined
+def fill_words(key: Any, trial: int, words: Any) -> None:
+    """Write the stream's words at positions 0, 1, ... of one trial into `words` (uint64, any length)."""
+    n = words.shape[0]
+    for block in range((n + 3) // 4):
+        quad = philox(key[0], key[1], np.uint64(block + 1), np.uint64(trial))
+        for k in range(min(4, n - 4 * block)):
+            words[4 * block + k] = quad[k]
+
+
+@inlined
+def below(word: Any, bound: int) -> Any:
+    """Map a random word to 0 .. bound-1 by multiply-shift; the bias is at most bound / 2**64."""
+    return np.int64(multiply_high(word, np.uint64(bound)))

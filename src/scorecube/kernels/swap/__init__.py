@@ -1,0 +1,1 @@
+"""Swap and stability counts."""

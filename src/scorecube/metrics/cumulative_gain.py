@@ -1,0 +1,103 @@
+"""Cumulated gain: nCG, AnCG, nG, nDCG, AnDCG."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.jit import inlined
+from scorecube.metrics.common import ideal_gain, n_relevant
+from scorecube.metrics.registry import Parameter, metric
+
+
+@inlined
+def discount(rank: int, base: float) -> float:
+    """Divisor of the gain at a rank: log2(r + 1) if there is no base (-1), else 1 up to rank b, then log_b(r).
+
+    A base of 0 stands for the natural logarithm from rank 2 on, as in NTCIREVAL; an infinite one for no discount.
+    """
+    if base < 0.0:
+        return math.log2(rank + 1.0)
+    if base == 0.0:
+        return 1.0 if rank == 1 else math.log(rank)
+    return 1.0 if rank <= base else math.log(rank) / math.log(base)
+
+
+BASE = Parameter(-1.0, above=1.0, also=(0.0,))
+
+
+@inlined
+def normalised_gain(levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool) -> float:
+    """Discounted gain over that of the ideal list at the last rank, or its mean over all ranks; an infinite base is no discount.
+
+    0 where the gain setting gives no document of the topic a gain, as in trec_eval.
+    """
+    n_ranks = cutoff if cutoff > 0 else max(levels.shape[0], n_relevant(judged))
+    level, left = judged.shape[0] - 1, judged[judged.shape[0] - 1]
+    total, ideal, ratios = 0.0, 0.0, 0.0
+    for k in range(n_ranks):
+        while left == 0 and level > 0:
+            level -= 1
+            left = judged[level]
+        divisor = 0.0
+        if level > 0 or (k < levels.shape[0] and levels[k] > 0):
+            divisor = discount(k + 1, base)
+        if k < levels.shape[0] and levels[k] > 0:
+            total += gains[levels[k]] / divisor
+        if level > 0:
+            ideal += gains[level] / divisor
+            left -= 1
+        if mean:
+            ratios += total / ideal if ideal > 0.0 else 0.0
+        elif level == 0 and k + 1 >= levels.shape[0]:
+            break
+    if mean:
+        return ratios / n_ranks
+    return total / ideal if ideal > 0.0 else 0.0
+
+
+@metric("nCG", source="Jarvelin and Kekalainen 2002; S0 section 4.1", cutoff="required", uses_gains=True)
+def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Normalised cumulative gain: cg(k) / cg_I(k)."""
+    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, False)
+
+
+@metric(
+    "AnCG", source="Jarvelin and Kekalainen 2002: mean of nCG over ranks 1 to k", cutoff="required", uses_gains=True
+)
+def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Average normalised cumulative gain."""
+    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, True)
+
+
+@metric("nG", source="NTCIREVAL nG@1 (= nDCG@1)", cutoff="required", uses_gains=True)
+def normalised_gain_at(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Gain at one rank over the ideal list's gain there; nG@1 is the usual one."""
+    ideal = ideal_gain(judged, gains, cutoff) - ideal_gain(judged, gains, cutoff - 1)
+    level = levels[cutoff - 1] if cutoff <= levels.shape[0] else -1
+    out[0] = gains[level] / ideal if level > 0 and ideal > 0.0 else 0.0
+
+
+@metric(
+    "AnDCG",
+    source="Jarvelin and Kekalainen 2002: mean of nDCG over ranks 1 to k",
+    cutoff="required",
+    uses_gains=True,
+    b=BASE,
+)
+def andcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Average normalised discounted cumulative gain."""
+    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], True)
+
+
+@metric(
+    "nDCG",
+    source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002",
+    uses_gains=True,
+    b=BASE,
+)
+def ndcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    """Normalised discounted cumulative gain; the ideal list is cut off as well."""
+    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], False)

@@ -1,0 +1,1 @@
+"""Metrics of runs after documents become unjudged, without scoring whole lists again."""

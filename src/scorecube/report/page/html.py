@@ -1,0 +1,96 @@
+"""Parts of a page: tables, pictures and downloads as HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import io
+import re
+
+import pandas as pd
+from markupsafe import Markup
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from scorecube.report.figures.style import STYLE
+from scorecube.report.text_formats import cell_text, merge_gains, render
+
+MOST_SHOWN = 300
+"""Rows of a table on the page; its download has all."""
+TALL = 40
+"""Rows from which on a table scrolls in a window of its own."""
+HEADINGS = {
+    "required_difference": "(i) required difference", "max_performance": "(ii) largest mean", "relative_difference": "(iii) = (i)/(ii)",
+    "share": "(iv) share of comparisons", "required_difference_first": "(i) by the first bin alone",
+    "max_difference": "largest difference", "support": "highest bin begins at", "size": "sample size",
+    "unique": "distinct topics in a sample", "common": "topics in both samples",
+    "significant": "significant pairs", "estimated_difference": "estimated difference", "degenerate_pairs": "pairs with equal scores",
+    "constant_pairs": "pairs with a constant difference",
+}  # fmt: skip
+OF_PAIRS = {"share": "share of pairs"}
+"""Headings of tables that count pairs of runs."""
+
+
+def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
+    """Return a table as HTML, numbers as people read them, in a frame that scrolls and takes the keyboard.
+
+    Parameters
+    ----------
+    frame
+        Rows; those beyond the first 300 are counted only.
+    label
+        What the table is, for those who cannot see it.
+    """
+    headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
+    merged = merge_gains(frame)
+    columns = [str(column) for column in merged.columns]
+    records = merged[:MOST_SHOWN].to_dict("records")
+    number = {column: " class=number" * any(_is_number(record[column]) for record in records) for column in columns}
+    head = "".join(
+        f'<th scope="col"{number[column]}>{html.escape(headings.get(column, column.replace("_", " ")))}</th>'
+        for column in columns
+    )
+    rows = []
+    for record in records:
+        cells = "".join(
+            f"<td{number[column]}>{html.escape(cell_text(column, record[column]))}</td>" for column in columns
+        )
+        rows.append(f"<tr>{cells}</tr>")
+    more = len(merged) - MOST_SHOWN
+    note = f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    tall = " tall" if len(rows) > TALL else ""
+    name = html.escape(label, quote=True)
+    return Markup(  # noqa: S704 - cells are escaped above
+        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{name}"><table>{body}</table></div>{note}'
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def picture(figure: Figure, description: str) -> Markup:
+    """Return a figure as inline SVG without a background, with a text for those who cannot see it."""
+    buffer = io.StringIO()
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Ids are made unique per picture, so that several pictures on a page do not borrow each other's shapes.
+    prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
+    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # A hundredth of a point is more than anyone sees; only inside tags, numbers to be read stay as they are.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
+    svg = re.sub(r"\s*\n\s*", " ", svg)
+    svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
+    svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
+    svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description, quote=True)}" ', 1))  # noqa: S704 - drawn here
+
+
+def download(frame: pd.DataFrame) -> str:
+    """Return a table as a CSV data address."""
+    return "data:text/csv;base64," + base64.b64encode(render(frame, "csv").encode()).decode()

@@ -1,0 +1,242 @@
+"""Pages with everything a study knows: HTML that needs no network and no scripts; one file, or a summary and a page a collection."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from scorecube.errors import BadStudy
+from scorecube.report.page.answers import answers
+from scorecube.report.page.cautions import cautions_of_collection, together
+from scorecube.report.page.comparisons import comparisons, headline_columns
+from scorecube.report.page.sections import Part, Section, Sections, read_part, stored_results
+from scorecube.report.study_overview import overview
+from scorecube.report.tables import COLLECTION
+from scorecube.storage import Study
+
+Progress = Callable[[int, int], None]
+INDEX = "index.html"
+GENERATOR = '<meta name="generator" content="scorecube'
+"""What tells a page of ours from others."""
+MANY = 8
+"""Collections from which on the pictures of each are folded."""
+
+
+def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+    """Write the report of a study as one file, which appears whole or not at all.
+
+    Raises
+    ------
+    BadStudy
+        A study without collections, or a path that cannot be written.
+    """
+    collections = _collections(study)
+    found = stored_results(study, [each["name"] for each in collections])
+    count = _counter(progress, sum(map(len, found.values())))
+    sections = Sections()
+    for each in found.values():
+        for stored in each:
+            sections.add(stored, read_part(stored))
+            count()
+    text = render(study, collections, sections.in_order())
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        try:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
+
+
+def write_pages(study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+    """Write the report of a study as a summary page and a page for each collection; the folder appears whole or not at all.
+
+    Results are read, drawn and let go collection by collection. A folder that holds such a report is replaced.
+
+    Raises
+    ------
+    BadStudy
+        A study without collections, or a folder that holds anything else or cannot be written.
+    """
+    target = Path(folder).resolve()
+    _check_folder(target)
+    collections = _collections(study)
+    partial, old = (target.with_name(f".{target.name}.{end}") for end in ("partial", "old"))
+    try:
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            _fill(study, collections, partial, progress)
+            if target.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                target.rename(old)
+            partial.rename(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse to replace anything that is not a report."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BadStudy(f"{target} is a file; pages need a folder: give another --out, or leave out --pages")
+    inside = sorted(path.name for path in target.iterdir())
+    index = target / INDEX
+    ours = index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    foreign = [name for name in inside if not (ours and name.endswith(".html"))]
+    if foreign:
+        raise BadStudy(
+            f"{target} holds other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
+        )
+
+
+def _fill(study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, progress: Progress | None) -> None:
+    """Write all pages into a folder."""
+    links = page_names([each["name"] for each in collections])
+    found = stored_results(study, list(links))
+    count = _counter(progress, sum(map(len, found.values())))
+    summary = Sections()
+    for each in collections:
+        sections, parts = Sections(), []
+        for stored in found[each["name"]]:
+            parts.append((stored, read_part(stored)))
+            sections.add(*parts[-1])
+            count()
+        text = render(study, [each], sections.in_order(), up=INDEX)
+        (folder / links[each["name"]]).write_text(text, encoding="utf-8")
+        for stored, part in parts:
+            part.curve = {}
+            summary.add(stored, part)
+    (folder / INDEX).write_text(render(study, collections, summary.in_order(), links=links), encoding="utf-8")
+
+
+def page_names(collections: Sequence[str]) -> dict[str, str]:
+    """Return the file name of each collection's page, all different.
+
+    Examples
+    --------
+    >>> page_names(["web 2010", "web/2010", "index"])
+    {'web 2010': 'web-2010.html', 'web/2010': 'web-2010-2.html', 'index': 'index-2.html'}
+    """
+    names: dict[str, str] = {}
+    taken = {INDEX}
+    for collection in collections:
+        plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-") or "collection"
+        name, number = f"{plain}.html", 2
+        while name.casefold() in taken:
+            name, number = f"{plain}-{number}.html", number + 1
+        taken.add(name.casefold())
+        names[collection] = name
+    return names
+
+
+def _collections(study: Study) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = overview(study)["collections"]
+    if not found:
+        raise BadStudy(
+            f"{study.path}: nothing to report yet; add a collection with scorecube evaluate or scorecube import"
+        )
+    return found
+
+
+def _counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return count
+
+
+def render(
+    study: Study, collections: Sequence[Mapping[str, Any]], sections: Sequence[Section], *,
+    links: Mapping[str, str] | None = None, up: str | None = None,
+) -> str:  # fmt: skip
+    """Return a page.
+
+    Parameters
+    ----------
+    study
+        What is reported.
+    collections
+        What `overview` tells of those that the page is about.
+    sections
+        Their results.
+    links
+        File of each collection's own page: this one is the summary, without pictures of single collections.
+    up
+        File of the summary, if this page is about one collection of several.
+    """
+    cautions = [caution for each in collections for caution in cautions_of_collection(each)]
+    cautions += [caution for section in sections for part in section.parts for caution in part.cautions]
+    several = len(collections) > 1
+    name = Path(study.path.rstrip("/")).name or study.path
+    text = template().render(
+        name=name, study=study.path, version=version("scorecube"), collections=collections, several=several, many=len(collections) > MANY,
+        title=name if up is None else f"{collections[0]['name']}, {name}", up=up, links=links or {},
+        asked=[_asked(section) for section in sections], answers=answers(sections, collections, study.path), cautions=together(cautions),
+        columns=headline_columns(sections) if several else [], comparisons=comparisons(sections) if several else [],
+        chapters=[section.chapter(curves=links is None, overview=several or links is None) for section in sections],
+        provenance=[_provenance(part) for section in sections for part in section.parts if "digest" in part.facts],
+        missing="none yet",
+    )  # fmt: skip
+    return str(text)
+
+
+def _asked(section: Section) -> dict[str, Any]:
+    """Return what was asked for in a section."""
+
+    def values(name: str) -> str:
+        found = sorted({part.facts[name] for part in section.parts if part.facts.get(name) is not None})
+        return ", ".join(f"{int(value):,}" if name == "trials" else str(value) for value in found)
+
+    resampled = any(part.facts.get("trials") for part in section.parts)
+    return {
+        "name": section.name, "title": section.title, "anchor": section.anchor, "collections": section.collections,
+        "trials": values("trials") if resampled else "-", "seed": values("seed") if resampled else "-",
+    }  # fmt: skip
+
+
+def template() -> Any:
+    """Return the page's template."""
+    folder = files("scorecube").joinpath("report/page")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["style"] = folder.joinpath("page.css").read_text(encoding="utf-8")
+    return environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
+
+
+def _provenance(part: Part) -> dict[str, Any]:
+    facts = part.facts
+    plan = json.loads(facts["plan"])
+    options = ", ".join(f"{key}={value}" for key, value in plan["options"].items() if value is not None)
+    versions = ", ".join(f"{name} {number}" for name, number in json.loads(facts["versions"]).items())
+    told = {
+        name: str(facts[name])
+        for name in (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
+    }
+    return told | {
+        "options": options,
+        "trials": f"{plan['trials']:,}",
+        "versions": versions,
+        "scores": plan["cube"][:16],
+        "samples": plan["samples"][:16],
+    }

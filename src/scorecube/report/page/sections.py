@@ -1,0 +1,261 @@
+"""What a page tells of stored results: one section for each set of results made alike, read and drawn one by one.
+
+Only small things stay in memory from result to result: pictures as text, tables that a page can carry, results without their large
+arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import ANALYSES
+from scorecube.collection.schema import labels_of
+from scorecube.report import figures
+from scorecube.report.page.cautions import Caution, cautions_of
+from scorecube.report.page.html import download, html_table, picture
+from scorecube.report.study_design import design_of
+from scorecube.report.tables import COLLECTION, TABLES, combine, most_rows
+from scorecube.report.views.chapters import CHAPTERS
+from scorecube.report.views.headlines import headline
+from scorecube.storage import Study
+
+DESIGN = "design"
+MOST_ROWS = 5_000
+"""Of a table that a page carries along; `scorecube show` prints longer ones."""
+MOST_KEPT = 100_000
+"""Of an analysis' first table, which answers and comparisons are made from."""
+LARGE = 1 << 20
+"""Bytes of an array that is not kept beyond its result's own part of the page."""
+NO_ARRAY = "no_array"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A result that is there, not yet read.
+
+    Parameters
+    ----------
+    collection, kind, options
+        Its collection, its analysis, and the analysis' options as text.
+    facts
+        Its attributes.
+    read
+        Returns the result.
+    """
+
+    collection: str
+    kind: str
+    options: str
+    facts: Mapping[str, Any]
+    read: Callable[[], xr.Dataset]
+
+
+def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[Stored]]:
+    """Return, for each collection, the latest result of each analysis and its options; of equal options the latest counts."""
+    found: dict[str, list[Stored]] = {}
+    for name in collections:
+        latest: dict[tuple[str, str], Stored] = {}
+        for kind in ANALYSES:
+            for facts in study[name].result_facts(kind):
+                options = json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
+
+                def read(name: str = name, kind: str = kind, digest: str = str(facts["digest"])) -> xr.Dataset:
+                    result = study[name].find_result(kind, digest)
+                    assert result is not None
+                    return result.assign_attrs({COLLECTION: name})
+
+                latest[kind, options] = Stored(name, kind, options, facts | {COLLECTION: name}, read)
+        found[name] = list(latest.values())
+        design = design_of(study[name].cube, name)
+        if design is not None:
+            options = json.dumps(json.loads(design.attrs["plan"])["options"], sort_keys=True)
+            found[name].append(Stored(name, DESIGN, options, design.attrs, lambda design=design: design))  # type: ignore[misc]
+    return found
+
+
+@dataclass
+class Section:
+    """Results of one analysis with equal options, of one collection or several.
+
+    Parameters
+    ----------
+    kind, options
+        What they share.
+    parts
+        What the page shows of each.
+    """
+
+    kind: str
+    options: dict[str, Any]
+    parts: list[Part] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows of every table, or a little more, of all parts together."""
+
+    @property
+    def name(self) -> str:
+        """Of the method."""
+        return CHAPTERS[self.kind].name
+
+    @property
+    def title(self) -> str:
+        """What tells it from other sections of the method."""
+        return CHAPTERS[self.kind].title(self.options)
+
+    @property
+    def anchor(self) -> str:
+        """Its id on the page."""
+        digest = hashlib.sha256(json.dumps(self.options).encode()).hexdigest()[:6]
+        return re.sub(r"\W+", "-", f"{self.kind}-{self.title}-{digest}")
+
+    @property
+    def collections(self) -> list[str]:
+        """Names, in the order of the study."""
+        return [part.collection for part in self.parts]
+
+    def add(self, part: Part) -> None:
+        """Take the part of one more collection; tables that have become too long for a page are let go."""
+        self.parts.append(part)
+        for name, rows in part.rows.items():
+            self.rows[name] = self.rows.get(name, 0) + rows
+            if self.rows[name] > limit(self.kind, name):
+                for each in self.parts:
+                    each.frames.pop(name, None)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that are not too long, over all collections."""
+        kept = [name for name in TABLES[self.kind] if all(name in part.frames for part in self.parts)]
+        return {name: combine([part.frames[name] for part in self.parts]) for name in kept}
+
+    @property
+    def first_table(self) -> pd.DataFrame:
+        """The analysis' first table over all collections; empty if it is too long to be kept."""
+        return self.frames().get(next(iter(TABLES[self.kind])), pd.DataFrame())
+
+    def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
+        """Return the section as a page shows it."""
+        frames = self.frames()
+        chapter = CHAPTERS[self.kind]
+        draw = figures.OVERVIEWS.get(self.kind) if overview else None
+        first = next(iter(TABLES[self.kind]))
+        shown = chapter.tables(frames) if first in frames else []
+        short = [name for name in frames if self.rows[name] <= MOST_ROWS]
+        words = f"{chapter.name}, {', '.join(self.collections)}"
+        return {
+            "name": chapter.name, "title": self.title, "about": chapter.about, "anchor": self.anchor, "kind": self.kind,
+            "overview": picture(draw([part.small for part in self.parts]), words) if draw else None,
+            "curves": [part.curve for part in self.parts] if curves else [],
+            "tables": [(heading, html_table(frame, heading)) for heading, frame in shown],
+            "downloads": [(name, download(frames[name])) for name in short],
+            "too_long": [(name, f"{self.rows[name]:,}") for name in TABLES[self.kind] if name not in short],
+        }  # fmt: skip
+
+
+@dataclass
+class Part:
+    """What a page shows of one result.
+
+    Parameters
+    ----------
+    collection
+        The result's collection.
+    curve
+        Pictures and reading.
+    frames
+        Its tables by name, those that a page can carry.
+    rows
+        Rows of all its tables, or a little more of those that are too long.
+    small
+        The result without its large arrays.
+    cautions
+        What to be careful about.
+    facts
+        The result's attributes.
+    """
+
+    collection: str
+    curve: dict[str, Any]
+    frames: dict[str, pd.DataFrame]
+    rows: dict[str, int]
+    small: xr.Dataset
+    cautions: list[Caution]
+    facts: Mapping[str, Any]
+
+
+def limit(kind: str, name: str) -> int:
+    """Return the most rows of a table that are kept."""
+    return MOST_KEPT if name == next(iter(TABLES[kind])) else MOST_ROWS
+
+
+def read_part(stored: Stored) -> Part:
+    """Read one result, draw it, and keep of it what is small."""
+    result = stored.read()
+    frames, rows = {}, {}
+    for name, function in TABLES[stored.kind].items():
+        rows[name] = most_rows(result, name)
+        if rows[name] <= limit(stored.kind, name):
+            frames[name] = function(result)
+            rows[name] = len(frames[name])
+    return Part(
+        stored.collection, curve(result), frames, rows, without_large(result), cautions_of(stored.kind, result, frames), stored.facts
+    )  # fmt: skip
+
+
+def curve(result: xr.Dataset) -> dict[str, Any]:
+    """Return the pictures and the reading of one result."""
+    kind = str(result.attrs["analysis"])
+    caption = CHAPTERS[kind].caption(result)
+    draw = figures.FIGURES[kind]
+    first, *others = labels_of(result, names.GAIN)
+    return {
+        "picture": picture(draw(result, first), f"{caption} Gains {first}."), "caption": caption,
+        "reading": [sentence(line) for line in headline(result)], "collection": str(result.attrs[COLLECTION]),
+        "others": [(gain, picture(draw(result, gain), f"{caption} Gains {gain}.")) for gain in others],
+    }  # fmt: skip
+
+
+def sentence(line: str) -> str:
+    """Return a remark as a sentence.
+
+    Examples
+    --------
+    >>> sentence("no run loses a rank")
+    'No run loses a rank.'
+    """
+    first = line.split(" ", 1)[0]
+    # Names of metrics and runs keep their letters.
+    return f"{line[0].upper() if first.isalpha() and first.islower() else line[0]}{line[1:].rstrip('.')}."
+
+
+def without_large(result: xr.Dataset) -> xr.Dataset:
+    """Return a result without its large arrays; dims keep their lengths."""
+    small = result.drop_vars([name for name, variable in result.variables.items() if variable.nbytes > LARGE])
+    lost = {dim: size for dim, size in result.sizes.items() if dim not in small.sizes}
+    # Takes no memory: all its elements are one.
+    return small.assign({f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size)) for dim, size in lost.items()})
+
+
+class Sections:
+    """Sections that grow part by part, so that tables which become too long for a page are let go on the way."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], Section] = {}
+
+    def add(self, stored: Stored, part: Part) -> None:
+        """Put a part to the results made alike."""
+        key = (stored.kind, stored.options)
+        self._made.setdefault(key, Section(stored.kind, json.loads(stored.options))).add(part)
+
+    def in_order(self) -> list[Section]:
+        """Return the sections in the order of the analyses."""
+        order = [*ANALYSES, DESIGN]
+        return [self._made[key] for key in sorted(self._made, key=lambda key: (order.index(key[0]), key[1]))]

@@ -1,0 +1,1 @@
+"""Statistical formulas on plain arrays, with NumPy and SciPy only."""

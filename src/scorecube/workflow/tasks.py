@@ -1,0 +1,201 @@
+"""Plans for the collections of a study: what a command is about to do, and doing it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from scorecube.analyses import Agreement, Analysis, judgement_sets
+from scorecube.analyses.monte_carlo_error import monte_carlo_width
+from scorecube.analyses.plan import Plan, make_plan, new_seed
+from scorecube.collection.rankings import with_rankings
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import select
+from scorecube.errors import BadName, BadPlan, BadStudy, nearest
+from scorecube.execute.estimate import Estimate, estimate
+from scorecube.execute.run import on_pool, run
+from scorecube.names import GAIN, SETTING
+from scorecube.storage import Collection, Study
+from scorecube.storage.blocks import choose
+
+
+@dataclass(frozen=True)
+class Until:
+    """How precise a result must be, and how many trials that may take at most; see `monte_carlo_width`."""
+
+    width: float
+    most_trials: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width < 1:
+            raise BadPlan(f"a width of {self.width} to be reached; it must lie between 0 and 1, e.g. 0.01")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A plan for one collection of a study: what a command is about to do.
+
+    With `until`, the plan's trials are doubled until the result is precise enough. How many that takes depends on the plan and the width
+    alone, so it is the same everywhere.
+    """
+
+    collection: Collection
+    cube: xr.Dataset
+    plan: Plan
+    warnings: tuple[str, ...]
+    samples: xr.Dataset | None = None
+    until: Until | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and self.samples is not None:
+            raise BadPlan("--until-width draws as many trials as it takes; given samples have their own number")
+
+    def stored(self) -> xr.Dataset | None:
+        """Return the result if it is there already; its values are read when they are used."""
+        name = self.plan.analysis.name
+        found = (self.collection.open_result(name, step.plan.digest) for step in self._steps() if step._is_there())
+        return next((result for result in found if self._precise(result)), None)
+
+    def is_stored(self) -> bool:
+        """Whether the result is there already."""
+        return self._is_there() if self.until is None else self.stored() is not None
+
+    def recorded(self) -> int:
+        """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
+        kept = choose(blocks.records(), self.plan.analysis.units(self.cube, self.plan.trials))
+        return sum(record.stop - record.start for record in kept)
+
+    def estimate(self, workers: int, memory: int | None = None) -> Estimate:
+        """Return the work to be expected."""
+        return estimate(self.plan, self.cube, workers, memory=memory)
+
+    def run(self, **how: Any) -> xr.Dataset:
+        """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
+        steps = self._steps()
+        with self.collection.study.writing(self.collection.name):
+            for step in steps:
+                last = step is steps[-1]
+                # Blocks of pairs have all their trials and serve no later step.
+                result = step._compute(record=last or step.plan.analysis.unit == "trials", **how)
+                if last or self._precise(result):
+                    break
+            result = result.assign_attrs(collection=self.collection.name)
+            on_pool(how.get("pool"), self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
+        return result
+
+    def _steps(self) -> list[Task]:
+        """Return this task with as many trials as are tried in turn."""
+        trials = [self.plan.trials]
+        while self.until is not None and trials[-1] < self.until.most_trials:
+            trials.append(min(2 * trials[-1], self.until.most_trials))
+        return [dataclasses.replace(self, plan=dataclasses.replace(self.plan, trials=n), until=None) for n in trials]
+
+    def _precise(self, result: xr.Dataset) -> bool:
+        until = self.until
+        return (
+            until is None
+            or int(result.attrs["trials"]) >= until.most_trials
+            or monte_carlo_width(result) <= until.width
+        )
+
+    def _is_there(self) -> bool:
+        return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
+
+    def _compute(self, *, record: bool, **how: Any) -> xr.Dataset:
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest) if record else None
+        return run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
+
+
+def plan_in_study(
+    study: Study,
+    analysis: Analysis,
+    *,
+    collections: Sequence[str] | None = None,
+    trials: int = 1000,
+    seed: int | None = None,
+    samples: xr.Dataset | None = None,
+    cubes: dict[str, xr.Dataset] | None = None,
+    **selection: Any,
+) -> list[Task]:
+    """Plan an analysis of all or some collections of a study; `selection` as of `cube.select`.
+
+    Plans that are given the same dictionary of `cubes`, empty at first, share those of equal selections.
+
+    Without a seed, that of a stored result which differs in nothing else but the number of trials is taken, so that a repeated command finds it.
+    """
+    chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
+    if collections is not None and not chosen:
+        raise BadStudy("no collection given: name some, or leave the choice out to take all")
+    if not chosen:
+        raise BadStudy(
+            f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
+        )
+    if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
+        raise BadPlan("given samples are topics of one collection; name it with --collection")
+    if isinstance(analysis, Agreement):
+        if len(chosen) != 2:
+            raise BadPlan(
+                f"two sets of judgements are two collections of the study, and {len(chosen)} are chosen: name the one that is the truth and "
+                f"the other with --collections A,B; {study.path} has {', '.join(study)}"
+            )
+        analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
+        chosen_cubes = {
+            chosen[0]: select_joined(judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen), **selection)
+        }
+    else:
+        chosen_cubes = {
+            name: _selected(study, name, analysis, selection, {} if cubes is None else cubes) for name in chosen
+        }
+    tasks = []
+    fresh = new_seed() if seed is None else seed
+    for name, cube in chosen_cubes.items():
+        collection = study[name]
+        try:
+            plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
+        except BadPlan as error:
+            raise BadPlan(f"{name}: {error}") from None
+        if seed is None:
+            plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
+        tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
+    return tasks
+
+
+def _selected(
+    study: Study, name: str, analysis: Analysis, selection: dict[str, Any], cubes: dict[str, xr.Dataset]
+) -> xr.Dataset:
+    given = {option: value for option, value in selection.items() if value not in (None, False)}
+    key = json.dumps([name, analysis.uses_rankings, given])
+    if key not in cubes:
+        cube = select(study[name].cube, **selection)
+        cubes[key] = with_rankings(cube, study[name].rankings) if analysis.uses_rankings else cube
+    return cubes[key]
+
+
+def select_joined(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:
+    """Return part of a cube of two sets of judgements; gain settings by their name within a set, the top runs of the first set."""
+    if gains is not None:
+        settings = labels_of(cube, SETTING)
+        for gain in gains:
+            if gain not in settings:
+                raise BadName(
+                    f"no gain setting {gain!r} in both sets of judgements; nearest: {nearest(gain, settings)}"
+                )
+        cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in set(gains)]})
+    return select(cube, **selection)
+
+
+def _seed_of_stored(collection: Collection, plan: Plan) -> int:
+    def without(record: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in record.items() if key not in ("seed", "trials")}
+
+    for facts in reversed(collection.result_facts(plan.analysis.name)):
+        stored = json.loads(facts["plan"])
+        if without(stored) == without(plan.record()) and stored["seed"]:
+            return int(stored["seed"])
+    return plan.seed

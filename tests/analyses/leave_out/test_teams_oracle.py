@@ -1,0 +1,255 @@
+"""Leaving teams out equals plain Python that rewrites the judgements and scores every remaining run again (tests/oracles/teams.py)."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import scorecube as sc
+from scorecube.analyses.leave_out.teams import Teams
+from scorecube.collection.rankings import with_rankings
+from scorecube.metrics import gain_values
+from tests.oracles import teams as plain
+from tests.oracles.teams import Collection
+
+METRICS = ("AP", "nDCG@5", "Q", "P@3", "bpref", "nERR@4", "P+", "RR(rel=2)", "nG@1")
+GAINS = ("auto", "1:1")
+N_LEVELS = 2
+
+
+def simulated(chance: random.Random, n_runs: int, n_teams: int, n_topics: int = 5, n_documents: int = 14) -> Collection:
+    """Make up runs that share documents by chance, miss topics and judgements, and teams of one run or several."""
+    topics, documents = [f"t{k:02d}" for k in range(n_topics)], [f"d{k:02d}" for k in range(n_documents)]
+    qrels: dict[str, dict[str, int]] = {}
+    for topic in topics:
+        judged = chance.sample(documents, chance.randint(n_documents // 2, n_documents))
+        # -1: in the pool, but never judged.
+        qrels[topic] = {document: chance.choice([-1, 0, 0, 0, 1, 1, 2]) for document in judged}
+    qrels[topics[0]][documents[0]] = N_LEVELS
+    runs = [f"run{k:03d}" for k in range(n_runs)]
+    teams = [f"team{k:03d}" for k in range(n_teams)]
+    owners = teams + chance.choices(teams, k=n_runs - n_teams)
+    lists = {
+        run: {
+            topic: chance.sample(documents, chance.randint(1, n_documents))
+            for topic in topics
+            if chance.random() < 0.9 or topic == topics[0]
+        }
+        for run in runs
+    }
+    return Collection(lists, qrels, dict(zip(runs, chance.sample(owners, n_runs), strict=True)))
+
+
+def cube_of(collection: Collection, metrics: tuple[str, ...] = METRICS, gains: tuple[str, ...] = GAINS) -> xr.Dataset:
+    """Write a collection as files, read and evaluate it."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "runs").mkdir()
+        for run, by_topic in collection.lists.items():
+            lines = [
+                f"{topic} Q0 {document} {rank} {100 - rank} {run}\n"
+                for topic, documents in by_topic.items()
+                for rank, document in enumerate(documents, start=1)
+            ]
+            (folder / "runs" / run).write_text("".join(lines))
+        judged = [
+            f"{topic} 0 {d} {level}\n" for topic, levels in collection.qrels.items() for d, level in levels.items()
+        ]
+        (folder / "qrels.txt").write_text("".join(judged))
+        rankings = sc.read_rankings(folder / "runs", folder / "qrels.txt", dict(collection.team_of))
+    return with_rankings(sc.evaluate(rankings, list(metrics), list(gains)), rankings)
+
+
+def same(found: Any, expected: float) -> None:
+    assert float(found) == pytest.approx(expected, rel=0, abs=1e-12, nan_ok=True)
+
+
+def left_out(result: xr.Dataset, k: int, trial: int) -> set[str]:
+    """Return the teams that a trial leaves out."""
+    flags = result["team_left_out"].sel(leave=k).isel(trial=trial)
+    return {str(team) for team in result["team"].values[flags.values]}
+
+
+class Expected:
+    """What plain Python finds, for one metric and gain setting."""
+
+    def __init__(self, collection: Collection, analysis: Teams, topics: list[str], metric: str, gain: str) -> None:
+        gains = gain_values(gain, N_LEVELS).tolist()
+        self.how: dict[str, Any] = {"depth": analysis.pool_depth, "keep_unpooled": analysis.keep_unpooled}
+        kept = Collection(collection.lists, {topic: collection.qrels[topic] for topic in topics}, collection.team_of)
+        assert kept.n_levels == N_LEVELS
+        self.collection, self.metric, self.gains, self.rule = kept, metric, gains, analysis.lost_topics
+        # The whole is the full matrix, whatever the rule for lost topics (S3 section 5.1).
+        whole = kept.evaluate(sorted(kept.lists), kept.qrels, metric, gains)
+        self.whole = plain.Trial(whole, plain.kept_topics(whole, "no_relevant_left"))
+        self.means = self.whole.means
+
+    def trial(self, removed: set[str]) -> plain.Trial:
+        if not removed:
+            return self.whole
+        return plain.leave_out(self.collection, removed, self.metric, self.gains, rule=self.rule, **self.how)
+
+
+def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.Dataset) -> None:
+    """Compare every trial of every metric and gain setting, and what is derived from trials."""
+    topics = [str(topic) for topic in cube["topic"].values]
+    for metric, gain in itertools.product(map(str, cube["metric"].values), map(str, cube["gain"].values)):
+        expected = Expected(collection, analysis, topics, metric, gain)
+        at = result.sel(metric=metric, gain=gain)
+        for k in result["leave"].values.tolist():
+            trials = [
+                trial for trial in range(result.sizes["trial"]) if int(result["n_runs"].sel(leave=k).isel(trial=trial))
+            ]
+            found = []
+            for trial in trials:
+                removed = left_out(result, k, trial)
+                assert len(removed) == k
+                found.append(expected.trial(removed))
+                check_trial(at.sel(leave=k).isel(trial=trial), found[-1], expected, analysis, topics)
+            check_summary(at.sel(leave=k), found, expected, analysis)
+        check_own(at, expected)
+
+
+def check_trial(at: xr.Dataset, trial: plain.Trial, expected: Expected, analysis: Teams, topics: list[str]) -> None:
+    """Compare one trial: variance and topics of every step, runs, tau, lost ranks."""
+    assert int(at["n_runs"]) == trial.n_runs
+    for step, wanted in enumerate(at["topic_step"].values.tolist()):
+        chain = [
+            topic for topic, kept in zip(topics, at["topic_kept"].isel(topic_step=step).values, strict=True) if kept
+        ]
+        assert len(chain) == wanted
+        left = [topic for topic in chain if topic in trial.topics]
+        assert int(at["n_topics"].isel(topic_step=step)) == len(left)
+        enough = step == 0 or len(left) == wanted or analysis.fewer_topics == "survivors"
+        same(at["variance"].isel(topic_step=step), trial.variance(left) if enough else np.nan)
+    means = trial.means
+    if trial.topics:
+        same(at["tau"], plain.tau(expected.means, means))
+        assert int(at["rank_drop"]) == plain.largest_drop(expected.means, means)
+
+
+def check_summary(at: xr.Dataset, trials: list[plain.Trial], expected: Expected, analysis: Teams) -> None:
+    """Compare intervals over trials and changes of means."""
+    k, count = int(at["leave"]), len(trials)
+    for step in range(at.sizes["topic_step"]):
+        values = at["variance"].isel(topic_step=step).values[:count]
+        defined = [float(value) for value in values[~np.isnan(values)]]
+        if k == 0:
+            same(at["variance_mean"].isel(topic_step=step), float(values[0]))
+            continue
+        assert int(at["n_defined"].isel(topic_step=step)) == len(defined)
+        if not defined:
+            assert np.isnan(at["variance_mean"].isel(topic_step=step))
+            continue
+        quantile = float(stats.t.ppf(0.5 + analysis.confidence / 2, len(defined) - 1)) if len(defined) > 1 else np.nan
+        limits = plain.interval(defined, quantile)
+        for name, limit in zip(("mean", "low", "high"), limits, strict=True):
+            same(at[f"variance_{name}"].isel(topic_step=step), limit)
+    for j, run in enumerate(map(str, at["run"].values)):
+        # A trial in which no topic is left has no means.
+        changes = [trial.means[run] - expected.means[run] for trial in trials if run in trial.scores and trial.topics]
+        assert int(at["stayed"].values[j]) == len(changes)
+        same(at["mean_change"].values[j], sum(changes) / len(changes) if changes else np.nan)
+        same(abs(at["mean_change_largest"].values[j]), max(map(abs, changes), default=np.nan))
+
+
+def check_own(at: xr.Dataset, expected: Expected) -> None:
+    """Compare each run's mean and rank without what only its own team contributed; all runs stay."""
+    collection = expected.collection
+    # Of many teams a few, with the first and the last.
+    teams = collection.teams
+    for team in sorted({*teams[:: max(1, len(teams) // 8)], teams[-1]}):
+        _, reduced = plain.leave_out_own(collection, team, expected.metric, expected.gains, **expected.how)
+        without = plain.Trial(reduced, plain.kept_topics(reduced, "no_relevant_left"))
+        if not without.topics:
+            continue
+        ranks, ranks_without = plain.ranks(expected.means), plain.ranks(without.means)
+        for run in (run for run in collection.lists if collection.team_of[run] == team):
+            here = at.sel(run=run)
+            same(here["own_mean"], expected.means[run])
+            same(here["own_mean_without"], without.means[run])
+            assert int(here["own_rank"]) == ranks[run]
+            assert int(here["own_rank_without"]) == ranks_without[run]
+
+
+# A failing example is as large as any other: nothing is gained by shrinking it.
+@settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    seed=st.integers(0, 10**6), n_runs=st.integers(3, 9), keep_unpooled=st.booleans(), pool_depth=st.integers(1, 14),
+    lost=st.sampled_from(["no_relevant_left", "all_runs_zero"]), fewer=st.sampled_from(["missing", "survivors"]), distinct=st.booleans(),
+)  # fmt: skip
+def test_every_trial_equals_plain_python(
+    seed: int, n_runs: int, keep_unpooled: bool, pool_depth: int, lost: str, fewer: str, distinct: bool
+) -> None:
+    chance = random.Random(seed)
+    collection = simulated(chance, n_runs, chance.randint(2, n_runs))
+    cube = cube_of(collection)
+    sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
+    analysis = Teams(
+        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost_topics=lost, fewer_topics=fewer, distinct=distinct
+    )  # fmt: skip
+    result = sc.analyse(cube, analysis, trials=3, seed=seed)
+    assert result["leave"].values.tolist() == list(range(len(collection.teams)))
+    check(collection, analysis, cube, result)
+
+
+@pytest.mark.parametrize("n_teams", [65, 129])
+def test_more_teams_than_bits_of_a_word(n_teams: int) -> None:
+    collection = simulated(random.Random(n_teams), n_teams + 3, n_teams, n_topics=3, n_documents=40)
+    collection = Collection(
+        {run: {topic: documents[:4] for topic, documents in lists.items()} for run, lists in collection.lists.items()},
+        collection.qrels, collection.team_of,
+    )  # fmt: skip
+    cube = cube_of(collection, ("AP", "nDCG@5"), ("auto",))
+    analysis = Teams(leave=(1, n_teams // 2, n_teams - 2, n_teams - 1), pool_depth=3)
+    result = sc.analyse(cube, analysis, trials=2, seed=5)
+    assert result["leave"].values.tolist() == [0, 1, n_teams // 2, n_teams - 2, n_teams - 1]
+    check(collection, analysis, cube, result)
+
+
+@pytest.mark.parametrize("keep_unpooled", [True, False])
+def test_unique_documents_are_those_that_leave_the_judgements(keep_unpooled: bool) -> None:
+    collection = simulated(random.Random(8), 7, 4, n_documents=60)
+    cube = cube_of(collection, ("AP",), ("auto",))
+    result = sc.analyse(cube, Teams(pool_depth=5, keep_unpooled=keep_unpooled, leave=(1,)), trials=2, seed=1)
+    topics = set(map(str, cube["topic"].values))
+    for team in collection.teams:
+        # Of a team's unique contributions, those that nobody contributed are no part.
+        reduced = collection.qrels_without({team}, 5, keep_unpooled=True)
+        gone = [
+            level
+            for topic, levels in collection.qrels.items()
+            for document, level in levels.items()
+            if document not in reduced[topic] and level >= 0 and topic in topics
+        ]
+        assert int(result["n_unique"].sel(team=team)) == len(gone)
+        assert int(result["n_unique_relevant"].sel(team=team)) == sum(level > 0 for level in gone)
+    assert int(result["n_unique"].sum()) > 0
+
+
+def test_first_miss_is_the_first_interval_without_the_variance_of_the_whole() -> None:
+    collection = simulated(random.Random(3), 12, 8, n_topics=12, n_documents=30)
+    cube = cube_of(collection, ("AP", "P@3", "nDCG@5", "RR"), ("auto",))
+    result = sc.analyse(cube, Teams(pool_depth=3), trials=10, seed=3)
+    found = []
+    for metric in cube["metric"].values:
+        at = result.sel(metric=metric).isel(gain=0, topic_step=0)
+        whole = float(at["variance_mean"].sel(leave=0))
+        misses = [
+            int(k)
+            for k in at["leave"].values[1:]
+            if not float(at["variance_low"].sel(leave=k)) <= whole <= float(at["variance_high"].sel(leave=k))
+        ]
+        found.append(misses[0] if misses else np.nan)
+    np.testing.assert_array_equal(result["first_miss"].isel(gain=0, topic_step=0), found)
+    assert not np.isnan(found).all()

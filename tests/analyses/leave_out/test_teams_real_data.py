@@ -1,0 +1,197 @@
+"""Leaving teams out of real collections: NIST's reference of removed documents, and plain Python and rewritten files as oracles."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.leave_out.teams import Teams
+from scorecube.collection.pools import removed_when_left_out
+from scorecube.collection.rankings import with_rankings
+from scorecube.metrics import gain_values
+from scorecube.workflow.api import judged_documents
+from tests.analyses.leave_out.test_teams_oracle import left_out, same
+from tests.oracles import teams as plain
+from tests.oracles.teams import Collection
+
+pytestmark = [pytest.mark.data, pytest.mark.slow]
+
+METRICS = ("AP", "nDCG@10", "Q", "P@10", "bpref")
+DEPTH = 10
+RANKS = 100
+"""Of every list that are looked at."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A real collection, read twice: by the package, and in plain Python."""
+
+    folder: Path
+    cube: xr.Dataset
+    plain: Collection
+    files: dict[str, Path]
+    """Run -> its file."""
+
+
+def read_teams(folder: Path) -> dict[str, str]:
+    with (folder / "teams.csv").open(newline="") as file:
+        return {row["run"]: row["team"] for row in csv.DictReader(file)}
+
+
+def load(folder: Path, metrics: Sequence[str] = METRICS) -> Loaded:
+    rankings = sc.read_rankings(folder / "runs", folder / "qrels.txt", folder / "teams.csv", order="file", depth=RANKS)
+    runs = {path: plain.read_run(path, RANKS) for path in sorted((folder / "runs").iterdir())}
+    collection = Collection(dict(runs.values()), plain.read_qrels(folder / "qrels.txt"), read_teams(folder))
+    files = {name: path for path, (name, _) in runs.items()}
+    return Loaded(folder, with_rankings(sc.evaluate(rankings, metrics), rankings), collection, files)
+
+
+@pytest.fixture(scope="module", params=["trec-covid-r1", "trec-covid-r5"])
+def loaded(request: pytest.FixtureRequest, data: Path) -> Loaded:
+    return load(data / str(request.param))
+
+
+def documents_removed(folder: Path) -> dict[str, set[tuple[str, str, int]]]:
+    """Return NIST's reference: team -> topic, document and level of what is missing from the judgements without it."""
+    text = gzip.decompress((folder / "depth10" / "removed-when-team-left-out.csv.gz").read_bytes()).decode()
+    found: dict[str, set[tuple[str, str, int]]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        found.setdefault(row["left_out_team"], set()).add((row["topic"], row["doc"], int(row["rel"])))
+    return found
+
+
+def removed(folder: Path, qrels: Path, depth: int, order: str = "score-stable") -> dict[str, set[tuple[str, str, int]]]:
+    """Return the same, as the package finds it."""
+    rankings = sc.read_rankings(folder / "runs", qrels, folder / "teams.csv", order=order, precision="double")
+    frame = removed_when_left_out(rankings, depth, judged_documents(qrels))
+    found: dict[str, set[tuple[str, str, int]]] = {}
+    for row in frame.itertuples():
+        found.setdefault(str(row.team), set()).add((str(row.topic), str(row.document), int(str(row.level))))
+    return found
+
+
+def test_documents_removed_from_a_depth_10_pool_are_those_of_nist(data: Path) -> None:
+    folder = data / "trec8-adhoc"
+    expected = documents_removed(folder)
+    assert sum(map(len, expected.values())) == 8957
+    found = removed(folder, folder / "depth10" / "depth10.qrels.txt.gz", 10)
+    assert set(expected) <= set(read_teams(folder).values())
+    assert found == expected
+
+
+def test_documents_removed_from_a_depth_100_pool_are_those_of_plain_python(data: Path) -> None:
+    folder = data / "trec8-adhoc"
+    found = removed(folder, folder / "qrels.txt.gz", 100, order="file")
+    lists = dict(plain.read_run(path) for path in sorted((folder / "runs").iterdir()))
+    collection = Collection(lists, plain.read_qrels(folder / "qrels.txt.gz"), read_teams(folder))
+    expected: dict[str, set[tuple[str, str, int]]] = {}
+    pool = collection.contributors(100)
+    for topic, level_of in collection.qrels.items():
+        for document, level in level_of.items():
+            teams = pool.get((topic, document), set())
+            if len(teams) == 1:
+                expected.setdefault(min(teams), set()).add((topic, document, level))
+    assert found == expected
+    # Pools made from these runs lack judged documents, as runs are cut and others were pooled.
+    judged = {(topic, document) for topic, level_of in collection.qrels.items() for document in level_of}
+    assert len(judged - set(pool)) > 1000
+    assert sum(map(len, found.values())) > 20_000
+    assert Counter(level for each in found.values() for *_, level in each)[1] > 500
+
+
+def test_trials_with_few_teams_left_equal_plain_python(loaded: Loaded) -> None:
+    """Few runs remain, so that every metric of each can be computed in exact fractions."""
+    n_teams = len(loaded.plain.teams)
+    leave = (n_teams - 2, n_teams - 1)
+    result = sc.analyse(loaded.cube, Teams(leave=leave, pool_depth=DEPTH), trials=3, seed=11)
+    gains = gain_values("auto", loaded.plain.n_levels).tolist()
+    topics = set(map(str, loaded.cube["topic"].values))
+    for k in leave:
+        chosen = min(range(3), key=lambda trial: int(result["n_runs"].sel(leave=k).isel(trial=trial)))
+        removed_teams = left_out(result, k, chosen)
+        assert len(removed_teams) == k
+        for metric in METRICS:
+            at = result.sel(metric=metric, gain="auto", leave=k).isel(trial=chosen, topic_step=0)
+            trial = plain.leave_out(loaded.plain, removed_teams, metric, gains, depth=DEPTH)
+            assert int(at["n_topics"]) == len(trial.topics) == len(topics & set(trial.topics))
+            same(at["variance"], trial.variance())
+
+
+def rewritten(loaded: Loaded, removed_teams: set[str], folder: Path, metrics: Sequence[str] = METRICS) -> xr.Dataset:
+    """Write the judgements without some teams to a file, and evaluate the files of the other runs by it."""
+    qrels = loaded.plain.qrels_without(removed_teams, DEPTH)
+    path = folder / "qrels.txt"
+    path.write_text(
+        "".join(f"{topic} 0 {d} {level}\n" for topic, levels in qrels.items() for d, level in levels.items())
+    )
+    runs = [loaded.files[run] for run in loaded.plain.runs_without(removed_teams)]
+    return sc.evaluate(sc.read_rankings(runs, path, order="file", depth=RANKS), metrics)
+
+
+@pytest.mark.parametrize("k", [2, 14])
+def test_trials_with_many_teams_left_equal_rewritten_files(loaded: Loaded, k: int, tmp_path: Path) -> None:
+    result = sc.analyse(loaded.cube, Teams(leave=(k,), pool_depth=DEPTH), trials=2, seed=12)
+    teams = left_out(result, k, 1)
+    again = rewritten(loaded, teams, tmp_path)
+    assert again.sizes["run"] == int(result["n_runs"].sel(leave=k).isel(trial=1)) < loaded.cube.sizes["run"]
+    scores = again["score"].isel(gain=0)
+    whole = loaded.cube["score"].isel(gain=0).mean("topic")
+    for metric in METRICS:
+        at = result.sel(metric=metric, gain="auto", leave=k).isel(trial=1)
+        trial = plain.Trial(
+            {run: dict(zip(map(str, again["topic"].values), scores.sel(metric=metric, run=run).values, strict=True)) for run in map(str, again["run"].values)},
+            [str(topic) for topic in again["topic"].values],
+        )  # fmt: skip
+        assert int(at["n_topics"].isel(topic_step=0)) == again.sizes["topic"]
+        same(at["variance"].isel(topic_step=0), trial.variance())
+        full = dict(zip(map(str, whole["run"].values), whole.sel(metric=metric).values.tolist(), strict=True))
+        same(at["tau"], plain.tau({run: full[run] for run in trial.scores}, trial.means))
+        assert int(at["rank_drop"]) == plain.largest_drop(full, trial.means)
+
+
+def test_own_runs_equal_rewritten_files(loaded: Loaded, tmp_path: Path) -> None:
+    result = sc.analyse(loaded.cube, Teams(leave=(1,), pool_depth=DEPTH), trials=1, seed=1)
+    teams = random.Random(4).sample(loaded.plain.teams, 2)
+    for team in teams:
+        qrels = loaded.plain.qrels_without({team}, DEPTH)
+        path = tmp_path / "qrels.txt"
+        path.write_text(
+            "".join(f"{topic} 0 {d} {level}\n" for topic, levels in qrels.items() for d, level in levels.items())
+        )
+        again = sc.evaluate(sc.read_rankings(loaded.folder / "runs", path, order="file", depth=RANKS), METRICS)
+        own = [run for run in loaded.plain.lists if loaded.plain.team_of[run] == team]
+        means = again["score"].isel(gain=0).mean("topic")
+        for metric in METRICS:
+            found = result.sel(metric=metric).isel(gain=0)
+            by_run = dict(zip(map(str, means["run"].values), means.sel(metric=metric).values.tolist(), strict=True))
+            ranks = plain.ranks(by_run)
+            for run in own:
+                same(found["own_mean_without"].sel(run=run), by_run[run])
+                assert int(found["own_rank_without"].sel(run=run)) == ranks[run]
+
+
+def test_replayed_trials_give_equal_bits(loaded: Loaded) -> None:
+    analysis = Teams(leave=(2, 7), topic_sizes=(20, 10))
+    drawn = sc.analyse(loaded.cube, analysis, trials=5, seed=9)
+    samples = analysis.samples(loaded.cube, 9, 5)
+    assert samples["team_left_out"].dims == ("leave", "trial", "team")
+    assert samples["topic_kept"].dims == ("topic_step", "topic")
+    replayed = sc.analyse(loaded.cube, analysis, trials=5, seed=1, samples=samples)
+    xr.testing.assert_identical(replayed.drop_attrs(), drawn.drop_attrs())
+    kept = samples["topic_kept"].values
+    assert all(
+        (kept[later] <= kept[sooner]).all()
+        for sooner, later in zip(range(len(kept) - 1), range(1, len(kept)), strict=True)
+    )
+    np.testing.assert_array_equal(kept.sum(axis=1), samples["topic_step"].values)

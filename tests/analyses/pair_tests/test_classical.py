@@ -1,0 +1,122 @@
+"""Classical tests of pairs of runs are SciPy's, called pair by pair."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import binomtest, ttest_rel, wilcoxon
+
+from scorecube.analyses import Bootstrap
+from scorecube.analyses.pair_tests import classical
+from scorecube.analyses.pair_tests.classical import TESTS, Paired, signed_ranks
+from scorecube.analyses.plan import make_plan
+from scorecube.errors import BadPlan
+from scorecube.workflow.api import analyse, cube_from_scores, import_scores, open_study
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+Matrix = np.ndarray[Any, Any]
+
+
+def expected(scores: Matrix) -> Matrix:
+    """Return p-values (test, pair) of whole-number scores (run, topic), one call a pair."""
+    rows = []
+    for i, j in combinations(range(len(scores)), 2):
+        x, y = scores[i], scores[j]
+        if (x == y).all():
+            rows.append([1.0, 1.0, 1.0])
+            continue
+        ahead, apart = int((x > y).sum()), int((x != y).sum())
+        t = 0.0 if np.ptp(x - y) == 0 else ttest_rel(x, y).pvalue
+        rows.append([t, wilcoxon(x, y).pvalue, binomtest(ahead, apart).pvalue])
+    return np.transpose(rows)
+
+
+def cube_of(scores: Matrix) -> xr.Dataset:
+    labels = [f"r{k:03d}" for k in range(len(scores))], [f"t{k:03d}" for k in range(scores.shape[1])]
+    return cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+
+
+@pytest.mark.parametrize("n_topics", [2, 3, 7, 14, 30, 50, 51])
+@pytest.mark.parametrize("levels", [2, 4, 10**4])
+def test_random_scores_with_ties_and_zero_differences(n_topics: int, levels: int) -> None:
+    whole = np.random.default_rng(n_topics).integers(0, levels + 1, (9, n_topics))
+    whole[3] = whole[2]
+    result = analyse(cube_of(whole / levels), Paired(), workers=1)
+    assert result["test"].values.tolist() == list(TESTS)
+    np.testing.assert_allclose(result["p_value"].values[0, 0], expected(whole.astype(float)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.data
+def test_real_runs(data: Path) -> None:
+    cube = import_scores([data / "adhoc5" / name for name in ("ap.csv", "p10.csv")]).isel(run=slice(0, 61, 3))
+    result = analyse(cube, Paired(), block_units=17)
+    for k in range(2):
+        whole = np.rint(cube["score"].values[k, 0] * 10_000)
+        np.testing.assert_array_equal(whole / 10_000, cube["score"].values[k, 0])
+        np.testing.assert_allclose(result["p_value"].values[k, 0], expected(whole), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_topics", [6, 20, 60])
+def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
+    chance = np.random.default_rng(1)
+    smooth, tied = chance.normal(size=(3, n_topics)), chance.integers(-2, 3, (3, n_topics)).astype(float)
+    tied[:, 0] = 1.0
+    together = signed_ranks(np.vstack([smooth, tied]))
+    np.testing.assert_array_equal(together, [signed_ranks(row[np.newaxis])[0] for row in [*smooth, *tied]])
+
+
+def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    cube = cube_of(np.random.default_rng(5).choice([0.0, 0.1, 0.35, 0.7], (12, 20)))
+    whole = analyse(cube, Paired(), workers=1)
+    monkeypatch.setattr(classical, "AT_ONCE", 5)
+    for block_units in (1, 7, 66):
+        result = analyse(cube, Paired(), workers=2, block_units=block_units)
+        xr.testing.assert_identical(result.drop_attrs(), whole.drop_attrs())
+
+
+def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
+    row = np.array([0.1, 0.2, 0.7, 0.4, 0.3, 0.6])
+    result = analyse(cube_of(np.stack([row, row + 0.1, row])), Paired(tests=("t", "sign")), workers=1)
+    assert result["p_value"].sel(test="t").values.ravel().tolist() == [0.0, 1.0, 0.0]
+    np.testing.assert_allclose(result["p_value"].sel(test="sign").values.ravel(), [2 / 64, 1.0, 2 / 64])
+    assert result["significant"].values[0, 0].tolist() == [[2, 2], [2, 0]]
+
+
+def test_trials_and_seed_mean_nothing() -> None:
+    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
+    plans = [make_plan(cube, Paired(), trials=trials, seed=seed) for trials, seed in ((1000, 1), (7, 2))]
+    assert plans[0].digest == plans[1].digest
+    assert plans[0].trials == 1
+    assert make_plan(cube, Bootstrap(), trials=7, seed=2).trials == 7
+
+
+def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> None:
+    scorecube("paired", study, "--trials", 5, "--seed", 1).succeeded()
+    again = scorecube("paired", study, "--trials", 9, "--seed", 2).succeeded()
+    assert "already there" in again.stderr
+    assert len(list(open_study(study)["small"].results("paired"))) == 1
+    scorecube("paired", study, "--tests", "sign").succeeded()
+    assert len(list(open_study(study)["small"].results("paired"))) == 2
+
+
+@pytest.mark.parametrize("tests", [(), ("t", "anova")])
+def test_unknown_tests_are_refused(tests: tuple[str, ...]) -> None:
+    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
+    with pytest.raises(BadPlan, match="choose some of t, wilcoxon, sign"):
+        analyse(cube, Paired(tests=tests))
+
+
+def test_nothing_is_drawn_and_nothing_replayed() -> None:
+    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
+    with pytest.raises(BadPlan, match="draw no samples"):
+        Paired().samples(cube, 1, 5)
+    with pytest.raises(BadPlan, match="take no samples"):
+        analyse(cube, Paired(), trials=5, samples=Bootstrap().samples(cube, 1, 5))

@@ -1,0 +1,358 @@
+"""Tests of pairs of runs against exact arithmetic: full enumerations, degenerate runs, awkward scores."""
+
+from __future__ import annotations
+
+import logging
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube.analyses.pair_tests.base import bounds, rank_of
+from scorecube.errors import BadPlan
+from scorecube.workflow.api import analyse, cube_from_scores
+from tests.oracles.agreement import (
+    FAMILIES,
+    Table,
+    as_cube,
+    assert_pairs_agree,
+    assert_tukey_agrees,
+    one_result,
+    outcomes,
+    signs_of,
+    topic_positions,
+)
+from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
+
+EXAMPLE: Table = [
+    [Fraction(k, 10) for k in row] for row in ((7, 3, 2, 6, 4), (5, 1, 0, 2, 4), (0, 0, 2, 1, 3))
+]  # SPEC B.2: a, b, c
+ALL_SAMPLES = [list(sample) for sample in product(range(5), repeat=5)]
+ALL_SIGNS = [list(signs) for signs in product((1, -1), repeat=5)]
+PRECISIONS = pytest.mark.parametrize("precision", ["double", "mixed"])
+SIDES = pytest.mark.parametrize("sided", [1, 2])
+
+
+@PRECISIONS
+def test_the_enumeration_of_all_resamples_gives_the_exact_asls(precision: str) -> None:
+    test = Bootstrap(precision=precision)
+    result = one_result(as_cube({"m": EXAMPLE}), test, ALL_SAMPLES)
+    assert result["reached"].values.tolist() == [32, 305, 1470]
+    assert result["p_value"].values.tolist() == [32 / 3125, 305 / 3125, 1470 / 3125]
+    np.testing.assert_allclose(np.abs(result["t"].values), [10**0.5, 2.498780, 1.077632], rtol=1e-6)
+    assert_pairs_agree(result, EXAMPLE, test, ALL_SAMPLES)
+
+
+@pytest.mark.parametrize(("pair", "undefined", "infinite"), [((0, 1), 243, 2), ((0, 2), 0, 5), ((1, 2), 0, 245)])
+def test_the_enumeration_counts_degenerate_replicates(pair: tuple[int, int], undefined: int, infinite: int) -> None:
+    result = one_result(as_cube({"m": [EXAMPLE[run] for run in pair]}), Bootstrap(), ALL_SAMPLES)
+    assert int(result["undefined_replicates"]) == undefined
+    assert int(result["infinite_replicates"]) == infinite
+
+
+def test_the_enumeration_of_all_permutations_gives_the_exact_tukey_p_values() -> None:
+    cube = as_cube({"m": EXAMPLE})
+    every = np.array(list(product(list(permutations(range(3))), repeat=5)), np.int32)
+    assert every.shape == (7776, 5, 3)
+    samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), every)})
+    result = analyse(cube, Tukey(), trials=7776, samples=samples, workers=1)
+    assert result["reached"].values.ravel().tolist() == [3384, 264, 5640]
+    np.testing.assert_array_equal(result["p_value"].values.ravel(), np.array([3384, 264, 5640]) / 7776)
+    assert_tukey_agrees(cube, {"m": EXAMPLE}, samples)
+    plus_one = analyse(cube, Tukey(plus_one=True), trials=7776, samples=samples, workers=1)
+    np.testing.assert_array_equal(plus_one["p_value"].values.ravel(), np.array([3385, 265, 5641]) / 7777)
+
+
+def test_tukey_of_two_runs_is_the_randomisation_test() -> None:
+    cube = as_cube({"m": EXAMPLE[:2]})
+    swaps = [[[0, 1] if sign > 0 else [1, 0] for sign in signs] for signs in ALL_SIGNS]
+    samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), np.array(swaps))})
+    tukey = analyse(cube, Tukey(), trials=32, samples=samples, workers=1)
+    fisher = one_result(cube, Randomisation(), ALL_SIGNS)
+    assert tukey["reached"].values.ravel().tolist() == fisher["reached"].values.tolist()
+    assert tukey_counts(as_integers(EXAMPLE[:2])[0], swaps)[0, 1] == int(fisher["reached"][0])
+
+
+@SIDES
+def test_the_enumeration_of_all_signs_equals_scipy_and_the_oracle(sided: int) -> None:
+    test = Randomisation(sided=sided)
+    result = one_result(as_cube({"m": EXAMPLE}), test, ALL_SIGNS)
+    assert_pairs_agree(result, EXAMPLE, test, ALL_SIGNS)
+    for place, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        x, y = (np.array([float(score) for score in EXAMPLE[run]]) for run in (i, j))
+        theirs = stats.permutation_test(
+            (x, y), lambda a, b, axis: (a - b).mean(axis=axis), permutation_type="samples", vectorized=True,
+            alternative="greater" if sided == 1 else "two-sided",
+        )  # fmt: skip
+        # scipy doubles the smaller tail, which for symmetric null distributions is the same.
+        assert float(result["p_value"][place]) == theirs.pvalue
+
+
+def family(name: str, n_runs: int, n_topics: int, seed: int) -> Table:
+    """Return random scores of one kind."""
+    chance = np.random.default_rng(seed)
+    values = FAMILIES[name]
+    return [[values[k] for k in row] for row in chance.integers(len(values), size=(n_runs, n_topics))]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Draw a small table of scores with ties, equal runs and constant differences."""
+    values = FAMILIES[draw(st.sampled_from(sorted(FAMILIES)))]
+    n_topics = draw(st.integers(2, 7))
+    row = st.lists(st.sampled_from(values), min_size=n_topics, max_size=n_topics)
+    table = draw(st.lists(row, min_size=2, max_size=4))
+    extra = draw(st.sampled_from(["none", "copy", "shift", "mirror"]))
+    if extra == "copy":
+        table.append(list(table[0]))
+    elif extra == "shift":
+        table.append([score + values[-1] for score in table[0]])
+    elif extra == "mirror":
+        table.append(list(reversed(table[0])))
+    return draw(st.permutations(table))
+
+
+@settings(max_examples=200)
+@given(
+    table=tables(), trials=st.integers(1, 60), seed=st.integers(0, 2**64 - 1), sided=st.sampled_from([1, 2]),
+    studentised=st.booleans(), plus_one=st.booleans(), only_significant=st.booleans(),
+    precision=st.sampled_from(["double", "mixed"]), alphas=st.sampled_from([(0.05, 0.01), (0.5,), (0.07, 0.2, 0.95), (0.999, 0.001)]),
+)  # fmt: skip
+def test_bootstrap_of_awkward_scores_is_exact(table: Table, trials: int, seed: int, **options: Any) -> None:
+    test, cube = Bootstrap(**options), as_cube({"m": table})
+    result = analyse(cube, test, trials=trials, seed=seed, workers=1)
+    drawn = topic_positions(test.samples(cube, seed, trials), cube)
+    assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
+
+
+@settings(max_examples=100)
+@given(
+    table=tables(), trials=st.integers(1, 60), seed=st.integers(0, 2**64 - 1), sided=st.sampled_from([1, 2]),
+    plus_one=st.booleans(), only_significant=st.booleans(), alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.93), (0.001,)]),
+)  # fmt: skip
+def test_randomisation_of_awkward_scores_is_exact(table: Table, trials: int, seed: int, **options: Any) -> None:
+    test, cube = Randomisation(**options), as_cube({"m": table})
+    result = analyse(cube, test, trials=trials, seed=seed, workers=1)
+    drawn = test.samples(cube, seed, trials)["topic_sign"].values.tolist()
+    assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
+
+
+@settings(max_examples=100)
+@given(table=tables(), trials=st.integers(1, 40), seed=st.integers(0, 2**64 - 1))
+def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) -> None:
+    cube = as_cube({"m": table})
+    samples = Tukey().samples(cube, seed, trials)
+    assert_tukey_agrees(cube, {"m": table}, samples)
+    drawn, replayed = (
+        analyse(cube, Tukey(), trials=trials, workers=1, **how) for how in ({"seed": seed}, {"samples": samples})
+    )
+    np.testing.assert_array_equal(drawn["reached"], replayed["reached"])
+
+
+@PRECISIONS
+@SIDES
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_scores_of_many_topics_are_exact(name: str, sided: int, precision: str) -> None:
+    table = family(name, 5, 40, seed=3)
+    test, cube = Bootstrap(sided=sided, precision=precision, alphas=(0.05, 0.3)), as_cube({"m": table})
+    result = analyse(cube, test, trials=150, seed=11, workers=1).isel(metric=0, gain=0)
+    assert_pairs_agree(result, table, test, topic_positions(test.samples(cube, 11, 150), cube))
+
+
+@pytest.mark.parametrize("n_topics", [3, 5, 30])
+@PRECISIONS
+def test_random_doubles_with_tied_topics_are_exact(n_topics: int, precision: str) -> None:
+    # Few distinct pairs of scores: resamples that hold other topics with the same differences tie exactly.
+    chance = np.random.default_rng(5)
+    kinds = chance.normal(size=(4, 3)) * 10.0 ** chance.integers(-2, 3, size=(4, 1))
+    scores = kinds[:, chance.integers(3, size=n_topics)]
+    table = [[Fraction(score) for score in row] for row in scores.tolist()]
+    test, cube = Bootstrap(precision=precision), as_cube({"m": table})
+    result = analyse(cube, test, trials=200, seed=4, workers=1).isel(metric=0, gain=0)
+    # Such scores are rounded; which replicates tie or degenerate is a matter of equal topics, and is not lost.
+    unit = 4 * n_topics**2 * float(np.abs(scores).max()) / 2**51
+    assert_pairs_agree(result, table, test, topic_positions(test.samples(cube, 4, 200), cube), slack=unit)
+    flips = Randomisation()
+    signs = flips.samples(cube, 4, 200)["topic_sign"].values.tolist()
+    assert_pairs_agree(one_result(cube, flips, signs), table, flips, signs, slack=unit)
+    assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 4, 100))
+
+
+EQUAL = [Fraction(k, 10) for k in (3, 1, 4, 1, 5)]
+SHIFTED = [score + Fraction(2, 10) for score in EQUAL]
+MIRRORED = [Fraction(k, 10) for k in (1, 3, 1, 4, 5)]
+
+
+@PRECISIONS
+@pytest.mark.parametrize("studentised", [True, False])
+@SIDES
+def test_identical_runs_never_differ(sided: int, studentised: bool, precision: str) -> None:
+    table = [EQUAL, EQUAL, EQUAL]
+    test = Bootstrap(sided=sided, studentised=studentised, precision=precision, alphas=(0.05, 0.999))
+    result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
+    assert result["reached"].values.tolist() == [3125] * 3
+    assert result["p_value"].values.tolist() == [1.0] * 3
+    assert np.isnan(result["t"].values).all()
+    assert int(result["degenerate_pairs"]) == 3
+    assert result["share"].values.tolist() == [0.0, 0.0]
+    assert result["estimated_difference"].values.tolist() == [0.0, 0.0]
+    if studentised:
+        assert_pairs_agree(result, table, test, ALL_SAMPLES)
+
+
+@pytest.mark.parametrize("studentised", [True, False])
+def test_a_constant_difference_is_significant(studentised: bool) -> None:
+    result = one_result(as_cube({"m": [EQUAL, SHIFTED]}), Bootstrap(studentised=studentised), ALL_SAMPLES)
+    assert result["reached"].values.tolist() == [0]
+    assert result["t"].values.tolist() == [-np.inf]
+    assert int(result["constant_pairs"]) == 1
+    assert result["significant"].values.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("studentised", [True, False])
+def test_a_run_that_is_always_worse_is_not_significantly_better(studentised: bool) -> None:
+    test = Bootstrap(sided=1, studentised=studentised)
+    worse, better = (
+        one_result(as_cube({"m": table}), test, ALL_SAMPLES) for table in ([EQUAL, SHIFTED], [SHIFTED, EQUAL])
+    )
+    assert worse["p_value"].values.tolist() == [1.0]
+    assert better["p_value"].values.tolist() == [0.0]
+
+
+def test_replicates_without_t_are_no_worse_than_a_negative_t() -> None:
+    # One-sided, t* := 0 of such replicates is at least t < 0.
+    test = Bootstrap(sided=1)
+    table = [EXAMPLE[1], EXAMPLE[0]]
+    assert_pairs_agree(one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES)
+
+
+@PRECISIONS
+@pytest.mark.parametrize("step", ["1/10", "1/7", "1/17", "123456789/1000000000", "987654.321"])
+@pytest.mark.parametrize("z", [(-1, -1, -1, 4, 4), (-2, -2, 3, 3, 3), (-3, 2, 7, 7, 7), (-1, 1, 1, 1, 4)])
+def test_replicates_that_tie_with_the_observed_t_count(z: tuple[int, ...], step: str, precision: str) -> None:
+    table = [[value * Fraction(step) for value in z], [Fraction(0)] * 5]
+    test = Bootstrap(precision=precision, alphas=(0.3,))
+    expected = assert_pairs_agree(one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES, 1e-6)
+    # The row means something only where there are ties: a little more difference, and fewer replicates reach it.
+    more = [[value + Fraction(1, 10**6) * Fraction(step) for value in table[0]], table[1]]
+    assert outcomes(more, test, ALL_SAMPLES)[0, 1].count < expected[0, 1].count
+
+
+@PRECISIONS
+@pytest.mark.parametrize(
+    "row", [("0.9999", "0.0001", "-1", "1"), ("0", "0", "0.5", "0.50000001"), ("0.0001", "0.0002", "0.5")], ids=",".join
+)
+def test_a_large_t_is_neither_infinite_nor_equal_to_another(row: tuple[str, ...], precision: str) -> None:
+    # Trials of nearly equal differences: t* beyond 10,000, where S1^2 / S2 no longer tells one from another.
+    table = [[Fraction(text) for text in row], [Fraction(0)] * len(row)]
+    every = [list(sample) for sample in product(range(len(row)), repeat=len(row))]
+    test = Bootstrap(precision=precision, alphas=(0.02, 0.03, 0.05, 0.15, 0.3))
+    assert_pairs_agree(one_result(as_cube({"m": table}), test, every), table, test, every)
+
+
+@SIDES
+@PRECISIONS
+def test_equal_means_with_spread_have_t_zero(sided: int, precision: str) -> None:
+    table, test = [EQUAL, MIRRORED], Bootstrap(sided=sided, precision=precision)
+    assert sum(EQUAL) == sum(MIRRORED)
+    result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
+    assert result["t"].values.tolist() == [0.0]
+    expected = assert_pairs_agree(result, table, test, ALL_SAMPLES)[0, 1]
+    assert expected.undefined > 0
+    assert (expected.count == 3125) == (sided == 2)
+
+
+def test_a_metric_that_is_zero_everywhere_leaves_the_others_alone() -> None:
+    zero = [[Fraction(0)] * 5] * 3
+    both = analyse(as_cube({"m": EXAMPLE, "zero": zero}), Bootstrap(), trials=100, seed=3, workers=1)
+    alone = analyse(as_cube({"m": EXAMPLE}), Bootstrap(), trials=100, seed=3, workers=1)
+    xr.testing.assert_identical(both.sel(metric=["m"]).drop_attrs(), alone.drop_attrs())
+    assert both["p_value"].sel(metric="zero").values.ravel().tolist() == [1.0] * 3
+    assert int(both["undefined_replicates"].sel(metric="zero").item()) == 300
+    for test in (Randomisation(), Tukey()):
+        result = analyse(as_cube({"zero": zero}), test, trials=50, seed=3, workers=1)
+        assert result["p_value"].values.ravel().tolist() == [1.0] * 3
+
+
+def test_a_share_that_equals_alpha_is_not_significant() -> None:
+    # 32 of 3,125 count: 32 / 3125 = 0.01024, a double that is no multiple of a power of two.
+    cube = as_cube({"m": EXAMPLE[:2]})
+    result = one_result(cube, Bootstrap(alphas=(0.01024, 0.01025, 0.01023)), ALL_SAMPLES)
+    assert result["significant"].values.tolist() == [0, 1, 0]
+    # (31 + 1) / 3125: with one trial less, plus_one makes the same share.
+    at_least = outcomes(EXAMPLE[:2], Bootstrap(), ALL_SAMPLES)[0, 1].count
+    less = [sample for k, sample in enumerate(ALL_SAMPLES) if k != 0]
+    plus = Bootstrap(plus_one=True, alphas=(0.01056, 0.01057))
+    assert (at_least + 1) / 3125 == 0.01056
+    assert one_result(cube, plus, less)["significant"].values.tolist() == [0, 1]
+
+
+@settings(max_examples=300)
+@given(hundredths=st.integers(1, 999), trials=st.integers(1, 100_000), plus_one=st.booleans())
+def test_ranks_and_bounds_follow_the_printed_level(hundredths: int, trials: int, plus_one: bool) -> None:
+    alpha, printed = hundredths / 1000, f"{hundredths / 1000}"
+    assert rank_of(alpha, trials) == rank_of_level(printed, trials)
+    (bound,) = bounds(trials, (alpha,), plus_one)
+    share = [Fraction(count + plus_one, trials + plus_one) for count in (bound - 1, bound)]
+    assert share[0] < Fraction(printed) <= share[1]
+
+
+@pytest.mark.parametrize(("alpha", "trials", "rank"), [
+    (0.05, 1000, 50), (0.07, 100, 7), (0.05, 999, 50), (0.01, 50, 1), (0.01, 1, 1), (0.29, 100, 29), (0.57, 100, 57),
+])  # fmt: skip
+def test_ranks_of_the_paper(alpha: float, trials: int, rank: int) -> None:
+    assert rank_of(alpha, trials) == rank
+
+
+def test_only_significant_pairs_give_an_estimated_difference() -> None:
+    cube = as_cube({"m": EXAMPLE})
+    both = [
+        one_result(cube, Bootstrap(alphas=(0.05, 0.005), only_significant=only), ALL_SAMPLES) for only in (False, True)
+    ]
+    kth = both[0]["kth_difference"].values
+    assert both[0]["estimated_difference"].values.tolist() == kth.max(axis=1).tolist()
+    assert float(both[1]["estimated_difference"][0]) == kth[0, 0]
+    assert np.isnan(both[1]["estimated_difference"][1])
+    assert both[0]["significant"].values.tolist() == [1, 0]
+
+
+@SIDES
+@pytest.mark.parametrize("trials", [1, 2, 19])
+def test_few_trials_two_topics_and_two_runs_are_enough(trials: int, sided: int) -> None:
+    table = [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]
+    cube = as_cube({"m": table})
+    for test in (Bootstrap(sided=sided), Bootstrap(sided=sided, studentised=False), Randomisation(sided=sided)):
+        result = analyse(cube, test, trials=trials, seed=2, workers=1)
+        samples = test.samples(cube, 2, trials)
+        drawn = topic_positions(samples, cube) if isinstance(test, Bootstrap) else samples["topic_sign"].values.tolist()
+        assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
+        few = [f"{trials} trials are too few for alpha {a}" for a in ("0.05", "0.01")]
+        assert [note[: len(text)] for note, text in zip(result.attrs["notes"], few, strict=True)] == few
+    assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 2, trials))
+
+
+@pytest.mark.parametrize("test", [Bootstrap(), Randomisation(), Tukey()], ids=lambda test: test.name)
+def test_impossible_cubes_are_refused(test: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    frame = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], index=["a", "b"], columns=["1", "2"])
+    for part in (frame.iloc[:1], frame.iloc[:, :1]):
+        with pytest.raises(BadPlan, match="needs 2 runs and 2 topics"):
+            analyse(cube_from_scores({"m": part}), test, trials=5, seed=1)
+    gap = frame.copy()
+    gap.iloc[0, 0] = np.nan
+    with pytest.raises(BadPlan, match="1 scores are missing"):
+        analyse(cube_from_scores({"m": gap}), test, trials=5, seed=1)
+    for alphas in ((), (0.0,), (1.0,), (0.05, -0.1)):
+        with pytest.raises(BadPlan, match="alpha"):
+            analyse(cube_from_scores({"m": frame}), type(test)(alphas=alphas), trials=5, seed=1)
+    signs = signs_of([[1, 1]] * 5, cube_from_scores({"m": frame}).assign_coords(topic=["1", "3"]))
+    with pytest.raises(Exception, match=r"topics|sample|permutation"):
+        analyse(cube_from_scores({"m": frame}), test, trials=5, samples=signs)

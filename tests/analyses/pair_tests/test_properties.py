@@ -1,0 +1,346 @@
+"""Tests of pairs of runs: one result whatever the blocks, executors, precision, company and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube.analyses.base import Accumulator, Arrays
+from scorecube.analyses.pair_tests import bootstrap
+from scorecube.execute.clients import open_client
+from scorecube.storage import Study
+from scorecube.storage.samples import read_samples, write_samples
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
+from tests.conftest import Cli
+from tests.oracles.agreement import FAMILIES
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TRIALS = 120
+TESTS = (
+    Bootstrap(), Bootstrap(precision="mixed", sided=1, alphas=(0.3, 0.01)), Bootstrap(studentised=False),
+    Randomisation(), Randomisation(sided=1), Tukey(),
+)  # fmt: skip
+EVERY_TEST = pytest.mark.parametrize("test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}")
+Test = Bootstrap | Randomisation | Tukey
+BY_PAIR = ("reached", "p_value", "t", "kth_difference")
+POOLED = ("significant", "share", "estimated_difference", "degenerate_pairs", "constant_pairs", "undefined_replicates",
+          "infinite_replicates")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cube() -> xr.Dataset:
+    made = simulate_cube(metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5)
+    made["score"][:, :, 1] = made["score"][:, :, 0]
+    return made
+
+
+@pytest.fixture(scope="module")
+def many_runs() -> xr.Dataset:
+    """More runs than stand in one square of pairs: places in label order differ from places in blocks."""
+    return random_cube(np.random.default_rng(1), 70, 9, "tenths")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with open_client({"kind": "processes"}, None, 2) as opened:
+        assert opened is not None
+        yield opened
+
+
+def random_cube(chance: np.random.Generator, n_runs: int, n_topics: int, kind: str) -> xr.Dataset:
+    """Return scores of a kind; labels sort in the order of the rows."""
+    shape = (n_runs, n_topics)
+    if kind in FAMILIES:
+        scores = chance.choice([float(value) for value in FAMILIES[kind]], shape)
+    elif kind == "doubles":
+        scores = chance.normal(size=shape)
+    elif kind == "sizes":
+        scores = chance.uniform(size=shape) * 10.0 ** chance.integers(-6, 7, shape)
+    elif kind == "nearly equal":
+        # Differences of single units: squares that single precision holds, sums that it does not.
+        scores = 0.5 + chance.integers(0, 3, shape) / 10**6
+    elif kind == "nearly equal doubles":
+        scores = chance.random(n_topics) + 1e-9 * chance.integers(0, 3, shape)
+    elif kind == "mostly zero":
+        scores = np.where(chance.random(shape) < 0.97, 0.0, chance.integers(1, 10, shape) / 10)
+    elif kind == "equal runs":
+        scores = chance.choice(chance.uniform(size=(3, n_topics)).round(4), n_runs)
+    else:
+        assert kind == "one odd topic"
+        scores = np.full(shape, 1 / 3)
+        scores[:, 0] = chance.integers(0, 4, n_runs) / 3
+    labels = [f"r{k:03d}" for k in range(n_runs)], [f"t{k:04d}" for k in range(n_topics)]
+    return cube_from_scores({"m": pd.DataFrame(scores, *labels)})
+
+
+KINDS = (
+    *sorted(FAMILIES),
+    "doubles",
+    "sizes",
+    "nearly equal",
+    "nearly equal doubles",
+    "mostly zero",
+    "equal runs",
+    "one odd topic",
+)
+
+
+def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
+    """Compare everything but the provenance, bit for bit."""
+    xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
+    for name, array in expected.data_vars.items():
+        assert result[name].values.tobytes() == array.values.tobytes(), name
+
+
+@EVERY_TEST
+@settings(max_examples=25)
+@given(block_units=st.integers(1, 130), workers=st.integers(1, 3))
+def test_blocks_and_threads_are_free_choices(cube: xr.Dataset, test: Test, block_units: int, workers: int) -> None:
+    expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1, block_units=10_000)
+    result = analyse(cube, test, trials=TRIALS, seed=9, workers=workers, block_units=block_units)
+    assert_same(result, expected)
+    assert result.attrs["digest"] == expected.attrs["digest"]
+
+
+@EVERY_TEST
+def test_a_cluster_gives_the_same(client: Client, cube: xr.Dataset, test: Test) -> None:
+    expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1)
+    assert_same(analyse(cube, test, trials=TRIALS, seed=9, client=client, block_units=8), expected)
+
+
+@pytest.mark.parametrize("block_units", [1, 63, 1000, 2414, 2415])
+@pytest.mark.parametrize("test", [Bootstrap(), Randomisation()], ids=lambda test: test.name)
+def test_squares_of_pairs_are_put_in_label_order(many_runs: xr.Dataset, test: Test, block_units: int) -> None:
+    trials = 3 if block_units == 1 else 40
+    result = analyse(many_runs, test, trials=trials, seed=2, workers=2, block_units=block_units)
+    assert_same(result, analyse(many_runs, test, trials=trials, seed=2, workers=1))
+    few = select(many_runs, runs=["r003", "r064", "r069"])
+    alone = analyse(few, test, trials=trials, seed=2, workers=1)
+    first, second = result["first_run"].values, result["second_run"].values
+    for place, pair in enumerate([(3, 64), (3, 69), (64, 69)]):
+        (where,) = np.flatnonzero((first == pair[0]) & (second == pair[1]))
+        for name in BY_PAIR:
+            np.testing.assert_array_equal(alone[name].values[..., place], result[name].values[..., where])
+
+
+@EVERY_TEST
+def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> None:
+    units = test.units(cube, TRIALS)
+    cuts = np.sort(np.random.default_rng(3).choice(np.arange(1, units), 6, replace=False)).tolist()
+    intervals = list(zip([0, *cuts], [*cuts, units], strict=True))
+    expected = analyse(cube, test, trials=TRIALS, seed=3, workers=1)
+    for seed in range(3):
+        inputs, totals = test.inputs(cube, TRIALS, 3, None), Accumulator(test.outputs(cube), units, test.places(cube))
+        for place in np.random.default_rng(seed).permutation(len(intervals)):
+            start, stop = intervals[place]
+            totals.add(start, stop, test.block(inputs, start, stop))
+        assert_same(test.finalize(cube, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs())
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(
+    kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32), n_runs=st.integers(2, 14),
+    n_topics=st.integers(2, 12) | st.sampled_from([50, 249]), trials=st.integers(1, 150) | st.just(1000), sided=st.sampled_from([1, 2]),
+    alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.9, 0.2), (0.999,)]),
+)  # fmt: skip
+def test_mixed_precision_equals_double(
+    kind: str, seed: int, n_runs: int, n_topics: int, trials: int, sided: int, alphas: tuple[float, ...]
+) -> None:
+    cube = random_cube(np.random.default_rng(seed), n_runs, n_topics, kind)
+    double, mixed = (
+        analyse(cube, Bootstrap(precision=precision, sided=sided, alphas=alphas), trials=trials, seed=seed, workers=1)
+        for precision in ("double", "mixed")
+    )
+    assert_same(mixed, double)
+
+
+@pytest.mark.parametrize("n_topics", [999, 1153])
+@pytest.mark.parametrize("kind", ["doubles", "sizes", "tenths", "reciprocal ranks", "one odd topic", "equal runs"])
+def test_mixed_precision_equals_double_with_many_topics(kind: str, n_topics: int) -> None:
+    cube = random_cube(np.random.default_rng(n_topics), 12, n_topics, kind)
+    double, mixed = (
+        analyse(cube, Bootstrap(precision=precision), trials=1000, seed=6, workers=1)
+        for precision in ("double", "mixed")
+    )
+    assert_same(mixed, double)
+
+
+@settings(max_examples=40)
+@given(
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 2**32),
+    tile=st.sampled_from([8, 9, 31]),
+    sided=st.sampled_from([1, 2]),
+)
+def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int, sided: int) -> None:
+    cube = random_cube(np.random.default_rng(seed), 11, 13, kind)
+    test = Bootstrap(sided=sided, alphas=(0.05, 0.4), precision="mixed")
+    expected = analyse(cube, test, trials=200, seed=seed, workers=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bootstrap, "TILE", tile)
+        assert_same(analyse(cube, test, trials=200, seed=seed, workers=1), expected)
+
+
+@pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
+@EVERY_TEST
+def test_fewer_metrics_give_the_same_numbers(cube: xr.Dataset, test: Test, metrics: list[str]) -> None:
+    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
+    fewer = analyse(select(cube, metrics=metrics), test, trials=TRIALS, seed=4, workers=1)
+    xr.testing.assert_identical(fewer.drop_attrs(), every.sel(metric=metrics).drop_attrs())
+
+
+@pytest.mark.parametrize("gains", [["3:2:1"], ["10:5:1", "3:2:1"]])
+@EVERY_TEST
+def test_fewer_gain_settings_give_the_same_numbers(cube: xr.Dataset, test: Test, gains: list[str]) -> None:
+    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
+    fewer = analyse(select(cube, gains=gains), test, trials=TRIALS, seed=4, workers=1)
+    xr.testing.assert_identical(fewer.drop_attrs(), every.sel(gain=gains).drop_attrs())
+
+
+@pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "sizes"])
+@pytest.mark.parametrize("test", [test for test in TESTS if not isinstance(test, Tukey)], ids=lambda test: test.name)
+def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) -> None:
+    cube = random_cube(np.random.default_rng(8), 12, 20, kind)
+    every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
+    left = [1, 4, 5, 9, 11]
+    fewer = analyse(cube.isel(run=left), test, trials=TRIALS, seed=4, workers=1)
+    where = [k for k, pair in enumerate(zip(every["first_run"].values, every["second_run"].values, strict=True)) if set(pair) <= set(left)]  # fmt: skip
+    for name in BY_PAIR:
+        # Scores that are no decimals are rounded to a grid that depends on the largest score among the runs.
+        np.testing.assert_allclose(
+            fewer[name].values, every[name].values[..., where], rtol=0 if kind in FAMILIES else 1e-9, atol=0 if kind in FAMILIES else 1e-7
+        )  # fmt: skip
+    np.testing.assert_array_equal(fewer["reached"].values, every["reached"].values[..., where])
+
+
+@EVERY_TEST
+def test_saved_samples_replayed_are_the_drawn_ones(cube: xr.Dataset, test: Test, tmp_path: Path) -> None:
+    write_samples(test.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
+    samples = read_samples(tmp_path / "samples.zarr")
+    replayed = analyse(cube, test, trials=TRIALS, samples=samples, workers=2, block_units=7)
+    assert_same(replayed, analyse(cube, test, trials=TRIALS, seed=6, workers=1))
+    assert replayed.attrs["seed"] == "replayed"
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
+def test_the_command_line_replays_what_it_saved(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
+    saved = tmp_path / "samples.zarr"
+    scorecube(name, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
+    drawn = latest(study, name)
+    scorecube(name, study, "--trials", 30, "--replay", saved).succeeded()
+    replayed = latest(study, name)
+    assert (drawn.attrs["seed"], replayed.attrs["seed"]) == ("3", "replayed")
+    assert_same(replayed, drawn)
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
+def test_samples_of_a_wrong_form_are_refused_before_anything_is_announced(
+    scorecube: Cli, study: Path, tmp_path: Path, name: str
+) -> None:
+    saved = tmp_path / "samples.zarr"
+    other = {"bootstrap": "randomisation", "randomisation": "tukey", "tukey": "bootstrap"}[name]
+    announced = scorecube(other, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
+    assert "comparisons in" in announced.stderr
+    refused = scorecube(name, study, "--trials", 30, "--replay", saved)
+    assert refused.status == 1
+    assert "the samples has no variable" in refused.stderr
+    assert "comparisons in" not in refused.stderr
+
+
+def latest(study: Path, name: str) -> xr.Dataset:
+    """Return the result of an analysis that was stored last."""
+    results: list[xr.Dataset] = list(open_study(study)["small"].results(name))
+    return max(results, key=lambda result: str(result.attrs["finished"]))
+
+
+@EVERY_TEST
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: Test) -> None:
+    longer = test.samples(cube, 3, 10_000)
+    for trials in (1, 999, 1000):
+        xr.testing.assert_identical(test.samples(cube, 3, trials), longer.isel(trial=slice(trials)))
+    drawn = analyse(cube, test, trials=1000, seed=3, workers=1)
+    assert_same(analyse(cube, test, trials=1000, seed=0, samples=longer, workers=1), drawn)
+
+
+def test_ranges_of_a_shorter_tukey_run_begin_those_of_a_longer_one(cube: xr.Dataset) -> None:
+    inputs = Tukey().inputs(cube, 10_000, 3, None)
+    longer = Tukey().block(inputs, 0, 10_000)["range"]
+    np.testing.assert_array_equal(longer[:, :1000], Tukey().block(inputs, 0, 1000)["range"])
+    np.testing.assert_array_equal(longer[:, 777:1000], Tukey().block(inputs, 777, 1000)["range"])
+    assert len(np.unique(longer[0])) > 5000
+
+
+def test_an_extended_tukey_run_reuses_its_blocks(
+    cube: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = open_study(tmp_path / "study.zarr", mode="a")
+    study.add("demo", cube=cube)
+    computed: list[tuple[int, int]] = []
+    block = Tukey.block
+
+    def watched(self: Tukey, inputs: Arrays, start: int, stop: int) -> Arrays:
+        computed.append((start, stop))
+        return block(self, inputs, start, stop)
+
+    monkeypatch.setattr(Tukey, "block", watched)
+    run(study, 1000)
+    assert computed == [(low, low + 100) for low in range(0, 1000, 100)]
+    computed.clear()
+    result = run(study, 2000)
+    assert computed == [(low, low + 100) for low in range(1000, 2000, 100)]
+    assert_same(result, analyse(cube, Tukey(), trials=2000, seed=1, workers=1))
+    computed.clear()
+    # Levels and the form of p-values are only ways of reading.
+    (task,) = plan_in_study(study, Tukey(alphas=(0.1,), plus_one=True), trials=2000, seed=1)
+    task.run(workers=1)
+    assert computed == []
+
+
+def run(study: Study, trials: int) -> xr.Dataset:
+    (task,) = plan_in_study(study, Tukey(), trials=trials, seed=1)
+    return task.run(workers=1, block_units=100)
+
+
+@pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "equal runs"])
+@pytest.mark.parametrize("test", TESTS[:4:2], ids=lambda test: f"{test.name} studentised={test.studentised}")
+def test_two_sided_tests_do_not_depend_on_the_names_of_runs(test: Any, kind: str) -> None:
+    cube = random_cube(np.random.default_rng(4), 9, 15, kind)
+    order = np.random.default_rng(5).permutation(9)
+    # Run k of the other cube is run order[k] of this one, under another name.
+    renamed = cube.isel(run=order).assign_coords(run=cube["run"].values, team=cube["team"].variable)
+    for each in (test, Randomisation()):
+        one, other = (analyse(given_cube, each, trials=TRIALS, seed=4, workers=1) for given_cube in (cube, renamed))
+        place = {pair: k for k, pair in enumerate(zip(one["first_run"].values.tolist(), one["second_run"].values.tolist(), strict=True))}  # fmt: skip
+        pairs = list(zip(other["first_run"].values, other["second_run"].values, strict=True))
+        where = [place[min(order[i], order[j]), max(order[i], order[j])] for i, j in pairs]
+        flips = np.array([1.0 if order[i] < order[j] else -1.0 for i, j in pairs])
+        for name in ("reached", "p_value", "kth_difference"):
+            np.testing.assert_array_equal(other[name].values, one[name].values[..., where])
+        np.testing.assert_array_equal(other["t"].values, one["t"].values[..., where] * flips)
+        for name in POOLED:
+            np.testing.assert_array_equal(other[name].values, one[name].values)
+        assert (flips < 0).any()
+
+
+def test_swapping_two_runs_flips_the_sign_of_t_and_nothing_else() -> None:
+    cube = random_cube(np.random.default_rng(4), 2, 15, "four decimals")
+    swapped = cube.isel(run=[1, 0]).assign_coords(run=cube["run"].values, team=cube["team"].variable)
+    for test in (Bootstrap(), Bootstrap(studentised=False), Randomisation()):
+        one, other = (analyse(each, test, trials=TRIALS, seed=4, workers=1) for each in (cube, swapped))
+        assert float(one["t"].item()) == -float(other["t"].item()) != 0
+        assert_same(other.drop_vars(["t", "mean"]), one.drop_vars(["t", "mean"]))
+    tukey = [analyse(each, Tukey(), trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)]
+    assert_same(tukey[1].drop_vars(["t", "mean"]), tukey[0].drop_vars(["t", "mean"]))

@@ -1,0 +1,132 @@
+"""Replayed real runs against exact arithmetic: every pair of runs, no rounding anywhere in the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube.workflow.api import analyse, import_scores
+from tests.oracles.agreement import (
+    Table,
+    assert_pairs_agree,
+    assert_tukey_agrees,
+    labels,
+    read_exactly,
+    topic_positions,
+)
+
+pytestmark = pytest.mark.data
+SEED = 5
+
+
+@dataclass(frozen=True)
+class Source:
+    """Score matrices of a collection, its number of runs (without gaps) and topics."""
+
+    folder: str
+    files: tuple[str, ...]
+    sizes: tuple[int, int]
+    trials: int = 100
+
+
+SOURCES = [
+    Source("adhoc5", ("ap.csv", "p10.csv", "rr.csv"), (61, 50), 200),
+    Source("web2011", ("ap.csv", "err20.csv", "p10.csv", "rr.csv"), (62, 50)),
+    Source("robust2004", ("ap_249topics.csv", "p10_249topics.csv"), (110, 249), 40),
+    Source("robust2004", ("ndcg_99topics.csv",), (110, 99), 40),
+    # Ranks, numbers of documents, and scores below zero.
+    Source("clef-tar-2017", ("ap.csv", "wss_95.csv", "last_rel.csv", "num_shown.csv"), (48, 30)),
+]
+
+
+@pytest.fixture(scope="module", params=SOURCES, ids=lambda source: f"{source.folder}-{source.sizes[1]}")
+def source(request: pytest.FixtureRequest, data: Path) -> Source:
+    chosen: Source = request.param
+    if not (data / chosen.folder).is_dir():
+        pytest.skip(f"{chosen.folder} is not among the third-party collections")
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def cube(source: Source, data: Path) -> xr.Dataset:
+    every = import_scores([data / source.folder / name for name in source.files])
+    gaps = every["score"].isnull().any(("metric", "gain", "topic"))
+    complete = every.isel(run=~gaps.values)
+    assert (complete.sizes["run"], complete.sizes["topic"]) == source.sizes
+    return complete
+
+
+@pytest.fixture(scope="module")
+def tables(source: Source, data: Path, cube: xr.Dataset) -> dict[str, Table]:
+    paths = [data / source.folder / name for name in source.files]
+    return {metric: read_exactly(path, cube) for metric, path in zip(labels(cube, "metric"), paths, strict=True)}
+
+
+def test_scores_are_what_the_files_say(cube: xr.Dataset, tables: dict[str, Table]) -> None:
+    for metric, table in tables.items():
+        found = cube["score"].sel(metric=metric).isel(gain=0).values
+        np.testing.assert_array_equal(found, [[float(score) for score in row] for row in table])
+
+
+@pytest.mark.slow
+def test_bootstrap_of_every_pair_is_exact(source: Source, cube: xr.Dataset, tables: dict[str, Table]) -> None:
+    double, mixed = (Bootstrap(alphas=(0.05, 0.01), precision=precision) for precision in ("double", "mixed"))
+    samples = double.samples(cube, SEED, source.trials)
+    drawn = topic_positions(samples, cube)
+    result = analyse(cube, double, trials=source.trials, samples=samples, workers=1)
+    for metric, table in tables.items():
+        assert_pairs_agree(result.sel(metric=metric).isel(gain=0), table, double, drawn)
+    cheaper = analyse(cube, mixed, trials=source.trials, seed=SEED, workers=1)
+    xr.testing.assert_identical(cheaper.drop_attrs(), result.drop_attrs())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sided", [1, 2])
+def test_differences_of_every_pair_are_exact(
+    source: Source, cube: xr.Dataset, tables: dict[str, Table], sided: int
+) -> None:
+    unstudentised = Bootstrap(studentised=False, sided=sided)
+    samples = unstudentised.samples(cube, SEED, 25)
+    result = analyse(cube, unstudentised, trials=25, samples=samples, workers=1)
+    signs = Randomisation(sided=sided)
+    flips = signs.samples(cube, SEED, 25)
+    flipped = analyse(cube, signs, trials=25, samples=flips, workers=1)
+    for metric, table in list(tables.items())[-1:]:
+        one, other = (each.sel(metric=metric).isel(gain=0) for each in (result, flipped))
+        assert_pairs_agree(one, table, unstudentised, topic_positions(samples, cube))
+        assert_pairs_agree(other, table, signs, flips["topic_sign"].values.tolist())
+
+
+def test_one_sided_bootstrap_of_some_pairs_is_exact(cube: xr.Dataset, tables: dict[str, Table]) -> None:
+    few = cube.isel(run=slice(0, 12))
+    test = Bootstrap(sided=1, alphas=(0.1,))
+    samples = test.samples(few, SEED, 60)
+    result = analyse(few, test, trials=60, samples=samples, workers=1)
+    for metric, table in tables.items():
+        assert_pairs_agree(result.sel(metric=metric).isel(gain=0), table[:12], test, topic_positions(samples, few))
+
+
+def test_tukey_of_every_pair_is_exact(source: Source, cube: xr.Dataset, tables: dict[str, Table]) -> None:
+    assert_tukey_agrees(cube, tables, Tukey().samples(cube, SEED, 40))
+
+
+def test_signs_of_some_pairs_equal_scipy(cube: xr.Dataset) -> None:
+    # scipy takes the observed one as one of the trials, that is plus_one, and ties up to its own tolerance.
+    from scipy.stats import permutation_test
+
+    scores = cube["score"].isel(metric=0, gain=0).values[:4]
+    result = analyse(cube.isel(run=slice(0, 4)), Randomisation(plus_one=True), trials=4000, seed=1, workers=1)
+    for place, (i, j) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]):
+        theirs = permutation_test(
+            (scores[i], scores[j]), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
+            vectorized=True, n_resamples=4000, rng=np.random.default_rng(place),
+        ).pvalue  # fmt: skip
+        ours = float(result["p_value"].isel(metric=0, gain=0)[place])
+        # Two independent estimates: 5 standard errors of their difference, at least that of p = 1/4000.
+        error = (2 * max(ours * (1 - ours), 1 / 4000) / 4000) ** 0.5
+        assert abs(ours - theirs) < 5 * error + 2 / 4000

@@ -1,0 +1,334 @@
+"""Rank correlation of a cube against exact arithmetic, against the papers' numbers, and however it is cut into blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import Correlation
+from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS
+from scorecube.errors import BadPlan
+from scorecube.execute.clients import open_client
+from scorecube.report.figures.correlation import average_matrix, matrix_figure, mean_distribution, system_curves
+from scorecube.report.tables import averages, table
+from scorecube.storage.samples import read_samples, write_samples
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores, select
+from tests.oracles import correlation as oracle
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from tests.conftest import Cli
+
+TRIALS = 40
+ALL = ("topics", "runs", "both")
+Scores = list[list[Fraction]]
+FUNCTIONS = {
+    "tau": oracle.tau_a, "tau_b": oracle.tau_b, "tau_ap": oracle.ap_strict, "tau_ap_b": oracle.ap_agreement, "spearman": oracle.spearman,
+}  # fmt: skip
+
+
+def frame(values: Any) -> pd.DataFrame:
+    """Scores (run, topic) with labels."""
+    n_runs, n_topics = np.shape(values)
+    return pd.DataFrame(values, [f"r{k:02d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)])
+
+
+@pytest.fixture(scope="module")
+def tenths() -> dict[str, Scores]:
+    """Scores in tenths, so that means tie often: 6 runs, 7 topics, three metrics."""
+    random = np.random.default_rng(6)
+    quality = np.linspace(3, 5, 6)[:, np.newaxis]
+    found = {name: np.clip(np.rint(quality + random.normal(0, 1, (6, 7))), 0, 10).astype(int) for name in ("AP", "RR", "P@10")}  # fmt: skip
+    return {name: [[Fraction(int(x), 10) for x in row] for row in rows] for name, rows in found.items()}
+
+
+@pytest.fixture(scope="module")
+def cube(tenths: dict[str, Scores]) -> xr.Dataset:
+    return cube_from_scores({name: frame([[float(x) for x in row] for row in rows]) for name, rows in tenths.items()})
+
+
+def drawn_positions(samples: xr.Dataset, cube: xr.Dataset) -> tuple[list[list[int]], list[list[int]]]:
+    topics, runs = cube["topic"].values.tolist(), cube["run"].values.tolist()
+    return (
+        [[topics.index(each) for each in trial] for trial in samples["topic_sample"].values[:, 0].tolist()],
+        [[runs.index(each) for each in trial] for trial in samples["run_sample"].values.tolist()],
+    )
+
+
+def test_observed_values_are_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
+    result = analyse(cube, Correlation(intervals=()), seed=1)
+    assert result.attrs["trials"] == 0
+    sums = {metric: [sum(row) for row in rows] for metric, rows in tenths.items()}
+    assert result.sizes["comparison"] == 3
+    for k in range(3):
+        at = result.isel(comparison=k)
+        a, b = sums[at["metric_a"].item()], sums[at["metric_b"].item()]
+        for statistic in STATISTICS:
+            function = oracle.ap_accuracy if statistic == "tau_ap" else FUNCTIONS[statistic]
+            assert at[statistic].item() == pytest.approx(function(a, b), abs=1e-12), statistic  # type: ignore[operator]
+        counts = oracle.count(a, b)
+        assert at["tied_pairs"].item() == counts.tied_a + counts.tied_b - counts.tied_both
+        assert math.isnan(at["p_exact"].item()) == (at["tied_pairs"].item() > 0)
+    assert result["tied_pairs"].max() > 0, "the example should have ties"
+
+
+def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> None:
+    plan = Correlation(intervals=ALL, confidence=0.8)
+    samples = plan.samples(cube, 3, TRIALS)
+    result = analyse(cube, plan, trials=TRIALS, samples=samples, workers=1)
+    topics, runs = drawn_positions(samples, cube)
+    whole = range(7)
+    for k in range(3):
+        at = result.isel(comparison=k)
+        pair = [tenths[at[name].item()] for name in ("metric_a", "metric_b")]
+        for what in ALL:
+            found: dict[str, list[float]] = {statistic: [] for statistic in STATISTICS}
+            for trial in range(TRIALS):
+                chosen = topics[trial] if what != "runs" else whole
+                kept = runs[trial] if what != "topics" else list(range(6))
+                a, b = ([sum(rows[run][topic] for topic in chosen) for run in kept] for rows in pair)
+                found["tau"].append(oracle.tau_a(a, b, kept))
+                found["tau_b"].append(oracle.tau_b(a, b, kept))
+                found["spearman"].append(oracle.spearman(a, b))
+                found["tau_ap"].append(oracle.ap_accuracy(a, b) if what == "topics" else oracle.ap_strict(a, b))
+                found["tau_ap_b"].append(oracle.ap_agreement(a, b))
+            for statistic, values in found.items():
+                bounds = at.sel(resampled=what, statistic=statistic)
+                expected = oracle.percentile_interval(values, Fraction(8, 10))
+                assert (bounds["low"].item(), bounds["high"].item()) == pytest.approx(expected, abs=1e-12), (
+                    what,
+                    statistic,
+                )
+                known = [value for value in values if not math.isnan(value)]
+                assert bounds["standard_error"].item() == pytest.approx(np.std(known, ddof=1), abs=1e-12)
+
+
+S3_TABLE_2 = {
+    ".854": "[.649, 1.059]", ".848": "[.643, 1.053]", ".926": "[.721, 1.131]", ".782": "[.577, .987]", ".784": "[.579, .989]",
+    ".841": "[.636, 1.046]", ".757": "[.552, .962]", ".751": "[.546, .956]", ".803": "[.598, 1.008]", ".945": "[.740, 1.150]",
+}  # fmt: skip
+S3_BOLD = {".854", ".848", ".926", ".841", ".803", ".945"}
+
+
+def ranked_apart(n_runs: int, discordant: int) -> xr.Dataset:
+    """Two metrics without ties that order so many pairs differently."""
+    left, order = discordant, list(range(n_runs))
+    for k in range(n_runs):
+        # A run that is moved up by s places passes s others.
+        step = min(left, n_runs - 1 - k)
+        order.insert(k, order.pop(k + step))
+        left -= step
+    other = np.argsort(order)
+    return cube_from_scores({
+        name: frame(np.tile(np.array(values, float)[:, np.newaxis] / n_runs, (1, 2))) for name, values in (("AP", range(n_runs)), ("RR", other))
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("printed", S3_TABLE_2)
+def test_intervals_and_flags_of_s3_table_2(printed: str) -> None:
+    discordant = round(946 * (1 - float(printed)) / 2)
+    result = analyse(ranked_apart(44, discordant), Correlation(intervals=()), seed=1)
+    (row,) = table(result, "metrics").to_dict("records")
+    assert f"{row['tau']:.3f}".lstrip("0") == printed
+    # The paper adds the rounded half-width to the rounded tau; from unrounded ones four ends differ in the last digit.
+    half = (row["tau_high"] - row["tau_low"]) / 2
+    assert f"{half:.3f}" == "0.205"
+    ends = (float(printed) - 0.205, float(printed) + 0.205)
+    assert "[{}, {}]".format(*(f"{end:.3f}".lstrip("0") for end in ends)) == S3_TABLE_2[printed]
+    assert (row["tau_low"], row["tau_high"]) == pytest.approx(ends, abs=1.01e-3)
+    assert row["bold"] == row["exceeds_one"] == (printed in S3_BOLD)
+    # Without ties tau is an even multiple of 1 / 946, as the number of pairs is even.
+    assert (946 * row["tau"]) % 2 == pytest.approx(0.0, abs=1e-9) or (946 * row["tau"]) % 2 == pytest.approx(
+        2.0, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("discordant", [0, 1, 31, 140, 217, 435])
+def test_taus_of_thirty_runs_are_odd_multiples(discordant: int) -> None:
+    result = analyse(ranked_apart(30, discordant), Correlation(intervals=(), bold=0.8), seed=1)
+    (row,) = table(result, "metrics").to_dict("records")
+    assert round(435 * row["tau"]) == 435 - 2 * discordant
+    assert round(435 * row["tau"]) % 2 == 1
+    assert row["bold"] == (row["tau"] > 0.8)
+    assert row["z"] == pytest.approx(abs(row["tau"]) / 0.128852, rel=1e-5)
+
+
+def test_more_than_half_a_percent_of_the_values_of_s1_are_multiples() -> None:
+    # S1 Table 2, NTCIR-3 Chinese, and Table 5 (a); .9899 cannot be had with 30 runs (SPEC C.2).
+    values = ".8575 .7977 .7425 .7747 .5264 .5494 .9126 .8575 .8989 .8621 .9310 .5402 .5540 .5678 .5126 .5356 .9678 .9586 .8805 .8115 .8023"
+    multiples = {f"{k / 435:.4f}" for k in range(-435, 436, 2)}
+    assert {f"{float(value):.4f}" for value in values.split()} <= multiples
+    assert "0.9899" not in multiples
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with open_client({"kind": "processes"}, None, 2) as opened:
+        assert opened is not None
+        yield opened
+
+
+def test_executors_and_blocks_are_free_choices(client: Client) -> None:
+    scores = simulate_cube(metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5)
+    plan = Correlation(intervals=ALL)
+    expected = analyse(scores, plan, trials=60, seed=9, workers=1, block_units=60).drop_attrs()
+    for block_units in (1, 7, 59):
+        result = analyse(scores, plan, trials=60, seed=9, workers=2, block_units=block_units)
+        xr.testing.assert_identical(result.drop_attrs(), expected)
+    result = analyse(scores, plan, trials=60, seed=9, client=client, block_units=13)
+    xr.testing.assert_identical(result.drop_attrs(), expected)
+
+
+def test_samples_are_saved_and_replayed(tmp_path: Path, cube: xr.Dataset) -> None:
+    for intervals in (("topics",), ("runs",), ALL):
+        plan = Correlation(intervals=intervals)
+        samples = plan.samples(cube, 8, 30)
+        assert ("run_sample" in samples, "topic_sample" in samples) == (
+            intervals != ("topics",),
+            intervals != ("runs",),
+        )
+        write_samples(samples, tmp_path / "samples.zarr")
+        replayed = analyse(cube, plan, trials=30, samples=read_samples(tmp_path / "samples.zarr"))
+        xr.testing.assert_identical(replayed.drop_attrs(), analyse(cube, plan, trials=30, seed=8).drop_attrs())
+    others = samples.assign(run_sample=samples["run_sample"].str.replace("r", "x", regex=False))
+    with pytest.raises(BadPlan, match="runs that the cube has not: x00"):
+        analyse(cube, plan, trials=30, samples=others)
+
+
+def test_other_metrics_change_nothing(cube: xr.Dataset) -> None:
+    plan = Correlation(intervals=ALL)
+    whole = analyse(cube, plan, trials=TRIALS, seed=2)
+    part = analyse(select(cube, metrics=["AP", "RR"]), plan, trials=TRIALS, seed=2)
+    same = (whole["metric_a"] == "AP") & (whole["metric_b"] == "RR")
+    for name in ("tau", "low", "high", "standard_error"):
+        np.testing.assert_array_equal(whole[name].values[..., same.values], part[name].values)
+
+
+def test_copies_of_a_run_are_no_pair() -> None:
+    # Two opposite rankings of 4 runs: every sample that holds two different runs has tau -1.
+    scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.4, 0.5]]), "RR": frame([[0.5, 0.5], [0.4, 0.4], [0.3, 0.3], [0.2, 0.2]])})  # fmt: skip
+    result = analyse(scores, Correlation(intervals=ALL), trials=500, seed=1)
+    tau = result.sel(statistic=["tau", "tau_b", "tau_ap", "tau_ap_b", "spearman"]).isel(comparison=0)
+    np.testing.assert_allclose(tau["low"], -1.0)
+    np.testing.assert_allclose(tau["high"], -1.0)
+
+
+def test_geometric_means_are_those_of_logarithms_and_areas_need_no_topics_drawn() -> None:
+    scores = simulate_cube(metrics=("AP", "geo:AP", "area:AP"), n_runs=8, seed=3)
+    with pytest.raises(BadPlan, match="area measures"):
+        analyse(scores, Correlation(), trials=5, seed=1)
+    result = analyse(scores, Correlation(intervals=("runs",)), trials=50, seed=1)
+    means = result["mean"].isel(gain=0)
+    for k in range(3):
+        at = result.isel(comparison=k)
+        a, b = (means.sel(metric=at[name].item()).values.tolist() for name in ("metric_a", "metric_b"))
+        assert at["tau"].item() == pytest.approx(oracle.tau_a(a, b))
+    topics = analyse(select(scores, metrics=["AP", "geo:AP"]), Correlation(), trials=50, seed=1)
+    assert topics["low"].sel(statistic="tau").item() <= topics["tau"].item()
+
+
+def test_gain_settings_are_compared_with_the_first() -> None:
+    scores = simulate_cube(metrics=("AP", "Q", "nDCG@10"), gains=("3:2:1", "30:20:10", "1:1:1"), n_runs=12, seed=2)
+    result = analyse(scores, Correlation(), trials=20, seed=1)
+    rows = table(result, "gains")
+    assert rows[["metric", "gain", "default"]].to_numpy().tolist() == [
+        [metric, gain, "3:2:1"] for metric in ("Q", "nDCG@10") for gain in ("30:20:10", "1:1:1")
+    ]
+    # nDCG does not change when all gains are multiplied; Q does.
+    assert rows.set_index(["metric", "gain"]).loc[("nDCG@10", "30:20:10"), "tau"] == 1.0
+    only = analyse(scores, Correlation(along=("gain",)), trials=20, seed=1)
+    assert len(table(only, "metrics")) == 0
+    np.testing.assert_array_equal(table(only, "gains")["topics_low"], rows["topics_low"])
+    assert len(table(result, "intervals")) == result.sizes["comparison"] * len(STATISTICS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"along": ("gain",)}, "nothing to correlate along gain: found 3 metrics"),
+        ({"along": ("topic",)}, "along topic: choose some of metric, gain"),
+        ({"intervals": ("teams",)}, "intervals teams: choose some of topics, runs, both"),
+        ({"confidence": 1.0}, "confidence 1 must be"),
+    ],
+)
+def test_impossible_options_are_refused(cube: xr.Dataset, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadPlan, match=message):
+        analyse(cube, Correlation(**options), trials=2, seed=1)
+
+
+def test_samples_without_intervals_are_refused(cube: xr.Dataset) -> None:
+    with pytest.raises(BadPlan, match="no samples to save"):
+        Correlation(intervals=()).samples(cube, 1, 2)
+
+
+def test_two_runs_have_no_correlation() -> None:
+    scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.3, 0.4]]), "RR": frame([[1.0, 0.5], [0.3, 0.4]])})
+    result = analyse(scores, Correlation(), trials=5, seed=1)
+    assert result["tau"].isnull().all()
+    assert "2 runs have no rank correlation" in result.attrs["warnings"][0]
+    assert math.isnan(table(result, "metrics")["tau_low"][0])
+
+
+def test_averages_over_collections(cube: xr.Dataset) -> None:
+    frames = []
+    for name, n_runs in (("one", 6), ("two", 5)):
+        result = analyse(cube.isel(run=slice(0, n_runs)), Correlation(), trials=20, seed=1)
+        frames.append(table(result.assign_attrs(collection=name), "metrics"))
+    mean = averages(pd.concat(frames, ignore_index=True))
+    assert mean["collection"].unique().tolist() == ["mean of 2"]
+    for column in ("tau", "tau_low", "spearman", "n_runs"):
+        np.testing.assert_allclose(mean[column], (frames[0][column] + frames[1][column]) / 2)
+    # A pair of metrics that one collection lacks has no average.
+    assert len(averages(pd.concat([frames[0], frames[1][:1]], ignore_index=True))) == 1
+
+
+def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
+    result = analyse(cube, Correlation(), trials=20, seed=1).assign_attrs(collection="c")
+    shown = {text.get_text() for text in matrix_figure(result).axes[0].texts}
+    expected = {f"{tau:.3f}".replace("0.", ".", 1) for tau in result["tau"].values}
+    assert expected <= shown
+    assert expected <= {text.get_text() for text in average_matrix([result, result]).axes[0].texts}
+    apart = [analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])]
+    assert [text.get_text() for text in average_matrix(apart).axes[0].texts] == [
+        "no two metrics that all of these have"
+    ]
+    swops = table(result, "swops").set_index("metric")["swops"]
+    lines = {str(line.get_label()): line for line in system_curves(result).axes[0].get_lines()}
+    first = result["metric"].values[0]
+    assert set(lines) == {first, *(f"{name}, {swops[name]} swops" for name in result["metric"].values[1:])}
+    assert (np.diff(np.asarray(lines[first].get_ydata())) <= 0).all()
+    assert swops[first] == 0
+    for label, line in lines.items():
+        rises = int((np.diff(np.asarray(line.get_ydata())) > 1e-12).sum())
+        assert label == first or label.endswith(f", {rises} swops")
+    assert len(mean_distribution(result).axes[0].collections) == result.sizes["metric"]
+    assert sc.figure(result).get_size_inches()[0] > 5
+
+
+def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
+    how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both", "--block-size", 10]
+    said = scorecube("correlate", study, *how).succeeded().stderr
+    assert "metrics: tau is highest for" in said
+    assert "gain settings, against auto: tau is highest for" in said
+    assert (
+        "nothing to do"
+        in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics").succeeded().stderr
+    )
+    assert "20 trials are recorded" in scorecube("correlate", study, "--trials", 30, "--intervals", "topics,both").succeeded().stderr  # fmt: skip
+    scorecube("correlate", study, "--intervals", "none", "--along", "gain", "--bold", 0.8).succeeded()
+    assert "Q" in scorecube("show", study, "correlate", "--table", "gains").succeeded().stdout
+    assert "mean of 1" in scorecube("show", study, "correlate", "--table", "gains", "--average").succeeded().stdout
+    scorecube("verify", study).succeeded()
+    refused = scorecube("correlate", study, "--intervals", "teams")
+    assert refused.status == 2

@@ -1,0 +1,97 @@
+"""Rank correlation on the public collections: web tracks by metric, TREC-COVID and eHealth by gain setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import kendalltau, spearmanr
+
+import scorecube as sc
+from scorecube.analyses import Correlation
+from scorecube.report.tables import averages, table
+from scorecube.workflow.api import analyse, import_scores
+
+pytestmark = pytest.mark.data
+WEB = ("web2010", "web2011", "web2014")
+GAINS = ["2:1", "20:10", "0.2:0.1", "1:1", "10:1"]
+RUN_COLLECTIONS = {"trec-covid-r5": {"order": "score"}, "clef-ehealth-2015": {"run_name": "file"}}
+
+
+@pytest.fixture(scope="module")
+def web(data: Path) -> dict[str, xr.Dataset]:
+    return {name: import_scores(sorted((data / name).glob("*.csv"))) for name in WEB}
+
+
+def exact_means(cube: xr.Dataset, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Means without the rounding of sums: ties of these files' decimals stay ties."""
+    scores = cube["score"].sel(metric=metric).isel(gain=0).values
+    means: np.ndarray[tuple[int], np.dtype[np.float64]] = np.round(scores.mean(axis=1), 12)
+    return means
+
+
+@pytest.mark.parametrize("name", WEB)
+def test_metric_tables_equal_scipy(web: dict[str, xr.Dataset], name: str) -> None:
+    cube = web[name]
+    frame = table(analyse(cube, Correlation(intervals=()), seed=1), "metrics")
+    assert len(frame) == 15
+    for row in frame.itertuples():
+        a, b = exact_means(cube, str(row.metric_a)), exact_means(cube, str(row.metric_b))
+        assert row.tau_b == pytest.approx(kendalltau(a, b).statistic, abs=1e-12)
+        assert row.spearman == pytest.approx(spearmanr(a, b).statistic, abs=1e-12)
+    # Some runs are equal on every topic (README of the data): they must tie.
+    twins = sum(
+        bool((cube["score"].values[..., i, :] == cube["score"].values[..., j, :]).all())
+        for i in range(cube.sizes["run"])
+        for j in range(i)
+    )
+    assert (frame["tied_a"] >= twins).all()
+    assert (frame["tied_b"] >= twins).all()
+
+
+def test_web_tracks_and_their_average(web: dict[str, xr.Dataset]) -> None:
+    frames = [
+        table(analyse(cube, Correlation(intervals=()), seed=1).assign_attrs(collection=name), "metrics") for name, cube in web.items()
+    ]  # fmt: skip
+    mean = averages(pd.concat(frames, ignore_index=True)).set_index(["metric_a", "metric_b"])
+    assert len(mean) == 15
+    each = np.mean([frame.set_index(["metric_a", "metric_b"])["tau"].loc[mean.index] for frame in frames], axis=0)
+    np.testing.assert_allclose(mean["tau"], each)
+    assert mean["tau"].idxmax() == ("P@10", "P@20")
+    assert mean["tau"].idxmin() == ("AP", "RR")
+
+
+@pytest.fixture(scope="module")
+def by_gain(data: Path) -> Callable[[str], xr.Dataset]:
+    def evaluated(name: str) -> xr.Dataset:
+        how = RUN_COLLECTIONS[name]
+        rankings = sc.read_rankings(data / name / "runs", data / name / "qrels.txt", data / name / "teams.csv", **how)  # type: ignore[arg-type]
+        return sc.evaluate(rankings, metrics=["AP", "Q", "nDCG@10", "P+", "O", "Rmeasure"], gains=GAINS)
+
+    return evaluated
+
+
+@pytest.mark.parametrize("name", RUN_COLLECTIONS)
+def test_gain_tables(by_gain: Callable[[str], xr.Dataset], name: str) -> None:
+    cube = by_gain(name)
+    result = analyse(cube, Correlation(intervals=("topics",)), trials=100, seed=1)
+    taus = table(result, "gains").set_index(["metric", "gain"])["tau"].unstack()[GAINS[1:]]
+    assert sorted(taus.index) == ["O", "P+", "Q", "Rmeasure", "nDCG@10"]
+    # nDCG is the same whatever all gains are multiplied by; equal means stay equal in spite of rounded gains.
+    low = table(result, "gains").set_index(["metric", "gain"])
+    tied = low["tied_pairs"].loc["nDCG@10"]
+    n_pairs = cube.sizes["run"] * (cube.sizes["run"] - 1) // 2
+    for scaled in ("20:10", "0.2:0.1"):
+        assert taus.loc["nDCG@10", scaled] == pytest.approx(1 - tied[scaled] / n_pairs)
+        assert low["discordant"].loc["nDCG@10", scaled] == 0
+    # The blended metrics change, a little: S4 section 4, S1 Table 5.
+    blended = taus.drop("nDCG@10")
+    assert (blended[["20:10", "0.2:0.1"]] > 0.8).all(axis=None)
+    assert (taus <= 1).all(axis=None)
+    # Small gains bring Q nearer to AP, large ones further away (S4: "smaller gain values means more resemblance").
+    metrics = table(result, "metrics").set_index(["metric_a", "metric_b", "gain"])["tau"]
+    assert metrics["AP", "Q", "0.2:0.1"] >= metrics["AP", "Q", "2:1"] >= metrics["AP", "Q", "20:10"]

@@ -1,0 +1,163 @@
+"""Plans: which changes give other blocks, which only another result, and what cannot be planned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.analyses import ANALYSES, Swap
+from scorecube.analyses.plan import Plan, make_plan, samples_digest
+from scorecube.errors import BadInput, BadPlan
+from scorecube.testing import simulate_cube
+
+BASE = Swap(size=10)
+
+
+@pytest.fixture(scope="module")
+def cube() -> xr.Dataset:
+    return simulate_cube(n_runs=4, seed=5)
+
+
+def plan(cube: xr.Dataset, swap: Swap = BASE, **changes: Any) -> Plan:
+    return make_plan(cube, swap, **{"trials": 30, "seed": 7, **changes})
+
+
+def test_equal_plans_have_equal_digests(cube: xr.Dataset) -> None:
+    first, second = plan(cube), plan(cube.copy(deep=True), Swap(size=10))
+    assert (first.digest, first.work_digest) == (second.digest, second.work_digest)
+    assert first.digest != first.work_digest
+
+
+@pytest.mark.parametrize(
+    "other", [Swap(size=10, rule="s1"), Swap(size=10, confidence=(0.9,)), Swap(size=10, confidence=(0.8, 0.9, 0.95))]
+)
+def test_ways_of_reading_the_counts_share_blocks_but_no_result(cube: xr.Dataset, other: Swap) -> None:
+    assert plan(cube, other).work_digest == plan(cube).work_digest
+    assert plan(cube, other).digest != plan(cube).digest
+
+
+@pytest.mark.parametrize("trials", [1, 31, 10**12])
+def test_other_numbers_of_trials_share_blocks_but_no_result(cube: xr.Dataset, trials: int) -> None:
+    assert plan(cube, trials=trials).work_digest == plan(cube).work_digest
+    assert plan(cube, trials=trials).digest != plan(cube).digest
+
+
+def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> None:
+    other_score = cube.copy(deep=True)
+    other_score["score"][1, 0, 2, 3] += 1e-12
+    plans = [
+        plan(cube),
+        plan(cube, seed=8),
+        plan(cube, replace(BASE, size=11)),
+        plan(cube, replace(BASE, size=None)),
+        plan(cube, replace(BASE, sampling="replacement")),
+        plan(cube, replace(BASE, sampling="independent")),
+        plan(cube, replace(BASE, bins=20)),
+        plan(cube, replace(BASE, bin_width=0.02)),
+        plan(cube, replace(BASE, signed=True)),
+        plan(cube, replace(BASE, symmetric=True)),
+        plan(cube, replace(BASE, share="none")),
+        plan(cube, replace(BASE, interval="population")),
+        plan(cube, replace(BASE, interval="population", groups=5)),
+        plan(cube, replace(BASE, size=(5, 10))),
+        plan(other_score),
+        plan(cube.isel(run=[0, 1, 2])),
+        plan(cube.isel(topic=slice(1, None))),
+        plan(cube.isel(metric=[1])),
+        plan(cube.isel(metric=[1, 0])),
+        plan(cube.assign_coords(run=["a", "b", "c", "d"])),
+        plan(cube, samples=BASE.samples(cube, 7, 30)),
+        plan(cube, samples=BASE.samples(cube, 8, 30)),
+    ]
+    assert len({each.work_digest for each in plans}) == len(plans)
+    assert len({each.digest for each in plans}) == len(plans)
+
+
+def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
+    counted = {"sampling", "size", "bin_width", "bins", "signed", "symmetric", "share", "interval", "groups"}
+    assert set(Swap().options()) == counted | Swap.finalize_options
+    for analysis in ANALYSES.values():
+        assert analysis.finalize_options <= set(analysis().options())
+
+
+def test_the_seed_is_of_no_account_where_samples_are_given(cube: xr.Dataset) -> None:
+    samples = BASE.samples(cube, 7, 30)
+    first, second = (plan(cube, seed=seed, samples=samples) for seed in (1, 2))
+    assert (first.digest, first.work_digest) == (second.digest, second.work_digest)
+    assert first.record()["seed"] == ""
+
+
+def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
+    record = plan(cube, Swap(size=10, confidence=(0.9, 0.8)), seed=2**64 - 1).record()
+    assert json.loads(json.dumps(record)) == record
+    assert record["analysis"] == "swap"
+    assert record["trials"] == 30
+    # Text: readers of JSON in other languages keep 53 bits of a number.
+    assert record["seed"] == "18446744073709551615"
+    assert record["options"] == {
+        "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": 21,
+        "allow_zero": False, "signed": False, "symmetric": False, "share": "all", "interval": "trials", "groups": 10,
+    }  # fmt: skip
+    assert Swap(**{**record["options"], "confidence": tuple(record["options"]["confidence"])}) == Swap(
+        size=10, confidence=(0.9, 0.8)
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 2**64 - 1])
+def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
+    assert plan(cube, seed=seed).record()["seed"] == str(seed)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_seeds_out_of_range_are_refused(cube: xr.Dataset, seed: int) -> None:
+    with pytest.raises(BadPlan, match=rf"seed={seed} is not in 0 \.\. 2\*\*64 - 1"):
+        plan(cube, seed=seed)
+
+
+@pytest.mark.parametrize("trials", [0, -5])
+def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
+    with pytest.raises(BadPlan, match=f"trials={trials}: at least 1"):
+        plan(cube, trials=trials)
+
+
+def test_samples_with_too_few_trials_are_refused_with_both_numbers(cube: xr.Dataset) -> None:
+    samples = BASE.samples(cube, 7, 29)
+    with pytest.raises(BadPlan, match=r"the samples hold 29 trials, the plan needs 30; use --trials 29 or less"):
+        plan(cube, samples=samples)
+    assert plan(cube, samples=samples, trials=29).samples_digest
+
+
+def test_impossible_options_are_refused(cube: xr.Dataset) -> None:
+    with pytest.raises(BadPlan, match="two disjoint samples of 26 topics need 52 topics, but there are only 50"):
+        plan(cube, Swap(size=26))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda cube: cube.rename(score="scores"), "the cube has no variable 'score'; found scores"),
+        (lambda cube: cube.transpose("gain", "metric", "run", "topic"), "score has dims"),
+        (lambda cube: cube.astype("int64"), "score has dtype int64"),
+        (lambda cube: cube.isel(run=[1, 0, 2, 3]), "labels of 'run' must be sorted and unique; not in sorted order"),
+        (lambda cube: cube.isel(topic=[0, 0, 1]), "labels of 'topic' must be sorted and unique; repeated: 001"),
+    ],
+)
+def test_something_that_is_no_cube_is_refused(cube: xr.Dataset, change: Any, text: str) -> None:
+    with pytest.raises(BadInput, match=text):
+        plan(change(cube), Swap(size=1))
+
+
+def test_samples_digest_tells_samples_apart(cube: xr.Dataset) -> None:
+    samples = BASE.samples(cube, 7, 5)
+    exchanged = samples.copy(deep=True)
+    exchanged["topic_sample"][0, 0, :2] = samples["topic_sample"][0, 0, 1::-1].values
+    assert not np.array_equal(exchanged["topic_sample"], samples["topic_sample"])
+    different = [samples, exchanged, samples.isel(trial=slice(4)), samples.isel(draw=slice(9))]
+    assert len({samples_digest(each) for each in different}) == 4
+    fixed_width = samples.assign(topic_sample=samples["topic_sample"].astype("U3"))
+    assert samples_digest(fixed_width) == samples_digest(samples)

@@ -1,0 +1,322 @@
+"""The swap analysis where theory gives the answer, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from scorecube.analyses import Swap
+from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.workflow.api import analyse, cube_from_scores
+
+Trials = Sequence[Sequence[Sequence[int]]]
+"""Trial, half, draw: topic positions."""
+
+
+def make_cube(scores: Sequence[Sequence[float]]) -> xr.Dataset:
+    """Return a cube of one metric: runs a, b, ... on topics 000, 001, ..."""
+    runs, topics = [chr(ord("a") + k) for k in range(len(scores))], [f"{k:03d}" for k in range(len(scores[0]))]
+    return cube_from_scores({"AP": pd.DataFrame(scores, index=runs, columns=topics, dtype=float)})
+
+
+def opposed(n: int, k: int) -> xr.Dataset:
+    """Return two runs that differ by +1 on k topics and by -1 on the other n - k."""
+    better = [1.0] * k + [0.0] * (n - k)
+    return make_cube([better, [1.0 - score for score in better]])
+
+
+def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
+    """Analyse given samples of topic positions; the result has no metric, gain and size dims."""
+    topics = np.array([str(topic) for topic in cube["topic"].values], object)
+    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[np.array(trials)])})
+    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(metric=0, gain=0, size=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "replacement", "disjoint"), [(4, 2, 0.5, 2 / 3), (10, 7, 0.42, 7 / 15), (5, 5, 0, 0), (7, 1, 12 / 49, 2 / 7)]
+)  # fmt: skip
+def test_all_samples_of_one_topic_give_the_exact_rate(n: int, k: int, replacement: float, disjoint: float) -> None:
+    cube = opposed(n, k)
+    apart = [((first,), (second,)) for first, second in permutations(range(n), 2)]
+    any_two = [((first,), (second,)) for first, second in product(range(n), repeat=2)]
+    for sampling, trials, rate in (
+        ("replacement", any_two, replacement),
+        ("independent", any_two, replacement),
+        ("disjoint", apart, disjoint),
+    ):
+        result = replay(cube, Swap(sampling=sampling, size=1), trials)
+        assert result["count"].values.tolist() == [0] * 20 + [len(trials)]
+        assert float(result["swap_rate"][20]) == pytest.approx(rate, abs=1e-15)
+    assert replacement == pytest.approx(2 * k / n * (1 - k / n))
+    assert disjoint == pytest.approx(2 * k * (n - k) / (n * (n - 1)))
+
+
+@pytest.mark.parametrize(("sampling", "rate"), [("replacement", 0.42), ("independent", 0.42), ("disjoint", 7 / 15)])
+def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate: float) -> None:
+    trials = 40_000
+    result = analyse(opposed(10, 7), Swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1)
+    error = math.sqrt(rate * (1 - rate) / trials)
+    # The two rates lie 18 standard errors apart.
+    assert abs(float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20)) - rate) < 4 * error
+    assert float(result["swap_rate_low"].isel(metric=0, gain=0, size=0, bin=20)) < rate
+    assert float(result["swap_rate_high"].isel(metric=0, gain=0, size=0, bin=20)) > rate
+
+
+@pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 0), ("s1", 4)])
+def test_all_halvings_of_four_opposed_topics(rule: str, in_first_bin: int) -> None:
+    halvings = [(half, tuple(set(range(4)) - set(half))) for half in combinations(range(4), 2)]
+    result = replay(opposed(4, 2), Swap(size=2, rule=rule), halvings)
+    assert result["count"].values.tolist() == [4] + [0] * 19 + [2]
+    assert result["swaps"].values.tolist() == [in_first_bin] + [0] * 19 + [2]
+    assert int(result["both_zero"]) == 4
+
+
+@pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 64), ("s1", 128)])
+def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: int) -> None:
+    drawn = list(product(range(4), repeat=2))
+    result = replay(opposed(4, 2), Swap(sampling="replacement", size=2, rule=rule), list(product(drawn, repeat=2)))
+    # The sum of two signs is +2, 0, -2 with chance 1/4, 1/2, 1/4: three quarters disagree with a given +2 or -2.
+    assert result["count"].values.tolist() == [128] + [0] * 19 + [128]
+    assert result["swaps"].values.tolist() == [in_first_bin] + [0] * 19 + [96]
+    assert int(result["both_zero"]) == 64
+
+
+@pytest.mark.parametrize("k", range(1, 24))
+@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
+def test_a_constant_difference_lies_in_its_own_bin_and_never_swaps(sampling: str, k: int) -> None:
+    base = [0, 3, 7, 14, 29, 57, 58, 70]
+    cube = make_cube([[score / 100 for score in base], [(score + k) / 100 for score in base]])
+    result = analyse(cube, Swap(sampling=sampling, size=3), trials=200, seed=k, workers=1).isel(
+        metric=0, gain=0, size=0
+    )
+    expected = np.zeros(21, int)
+    expected[min(k, 20)] = 200
+    np.testing.assert_array_equal(result["count"], expected)
+    assert float(result["swap_rate"][min(k, 20)]) == 0
+    np.testing.assert_array_equal(result["required_difference"], [min(k, 20) / 100] * 3)
+    np.testing.assert_array_equal(result["share"], [1.0] * 3)
+    assert float(result["max_difference"]) == pytest.approx(k / 100, abs=1e-12)
+
+
+@pytest.mark.parametrize(("rule", "rate"), [("s0", 0.0), ("s1", 1.0)])
+@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
+def test_identical_runs_are_decided_by_the_rule_alone(sampling: str, rule: str, rate: float) -> None:
+    scores = np.random.default_rng(4).uniform(size=9).tolist()
+    cube = make_cube([scores, scores, scores])
+    result = analyse(cube, Swap(sampling=sampling, size=4, rule=rule), trials=50, seed=2, workers=1)
+    cell = result.isel(metric=0, gain=0, size=0)
+    assert int(cell["both_zero"]) == int(cell["count"][0]) == int(cell["count"].sum()) == 150
+    assert float(cell["swap_rate"][0]) == rate
+    assert float(cell["max_difference"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("sampling", "n", "size", "unique", "common", "error"),
+    [
+        ("replacement", 42, 20, 16.062, 6.142, 0.054),
+        ("independent", 42, 20, 20, 9.524, 0.052),
+        ("disjoint", 42, 20, 20, 0, 0),
+        ("replacement", 195, 97, 76.575, 30.070, 0.120),
+        ("independent", 195, 97, 97, 48.251, 0.111),
+        ("disjoint", 195, 97, 97, 0, 0),
+    ],
+)
+def test_overlap_is_as_expected(
+    sampling: str, n: int, size: int, unique: float, common: float, error: float
+) -> None:  # fmt: skip
+    """S0 Table 5; `error` is the standard error of the mean number of common topics in 1,000 trials."""
+    result = analyse(opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1).isel(size=0)
+    assert abs(float(result["common"]) - common) <= 3.5 * error + 5e-4
+    if sampling == "replacement":
+        # Variance of the number of distinct topics in a sample with replacement; 2,000 samples are averaged.
+        chance = (1 - 1 / n) ** size
+        variance = n * (n - 1) * (1 - 2 / n) ** size + n * chance - (n * chance) ** 2
+        assert abs(float(result["unique"]) - unique) <= 3.5 * math.sqrt(variance / 2000) + 5e-4
+        assert unique == pytest.approx(n * (1 - chance), abs=5e-4)
+        assert common == pytest.approx(n * (1 - chance) ** 2, abs=5e-4)
+    else:
+        assert float(result["unique"]) == unique
+
+
+def test_overlap_of_all_resamples_is_exact() -> None:
+    drawn = list(product(range(3), repeat=2))
+    result = replay(opposed(3, 1), Swap(sampling="replacement", size=2), list(product(drawn, repeat=2)))
+    assert float(result["unique"]) == pytest.approx(5 / 3, abs=1e-15)
+    assert float(result["common"]) == pytest.approx(25 / 27, abs=1e-15)
+
+
+def test_empty_bins_have_no_rate() -> None:
+    result = replay(opposed(4, 2), Swap(size=1), [((0,), (1,)), ((0,), (2,))])
+    empty = result["count"].values == 0
+    assert empty.tolist() == [True] * 20 + [False]
+    for name in ("swap_rate", "swap_rate_low", "swap_rate_high"):
+        np.testing.assert_array_equal(np.isnan(result[name].values), empty)
+
+
+def test_no_required_difference_leaves_share_and_relative_difference_missing() -> None:
+    result = replay(opposed(4, 2), Swap(size=1), [((0,), (1,)), ((0,), (2,))])
+    for name in ("required_difference", "required_difference_first", "relative_difference", "share"):
+        assert np.isnan(result[name].values).all()
+    assert float(result["max_performance"]) == pytest.approx(1)
+    assert float(result["max_difference"]) == pytest.approx(1)
+
+
+def test_a_difference_of_zero_is_never_required() -> None:
+    scores = [0.25, 0.5, 0.75, 1.0]
+    result = replay(make_cube([scores, scores]), Swap(size=1), [((0,), (1,))])
+    assert float(result["swap_rate"][0]) == 0
+    assert np.isnan(result["required_difference"].values).all()
+    assert np.isnan(result["required_difference_first"].values).all()
+
+
+def test_lowest_accepted_bin_and_lowest_with_all_above_accepted_are_told_apart() -> None:
+    cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
+    result = replay(cube, Swap(size=1), [((0,), (3,)), ((1,), (2,)), ((3,), (0,)), ((3,), (1,))])
+    assert {int(k): int(result["swaps"][k]) for k in np.flatnonzero(result["count"])} == {5: 0, 10: 1, 15: 0}
+    np.testing.assert_array_equal(result["required_difference_first"], [0.05] * 3)
+    np.testing.assert_array_equal(result["required_difference"], [0.15] * 3)
+    np.testing.assert_array_equal(result["share"], [0.5] * 3)
+    np.testing.assert_allclose(result["relative_difference"], [1.0] * 3, rtol=1e-12)
+
+
+def test_a_rate_equal_to_the_accepted_one_is_accepted() -> None:
+    cube = make_cube([[0.05, 0.00, 0.05], [0.00, 0.05, 0.00]])
+    # One swap in 10 trials is a rate of 10 %, and 1 - 0.9 in floats is less than 0.1.
+    trials = [((0,), (1,))] + [((0,), (2,))] * 9
+    result = replay(cube, Swap(size=1, confidence=(0.9, 0.91)), trials)
+    np.testing.assert_array_equal(result["required_difference"], [0.05, np.nan])
+
+
+@pytest.mark.parametrize("confidence", [2 / 3, 1 - 0.07, 0.1 + 0.2])
+def test_a_confidence_of_many_digits_is_read_exactly(confidence: float) -> None:
+    cube = make_cube([[0.35, 0.4, 0.5], [0.05, 0.1, 0.2]])
+    result = analyse(cube, Swap(size=1, confidence=(confidence,)), trials=20_000, seed=1, workers=1)
+    assert int(result["swaps"].sum()) == 0
+    np.testing.assert_array_equal(result["required_difference"].values, [[[[0.2]]]])
+
+
+def test_confidence_rows_are_in_the_order_asked_for() -> None:
+    cube = make_cube([[0.05, 0.00, 0.05], [0.00, 0.05, 0.00]])
+    trials = [((0,), (1,))] + [((0,), (2,))] * 7
+    result = replay(cube, Swap(size=1, confidence=(0.8, 0.99, 0.875)), trials)
+    assert result["confidence"].values.tolist() == [0.8, 0.99, 0.875]
+    np.testing.assert_array_equal(result["required_difference"], [0.05, np.nan, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("n", "swap", "warns"),
+    [
+        (6, Swap(), True),
+        (6, Swap(size=3), True),
+        (6, Swap(size=2), False),
+        (7, Swap(), False),
+        (6, Swap(sampling="replacement", size=3), False),
+        (6, Swap(sampling="independent", size=3), False),
+    ],
+)
+def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
+    warnings = swap.check(opposed(n, 1))
+    assert len(warnings) == warns
+    assert all(f"disjoint samples of {n // 2} out of {n} topics" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize(("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)])
+def test_default_size(sampling: str, size: int) -> None:
+    result = analyse(opposed(7, 3), Swap(sampling=sampling), trials=3, seed=0, workers=1)
+    assert result["size"].values.tolist() == [size]
+
+
+@pytest.mark.parametrize(
+    ("n", "swap", "parts"),
+    [
+        (5, Swap(size=3), ("two disjoint samples of 3 topics need 6", "only 5", "--size 2")),
+        (6, Swap(size=4), ("need 8", "only 6", "--sampling replacement")),
+        (5, Swap(sampling="independent", size=6), ("6 topics without replacement", "only 5")),
+        (5, Swap(size=0), ("sample size 0", "at least 1")),
+        (5, Swap(sampling="replacement", size=-1), ("sample size -1",)),
+        (1, Swap(size=1), ("2 topics", "1 topics")),
+        (5, Swap(sampling="bootstrap"), ("'bootstrap'", "disjoint, replacement, independent")),
+        (5, Swap(rule="s2"), ("'s2'", "s0, s1")),
+        (5, Swap(confidence=()), ("confidence ()",)),
+        (5, Swap(confidence=(0.95, 1.0)), ("(0.95, 1.0)", "between 0 and 1")),
+        (5, Swap(confidence=(0.0,)), ("between 0 and 1",)),
+        (5, Swap(confidence=(math.nan,)), ("between 0 and 1",)),
+        (5, Swap(confidence=(95.0,)), ("between 0 and 1",)),
+        (5, Swap(bins=1), ("bins=1", "2 to 1000")),
+        (5, Swap(bins=1001), ("bins=1001",)),
+        (5, Swap(bin_width=0.0), ("bin_width=0.0", "positive width")),
+        (5, Swap(bin_width=math.nan), ("positive width",)),
+    ],
+)
+def test_impossible_options_are_refused(n: int, swap: Swap, parts: tuple[str, ...]) -> None:
+    with pytest.raises(BadPlan) as refusal:
+        analyse(opposed(n, 1), swap, trials=3, seed=0, workers=1)
+    for part in parts:
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize(("sampling", "size"), [("disjoint", 2), ("independent", 5), ("replacement", 11)])
+def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
+    result = analyse(opposed(5, 2), Swap(sampling=sampling, size=size), trials=10, seed=0, workers=1)
+    assert int(result["count"].sum()) == 10
+
+
+def test_one_run_is_refused() -> None:
+    with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 runs and 4 topics"):
+        analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1)
+
+
+def test_missing_scores_are_refused_with_their_place() -> None:
+    cube = make_cube([[0.1, 0.2, 0.3], [0.1, math.nan, math.nan]])
+    with pytest.raises(BadPlan, match=r"2 scores are missing, the first is AP of run b on topic 001.*--drop-missing"):
+        analyse(cube, Swap(), trials=3, seed=0, workers=1)
+
+
+@pytest.mark.parametrize("score", [math.inf, -math.inf])
+def test_infinite_scores_are_refused(score: float) -> None:
+    with pytest.raises(ScorecubeError):
+        analyse(make_cube([[0.1, 0.2, score], [0.1, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1)
+
+
+@pytest.mark.parametrize("block_trials", [0, -1])
+def test_blocks_without_trials_are_refused(block_trials: int) -> None:
+    with pytest.raises(BadPlan):
+        analyse(opposed(4, 2), Swap(), trials=3, seed=0, workers=1, block_units=block_trials)
+
+
+@pytest.mark.parametrize("swap", ["Swap(size=30)", "Swap(size=60, sampling='independent')"])
+def test_samples_that_cannot_be_drawn_are_refused(swap: str) -> None:
+    # In a process of its own: drawing more topics than there are reads and writes behind the end of an array.
+    code = f"""
+from scorecube.analyses import Swap
+from scorecube.errors import BadPlan
+from scorecube.testing import simulate_cube
+try:
+    {swap}.samples(simulate_cube(n_runs=2), 1, 3)
+except BadPlan:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\n")
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        ([[["000"], ["009"]]], "topics that the cube has not: 009"),
+        ([[["000", "001"], ["002", "003"]]], "the plan needs 2 halves of 1"),
+        ([[["000"], ["001"], ["002"]]], "3 halves of 1 topics"),
+    ],
+)
+def test_samples_that_do_not_fit_are_refused(labels: list[list[list[str]]], text: str) -> None:
+    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), np.array(labels, object))})
+    with pytest.raises(BadPlan, match=text):
+        analyse(opposed(4, 2), Swap(size=1), trials=1, seed=0, samples=samples, workers=1)

@@ -1,0 +1,185 @@
+"""The swap analysis against exact rational arithmetic: every bin, both zero rules, on real and on awkward scores."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scorecube.analyses import Swap
+from scorecube.workflow.api import analyse, cube_from_scores, import_scores
+from tests.oracles.swap import SwapCounts, count_swaps, required_first, required_suffix, share
+
+FILES = {"AP": "ap.csv", "P@10": "p10.csv", "RR": "rr.csv"}
+RULES = ("s0", "s1")
+
+Table = list[list[Fraction]]
+
+
+def sample_positions(samples: xr.Dataset, topics: list[str]) -> list[tuple[list[int], list[int]]]:
+    """Return drawn topic labels as the oracle takes them."""
+    place = {topic: k for k, topic in enumerate(topics)}
+    return [
+        ([place[str(label)] for label in first], [place[str(label)] for label in second])
+        for first, second in samples["topic_sample"].values
+    ]
+
+
+def assert_agrees(result: xr.Dataset, expected: SwapCounts, swap: Swap) -> None:
+    """Compare the result of one metric with the oracle."""
+    swaps = expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1
+    assert result["count"].values.tolist() == expected.count
+    assert result["swaps"].values.tolist() == swaps
+    assert int(result["both_zero"]) == expected.both_zero
+    assert float(result["max_performance"]) == pytest.approx(float(expected.max_performance), rel=1e-11, abs=1e-11)
+    assert float(result["max_difference"]) == pytest.approx(float(expected.max_difference), rel=1e-11, abs=1e-11)
+    rates = [float(Fraction(*pair)) if pair[1] else math.nan for pair in zip(swaps, expected.count, strict=True)]
+    np.testing.assert_array_equal(result["swap_rate"].values, rates)
+    width = Fraction(str(swap.bin_width))
+    for confidence in swap.confidence:
+        row = result.sel(confidence=confidence)
+        accepted = 1 - Fraction(str(confidence))
+        required = required_suffix(expected.count, swaps, accepted, width)
+        first = required_first(expected.count, swaps, accepted, width)
+        assert_equal(row["required_difference"], required)
+        assert_equal(row["required_difference_first"], first)
+        assert_equal(row["share"], None if required is None else share(expected, required))
+        if required is None:
+            assert np.isnan(row["relative_difference"])
+        elif expected.max_performance != 0:
+            relative = float(required / expected.max_performance)
+            assert float(row["relative_difference"]) == pytest.approx(relative, rel=1e-9)
+
+
+def assert_equal(found: xr.DataArray, expected: Fraction | None) -> None:
+    """Compare one number with the nearest float of an exact one; None stands for missing."""
+    np.testing.assert_array_equal(found.values, math.nan if expected is None else float(expected))
+
+
+def as_cube(tables: dict[str, Table]) -> xr.Dataset:
+    """Return a cube of rational scores, rounded to floats as any file reader would."""
+    frames = {}
+    for metric, table in tables.items():
+        runs, topics = [f"r{k:02d}" for k in range(len(table))], [f"t{k:02d}" for k in range(len(table[0]))]
+        frames[metric] = pd.DataFrame([[float(score) for score in row] for row in table], index=runs, columns=topics)
+    return cube_from_scores(frames)
+
+
+def read_exactly(path: Path, runs: list[str]) -> Table:
+    """Return the decimal texts of a score matrix as fractions, runs in the order asked for."""
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    column = {run: k for k, run in enumerate(header)}
+    return [[Fraction(row[column[run]]) for row in rows] for run in runs]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("swap", "trials"),
+    [
+        (Swap(sampling="disjoint", size=25), 30),
+        (Swap(sampling="replacement", size=50), 30),
+        (Swap(sampling="independent", size=17), 20),
+    ],
+    ids=["disjoint", "replacement", "independent"],
+)
+def test_every_bin_of_real_runs_is_exact(data: Path, swap: Swap, trials: int) -> None:
+    folder = data / "adhoc5"
+    if not folder.is_dir():
+        pytest.skip("the TREC-5 ad hoc score matrices are not among the third-party collections")
+    cube = import_scores([folder / name for name in FILES.values()])
+    runs, topics = [str(run) for run in cube["run"].values], [str(topic) for topic in cube["topic"].values]
+    assert (len(runs), topics[0], topics[-1]) == (61, "01", "50")
+    samples = swap.samples(cube, 5, trials)
+    drawn = sample_positions(samples, topics)
+    exact = {metric: count_swaps(read_exactly(folder / name, runs), drawn) for metric, name in FILES.items()}
+    # The comparison means something only where ties and edges occur.
+    assert exact["P@10"].both_zero > 0
+    assert any(units and (units * exact["P@10"].unit * 100).denominator == 1 for units in exact["P@10"].differences)
+    for rule in RULES:
+        ruled = Swap(sampling=swap.sampling, size=swap.size, rule=rule)
+        result = analyse(cube, ruled, trials=trials, seed=5, samples=samples, workers=1)
+        for metric, expected in exact.items():
+            assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, ruled)
+
+
+FAMILIES = {
+    "tenths": [Fraction(k, 10) for k in range(11)],
+    "thirds": [Fraction(k, 3) for k in range(4)],
+    "reciprocal ranks": [Fraction(0), *(Fraction(1, rank) for rank in range(1, 11))],
+    "bin edges": [Fraction(k, 100) for k in (0, 1, 2, 7, 19, 20, 21, 29, 57, 58, 100)],
+    "four decimals": [Fraction(k, 10000) for k in (0, 1, 99, 100, 101, 3333, 6667, 9999, 10000)],
+    "ties": [Fraction(0), Fraction(1)],
+    "negative": [Fraction(k, 10) for k in range(-10, 11)],
+    "percent": [Fraction(k, 10) for k in (0, 1, 3, 333, 500, 667, 999, 1000)],
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Scores, options and a seed."""
+
+    tables: dict[str, Table]
+    swap: Swap
+    trials: int
+    seed: int
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw small tables of discrete scores, where ties, edges and empty bins are common."""
+    n_runs, n_topics = draw(st.integers(2, 5)), draw(st.integers(2, 7))
+    tables = {
+        f"m{k}": draw(
+            st.lists(st.lists(st.sampled_from(values), min_size=n_topics, max_size=n_topics), min_size=n_runs, max_size=n_runs)
+        )
+        for k, values in enumerate(draw(st.lists(st.sampled_from(list(FAMILIES.values())), min_size=1, max_size=2)))
+    }  # fmt: skip
+    sampling = draw(st.sampled_from(["disjoint", "replacement", "independent"]))
+    largest = {"disjoint": n_topics // 2, "replacement": 2 * n_topics, "independent": n_topics}[sampling]
+    swap = Swap(
+        sampling=sampling,
+        size=draw(st.integers(1, largest)),
+        rule=draw(st.sampled_from(RULES)),
+        confidence=draw(st.sampled_from([(0.95, 0.9, 0.8), (0.5,), (0.75, 0.25)])),
+        bin_width=draw(st.sampled_from([0.01, 0.02, 0.05, 0.1, 1.0])),
+        bins=draw(st.sampled_from([2, 5, 21])),
+    )
+    return Case(tables, swap, draw(st.integers(1, 12)), draw(st.integers(0, 2**64 - 1)))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(case=cases())
+def test_drawn_trials_of_discrete_scores_are_exact(case: Case) -> None:
+    cube = as_cube(case.tables)
+    topics = [str(topic) for topic in cube["topic"].values]
+    drawn = sample_positions(case.swap.samples(cube, case.seed, case.trials), topics)
+    result = analyse(cube, case.swap, trials=case.trials, seed=case.seed, workers=1)
+    for metric, table in case.tables.items():
+        expected = count_swaps(table, drawn, Fraction(str(case.swap.bin_width)), case.swap.bins)
+        assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)
+
+
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(case=cases(), data=st.data())
+def test_given_trials_of_discrete_scores_are_exact(case: Case, data: st.DataObject) -> None:
+    cube = as_cube(case.tables)
+    topics = [str(topic) for topic in cube["topic"].values]
+    (size,) = case.swap.sizes(cube)
+    half = st.lists(st.integers(0, len(topics) - 1), min_size=size, max_size=size)
+    given_samples = data.draw(st.lists(st.tuples(half, half), min_size=case.trials, max_size=case.trials))
+    labels = np.array(topics, object)[np.array(given_samples)]
+    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
+    result = analyse(cube, case.swap, trials=case.trials, seed=0, samples=samples, workers=1)
+    for metric, table in case.tables.items():
+        expected = count_swaps(table, given_samples, Fraction(str(case.swap.bin_width)), case.swap.bins)
+        assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)

@@ -1,0 +1,247 @@
+"""Commands of the tests of pairs of runs: every option does what its help says, replayed is drawn, mistakes are one message."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.analyses import ANALYSES
+from scorecube.workflow.api import open_study
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+RESAMPLING = ["bootstrap", "randomisation", "unpaired", "tukey"]
+EVERY = [*RESAMPLING, "paired"]
+HOW = ("--trials", 60, "--seed", 4)
+
+
+def newest(study: Path, name: str) -> xr.Dataset:
+    return max(open_study(study)["small"].results(name), key=lambda result: str(result.attrs["finished"]))
+
+
+def options_of(result: xr.Dataset) -> dict[str, Any]:
+    options: dict[str, Any] = json.loads(result.attrs["plan"])["options"]
+    return options
+
+
+def same(one: xr.Dataset, other: xr.Dataset) -> None:
+    xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_help_shows_an_example_that_runs(scorecube: Cli, study: Path, name: str) -> None:
+    shown = " ".join(scorecube(name, "--help").succeeded().stdout.split())
+    (example,) = re.findall(rf"Example: scorecube ({name} study.zarr .*?) Arguments:", shown) or [""]
+    assert example.startswith(f"{name} study.zarr ")
+    given = re.sub(r"--trials \d+", "--trials 20", example).replace("geo:AP", "AP").split()
+    scorecube(name, study, *given[2:]).succeeded()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_analysis_is_listed_with_one_line(scorecube: Cli, name: str) -> None:
+    lines = scorecube("list", "analyses").succeeded().stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith(f"{name} ")]
+    assert line.split(maxsplit=1)[1] == (ANALYSES[name].__doc__ or "").splitlines()[0]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_dry_run_stores_nothing(scorecube: Cli, study: Path, name: str) -> None:
+    said = scorecube(name, study, *HOW, "--dry-run").succeeded().stderr
+    assert "small: " in said
+    assert "15 comparisons" in said or "45 comparisons" in said or "75 comparisons" in said
+    assert list(open_study(study)["small"].results(name)) == []
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_levels_are_those_of_the_option(scorecube: Cli, study: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--alpha", "0.3,0.02,0.3").succeeded()
+    assert newest(study, name)["alpha"].values.tolist() == [0.3, 0.02]
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_plus_one_adds_one_to_counts_and_trials(scorecube: Cli, study: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--plus-one").succeeded()
+    result = newest(study, name)
+    np.testing.assert_allclose(result["p_value"], (result["reached"] + 1) / 61)
+    scorecube(name, study, *HOW).succeeded()
+    again = newest(study, name)
+    np.testing.assert_allclose(again["p_value"], result["reached"] / 60)
+
+
+@pytest.mark.parametrize("name", RESAMPLING[:3])
+def test_only_significant_pairs_make_the_estimated_difference(scorecube: Cli, study: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--alpha", "0.3", "--only-significant").succeeded()
+    result = newest(study, name).isel(gain=0, alpha=0)
+    kth = result["kth_difference"].where(result["p_value"] < 0.3)
+    np.testing.assert_array_equal(result["estimated_difference"], kth.max("pair"))
+    scorecube(name, study, *HOW, "--alpha", "0.3").succeeded()
+    every = newest(study, name).isel(gain=0, alpha=0)
+    np.testing.assert_array_equal(every["estimated_difference"], every["kth_difference"].max("pair"))
+    assert (kth.isnull().sum() > 0).item()
+
+
+@pytest.mark.parametrize("name", RESAMPLING[:2])
+def test_one_sided_p_values_of_both_directions_add_up(scorecube: Cli, study: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--sided", 1).succeeded()
+    result = newest(study, name)
+    ahead = result["t"] > 0
+    assert (result["p_value"].where(ahead).max() <= 0.7).item()
+    assert (result["p_value"].where(result["t"] < 0).min() >= 0.3).item()
+
+
+def test_the_statistic_and_the_precision_are_chosen(scorecube: Cli, study: Path) -> None:
+    scorecube("bootstrap", study, *HOW).succeeded()
+    usual = newest(study, "bootstrap")
+    scorecube("bootstrap", study, *HOW, "--unstudentised").succeeded()
+    plain = newest(study, "bootstrap")
+    assert options_of(plain)["studentised"] is False
+    assert (plain["reached"] != usual["reached"]).any().item()
+    scorecube("bootstrap", study, *HOW, "--precision", "mixed").succeeded()
+    mixed = newest(study, "bootstrap")
+    assert options_of(mixed)["precision"] == "mixed"
+    same(mixed, usual)
+
+
+def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
+    scorecube("paired", study, "--tests", "sign,t,sign").succeeded()
+    assert newest(study, "paired")["test"].values.tolist() == ["sign", "t"]
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_replayed_samples_give_what_was_drawn(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--save-samples", tmp_path / "samples").succeeded()
+    drawn = newest(study, name)
+    scorecube(name, study, "--trials", 60, "--replay", tmp_path / "samples").succeeded()
+    replayed = newest(study, name)
+    assert replayed.attrs["seed"] == "replayed"
+    same(replayed, drawn)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_results_go_where_out_says(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
+    scorecube(name, study, *HOW, "--out", tmp_path / "other").succeeded()
+    assert list(open_study(study)["small"].results(name)) == []
+    scorecube(name, study, *HOW).succeeded()
+    same(newest(tmp_path / "other", name), newest(study, name))
+
+
+@pytest.mark.parametrize(("prefix", "differs"), [("geo", True), ("area", True)])
+def test_imported_scores_are_summed_up_as_their_name_says(
+    scorecube: Cli, tmp_path: Path, prefix: str, differs: bool
+) -> None:
+    table = np.random.default_rng(1).uniform(0.05, 1, (12, 5)).round(3)
+    rows = [",".join(["topic", *"abcde"]), *(f"{k}," + ",".join(map(str, row)) for k, row in enumerate(table))]
+    (tmp_path / "ap.csv").write_text("\n".join(rows) + "\n")
+    scorecube("import", tmp_path / "s", "--name", "small", "--metric", f"{prefix}:AP", tmp_path / "ap.csv").succeeded()
+    scorecube("unpaired", tmp_path / "s", *HOW).succeeded()
+    found = newest(tmp_path / "s", "unpaired")["mean"].values[0, 0]
+    direct = np.exp(np.log(table).mean(axis=0)) if prefix == "geo" else (
+        np.sort(table, axis=0)[:3].T @ np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3
+    )  # fmt: skip
+    np.testing.assert_allclose(found, direct, rtol=1e-12)
+    assert differs == (np.abs(found - table.mean(axis=0)).min() > 1e-3)
+
+
+@pytest.fixture
+def refused(scorecube: Cli) -> Callable[..., str]:
+    """Run a command that must be refused without a result; return its message."""
+
+    def run(study: Path, command: str, *words: object) -> str:
+        outcome = scorecube(command, study, *words)
+        assert (outcome.status, outcome.stdout) == (1, "")
+        (line,) = outcome.stderr.splitlines()
+        return line.removeprefix("error: ")
+
+    return run
+
+
+@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--alpha 0", "alpha 0.0: give numbers between 0 and 1"),
+        ("--alpha 0.05,1.5", "alpha 0.05, 1.5: give numbers between 0 and 1"),
+        ("--alpha ,", "alpha without a number: give numbers between 0 and 1"),
+        ("--alpha small", "--alpha 'small' is not numbers separated by commas"),
+        ("--runs run1", "needs 2 runs and 2 topics, found 1 runs and 8 topics"),
+    ],
+)
+def test_a_test_of_pairs_that_cannot_be_done(
+    refused: Callable[..., str], study: Path, command: str, options: str, message: str
+) -> None:
+    assert message in refused(study, command, *options.split(), "--trials", 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("bootstrap --sided 3", "--sided"),
+        ("randomisation --sided 0", "--sided"),
+        ("unpaired --sided 1", "No such option: --sided"),
+        ("bootstrap --precision half", "'half' is not one of double, mixed"),
+    ],
+)
+def test_an_option_with_a_wrong_value(scorecube: Cli, study: Path, words: str, message: str) -> None:
+    command, *options = words.split()
+    outcome = scorecube(command, study, *options)
+    assert outcome.status == 2
+    assert message in outcome.stderr
+
+
+@pytest.mark.parametrize("tests", ["anova", "t,anova", ","])
+def test_an_unknown_classical_test(refused: Callable[..., str], study: Path, tests: str) -> None:
+    assert "choose some of t, wilcoxon, sign" in refused(study, "paired", "--tests", tests)
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_missing_scores_name_what_to_do(
+    refused: Callable[..., str], scorecube: Cli, tmp_path: Path, command: str
+) -> None:
+    matrix, study = tmp_path / "ap.csv", tmp_path / "s"
+    matrix.write_text("topic,a,b\n1,0.5,1\n2,,0.5\n3,1,0\n4,0.5,0.5\n5,0.25,0.5\n")
+    scorecube("import", study, "--name", "x", matrix).succeeded()
+    assert "leave their topics out with --drop-missing" in refused(study, command, "--trials", 5)
+    scorecube(command, study, "--trials", 5, "--drop-missing").succeeded()
+
+
+@pytest.mark.parametrize("command", [each for each in EVERY if each != "unpaired"])
+def test_tests_of_means_point_to_the_test_of_other_summaries(
+    refused: Callable[..., str], scorecube: Cli, tmp_path: Path, command: str
+) -> None:
+    matrix, study = tmp_path / "ap.csv", tmp_path / "s"
+    matrix.write_text("topic,a,b\n1,0.5,1\n2,0.1,0.5\n3,1,0\n")
+    scorecube("import", study, "--name", "x", "--metric", "geo:AP", matrix).succeeded()
+    said = refused(study, command, "--trials", 5)
+    assert "geo:AP is no mean" in said
+    assert said.endswith("scorecube unpaired")
+    scorecube("unpaired", study, "--trials", 5).succeeded()
+
+
+FORMS = {"bootstrap": "topic_sample", "randomisation": "topic_sign", "unpaired": "topic_sample", "tukey": "run_permutation"}  # fmt: skip
+
+
+@pytest.mark.parametrize("drawn", FORMS)
+@pytest.mark.parametrize("command", EVERY)
+def test_samples_of_another_form(scorecube: Cli, study: Path, tmp_path: Path, command: str, drawn: str) -> None:
+    if command == drawn:
+        pytest.skip("its own form")
+    samples = tmp_path / "samples"
+    scorecube(drawn, study, "--trials", 5, "--save-samples", samples, "--out", tmp_path / "o").succeeded()
+    outcome = scorecube(command, study, "--trials", 5, "--replay", samples)
+    assert outcome.status == 1
+    if command == "paired":
+        expected = "classical tests take no samples"
+    elif FORMS[command] == FORMS[drawn]:
+        expected = "halves of 8 topics, the plan needs"
+    else:
+        expected = f"has no variable '{FORMS[command]}'; found {FORMS[drawn]}"
+    (error,) = [line for line in outcome.stderr.splitlines() if line.startswith("error: ")]
+    assert expected in error

@@ -1,0 +1,227 @@
+"""Score matrices as CSV: what is read, how metrics are named after files, what is refused with file and line."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scorecube.errors import BadInput, BadPlan
+from scorecube.ingest.formats import detect
+from scorecube.ingest.matrix import metric_of_file, read_matrix
+from scorecube.workflow.api import import_scores
+
+MATRIX = b"topic,r1,r2\n401,0.5,0.25\n402,0.125,1\n403,0,0.75\n"
+VALUES = [[0.5, 0.125, 0.0], [0.25, 1.0, 0.75]]
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def content_of(frame: pd.DataFrame) -> tuple[list[str], list[str], list[list[float]]]:
+    return list(frame.index), list(frame.columns), frame.to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(MATRIX, id="plain"),
+        pytest.param(b'"topic","r1","r2"\n"401","0.5",0.25\n402,0.125,1\n403,0,0.75', id="quoted"),
+        pytest.param(MATRIX.replace(b"topic", b""), id="nameless topic column"),
+        pytest.param(MATRIX.replace(b"topic", b" Topic_ID "), id="other word for topic"),
+        pytest.param(MATRIX.replace(b"0.5", b"5e-01").replace(b"0.125", b"1.25E-1"), id="exponents"),
+        pytest.param(MATRIX.replace(b"\n", b"\r\n"), id="CRLF"),
+        pytest.param(MATRIX.replace(b"\n", b"\r"), id="CR"),
+        pytest.param(MATRIX.replace(b"\n", b"\n\n"), id="blank lines"),
+        pytest.param(MATRIX.replace(b",", b" , "), id="blanks around cells"),
+        pytest.param(b"\xef\xbb\xbf" + MATRIX, id="byte order mark"),
+        pytest.param(gzip.compress(MATRIX), id="gzip"),
+    ],
+)
+def test_matrices_are_read(tmp_path: Path, content: bytes) -> None:
+    frame = read_matrix(write(tmp_path / "ap.csv", content))
+    assert content_of(frame) == (["r1", "r2"], ["401", "402", "403"], VALUES)
+
+
+def test_topics_without_a_column_are_numbered_from_one(tmp_path: Path) -> None:
+    frame = read_matrix(write(tmp_path / "ap.csv", b'"sys1","sys2"\n' + b"0.5,7e-04\n" * 10))
+    assert list(frame.index) == ["sys1", "sys2"]
+    assert list(frame.columns) == [f"{number:02d}" for number in range(1, 11)]
+    assert frame.loc["sys2", "10"] == 0.0007
+
+
+EXCEL = '\ufeffsep=;\r\n"topic";"r 1, old";"r ""2"""\r\n"401";0.5;"0.25"\r\n\r\n"402";"-";1\r\n"403";#N/A;0.75\r\n'
+
+
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+@pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"], ids=["CRLF", "LF", "CR"])
+@pytest.mark.parametrize("said", [True, False], ids=["sep", "bare"])
+def test_matrices_as_a_spreadsheet_saves_them(tmp_path: Path, delimiter: str, ends: str, said: bool) -> None:
+    """Byte order mark, quotes where they are needed and where not, a line that names the delimiter, marks for no number."""
+    text = EXCEL.replace(";", delimiter).replace("\r\n", ends)
+    text = text if said else text.replace(f"sep={delimiter}{ends}", "")
+    path = write(tmp_path / "ap.csv", text.encode())
+    assert detect(path) == "matrix"
+    frame = read_matrix(path)
+    assert (list(frame.index), list(frame.columns)) == (["r 1, old", 'r "2"'], ["401", "402", "403"])
+    np.testing.assert_array_equal(frame.to_numpy(), [[0.5, math.nan, math.nan], [0.25, 1, 0.75]])
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("topic;a;b\n401;0,5;0,25\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ("a;b\n0.5;1\n0,5;-1,5e-3\n", ":3: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ("a\tb\n0,5\t1\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ('topic,a,b\n401,"0,5","0,25"\n', ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        ('topic,a\n401,"1,234.5"\n', ":2: score '1,234.5' is not a finite number"),
+        ("topic,a,b\n401,0,5,0,25\n", ":2: 5 cells, the header has 3"),
+        ("sep=;\ntopic;a\n401;x\n", ":3: score 'x' is not a finite number"),
+        ('topic;a\n401;"0.5\n402;1\n', ":2: not in the form of CSV: "),
+    ],
+)
+def test_decimal_commas_and_bad_cells_are_refused(tmp_path: Path, content: str, text: str) -> None:
+    for ends in ("\n", "\r\n"):
+        path = write(tmp_path / "ap.csv", content.replace("\n", ends).encode())
+        with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
+            import_scores([path])
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null", "None", " ", "-", "N/A", "n/a", '""', '"NA"'])
+def test_missing_cells_are_missing_numbers(tmp_path: Path, cell: str) -> None:
+    frame = read_matrix(write(tmp_path / "ap.csv", MATRIX.replace(b"0.125", cell.encode())))
+    assert math.isnan(frame.to_numpy()[0, 1])
+    assert int(frame.isna().to_numpy().sum()) == 1
+
+
+def test_topic_ids_are_text_as_written(tmp_path: Path) -> None:
+    frame = read_matrix(write(tmp_path / "ap.csv", MATRIX.replace(b"401", b"0401").replace(b"402", b"1e3")))
+    assert list(frame.columns) == ["0401", "1e3", "403"]
+
+
+ERRORS = {
+    "short line": (b"404,0.5\n", ":5: 2 cells, the header has 3"),
+    "long line": (b"\n404,1,2,3\n", ":6: 4 cells, the header has 3"),
+    "word": (b"404,0.5,good\n", ":5: score 'good' is not a"),
+    "underscore": (b"404,0.5,1_0\n", ":5: score '1_0' is not a"),
+    "infinite": (b"404,0.5,inf\n", ":5: score 'inf' is not a"),
+    "repeated topic": (b"402,0.5,1\n", ":5: topic 402 stands twice"),
+}
+
+
+@pytest.mark.parametrize(("line", "text"), ERRORS.values(), ids=ERRORS.keys())
+def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: bytes, text: str) -> None:
+    path = write(tmp_path / "ap.csv", MATRIX + line)
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
+        read_matrix(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", ": the file is empty"),
+        (b"topic,r1,r2\n", ": a header and no scores"),
+        (b"topic,r1,r2,r1\n401,1,2,3\n", ":1: run r1 stands twice"),
+        (b"topic,r1,\n401,1,2\n", ":1: "),
+        (gzip.compress(MATRIX)[:-1], ": the gzip file is cut off; copy it again"),
+    ],
+    ids=["nothing", "header only", "repeated run", "nameless run", "cut gzip"],
+)
+def test_bad_matrices_are_refused(tmp_path: Path, content: bytes, text: str) -> None:
+    path = write(tmp_path / "ap.csv", content)
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
+        read_matrix(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "metric"),
+    [
+        ("ap.csv", "AP"),
+        ("map.csv.gz", "AP"),
+        ("some/folder/p10.csv", "P@10"),
+        ("P_20.txt", "P@20"),
+        ("ndcg20.csv", "nDCG@20"),
+        ("ndcg_cut_10.csv", "nDCG@10"),
+        ("err20.csv", "ERR@20"),
+        ("rr.csv", "RR"),
+        ("recip_rank.csv", "RR"),
+        ("rprec.csv", "Rprec"),
+        ("last_rel.csv", "last_rel"),
+        ("NCG_10.csv", "NCG_10"),
+        ("wss_95.csv", "wss_95"),
+    ],
+)
+def test_files_name_their_metric(file: str, metric: str) -> None:
+    assert metric_of_file(file) == metric
+
+
+def test_matrices_become_one_cube(tmp_path: Path) -> None:
+    ap = write(tmp_path / "ap.csv", MATRIX)
+    other = write(tmp_path / "wss_95.csv", b"topic,r2,r1\n403,3,2\n401,5,\n402,1,0\n")
+    teams = write(tmp_path / "teams.csv", b"run,team\nr1,A\nr2,B\n")
+    cube = import_scores([ap, other], gain="3:2:1", teams=teams)
+    assert cube["metric"].values.tolist() == ["AP", "wss_95"]
+    assert cube["gain"].values.tolist() == ["3:2:1"]
+    assert cube["team"].values.tolist() == ["A", "B"]
+    assert cube["score"].sel(metric="AP").values.tolist() == [VALUES]
+    np.testing.assert_array_equal(cube["score"].sel(metric="wss_95").values, [[[np.nan, 0, 2], [5, 1, 3]]])
+
+
+def test_a_metric_may_be_given_for_one_file(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "scores.csv", MATRIX), write(tmp_path / "other.csv", MATRIX)
+    assert import_scores([first], metric="RR")["metric"].values.tolist() == ["RR"]
+    with pytest.raises(BadPlan, match=r"^--metric names the metric of one file, and 2 files are given$"):
+        import_scores([first, second], metric="RR")
+
+
+def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "ap.csv", MATRIX), write(tmp_path / "map.csv", MATRIX)
+    with pytest.raises(BadPlan, match=re.escape(f"two files hold metric AP: {second} is the second")):
+        import_scores([first, second])
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"r2", b"r3"), (b"403", b"404")], ids=["run", "topic"])
+def test_matrices_of_other_runs_or_topics_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
+    first = write(tmp_path / "ap.csv", MATRIX)
+    second = write(tmp_path / "rr.csv", MATRIX.replace(old, new))
+    with pytest.raises(BadInput, match=r"^matrix of RR has other runs or topics than that of AP$"):
+        import_scores([first, second])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "metric", "n_runs", "n_topics", "missing"),
+    [
+        ("adhoc5/ap.csv", "AP", 61, 50, 0),
+        ("web2010/err20.csv", "ERR@20", 88, 48, 0),
+        ("robust2004/ap_249topics.csv", "ap_249topics", 110, 249, 0),
+        ("mq2007/ap.csv", "AP", 26, 1153, 0),
+        ("clef-tar-2017/ap.csv", "AP", 52, 30, None),
+        ("clef-tar-2017/NCG_100.csv", "NCG_100", 52, 30, None),
+        ("gop-trec5/p10.csv.gz", "P@10", 560, 50, 0),
+        ("gop-t09/twist.csv.gz", "twist", 4284, 50, 2),
+        ("clef-mono-ap/ah_mono_bg_2005_original.csv", "ah_mono_bg_2005_original", 20, 49, 0),
+    ],
+)
+def test_real_matrices_are_read(
+    data: Path, file: str, metric: str, n_runs: int, n_topics: int, missing: int | None
+) -> None:
+    frame = read_matrix(data / file)
+    assert metric_of_file(file) == metric
+    assert frame.shape == (n_runs, n_topics)
+    if missing is not None:
+        assert int(frame.isna().to_numpy().sum()) == missing
+
+
+@pytest.mark.data
+def test_real_missing_cells_are_those_of_four_runs(data: Path) -> None:
+    absent = read_matrix(data / "clef-tar-2017" / "ap.csv").isna().sum(axis=1)
+    assert sorted(absent[absent > 0].index) == [f"iiit.run{number}" for number in range(1, 5)]
+    assert int(absent.sum()) == 12

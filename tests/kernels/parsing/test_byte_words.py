@@ -1,0 +1,83 @@
+"""Splitting lines and reading numbers many bytes at a time, against Python's own split and float."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorecube.kernels.parsing.byte_words import PADDING, read_number
+from scorecube.kernels.parsing.split_lines import split_line
+
+
+def padded(content: bytes) -> Any:
+    return np.frombuffer(content + bytes(PADDING), np.uint8)
+
+
+def read(text: str) -> Any:
+    buffer = padded(b"!" + text.encode() + b" 1.5")
+    return read_number(np.uint64(buffer.ctypes.data), 1, 1 + len(text))
+
+
+def lines_of(content: bytes, width: int) -> list[list[bytes]]:
+    buffer, place, lines = padded(content), 0, []
+    starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
+    while place < len(content):
+        found, place = split_line(np.uint64(buffer.ctypes.data), place, len(content), starts, stops)
+        lines.append([content[starts[k] : stops[k]] for k in range(found)])
+    return lines
+
+
+DIGITS = st.text("0123456789", max_size=12)
+
+
+@given(
+    st.sampled_from(["", "-", "+"]),
+    DIGITS,
+    st.sampled_from(["", "."]),
+    DIGITS,
+    st.sampled_from(["", "e3", "E-12", "e+22", "e999"]),
+)
+def test_what_is_read_is_what_python_reads(sign: str, whole: str, point: str, part: str, exponent: str) -> None:
+    text = sign + whole + point + part + exponent
+    value, exact = read(text)
+    try:
+        expected = float(text)
+    except ValueError:
+        assert not exact
+        return
+    if exact:
+        assert value == expected
+        assert math.copysign(1.0, value) == math.copysign(1.0, expected)
+    else:
+        assert len(whole + part) > 15 or abs(int(exponent[1:] or 0)) + len(part) > 22
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "-", "-.", "e5", "1e", "1e+", "1.2.3", "1,5", "0x10", "nan", "inf", "1_0", "12a", "a12", "1 2", "\uff11"],
+)
+def test_what_is_no_plain_number_is_left_open(text: str) -> None:
+    assert not read(text)[1]
+
+
+@given(
+    st.lists(st.binary(max_size=90).map(lambda raw: raw.replace(b"\n", b"")), max_size=6).map(b"\n".join),
+    st.integers(1, 7),
+)
+def test_lines_split_as_python_splits(content: bytes, width: int) -> None:
+    expected = [line.split()[:width] for line in content.split(b"\n")]
+    if not content or content.endswith(b"\n"):
+        expected.pop()
+    assert lines_of(content, width) == expected
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 63, 64, 65, 127, 128, 129, 1000])
+@pytest.mark.parametrize("gap", [b" ", b"\t", b"  \t ", b" " * 70])
+def test_fields_of_any_length(length: int, gap: bytes) -> None:
+    line = gap.join([b"a" * length, b"b", b"\x01\xff" * length])
+    assert lines_of(line + b"\r\n" + line, 3) == [line.split()] * 2

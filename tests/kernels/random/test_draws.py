@@ -1,0 +1,254 @@
+"""Topic samples: what they contain, how they nest, and that they are uniform."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.kernels.random.draws import Sampling, multiplicities, overlap, topic_samples
+from scorecube.kernels.random.philox import stream_key
+from scorecube.names import Purpose
+from tests.kernels.random.test_philox import assert_uniform
+
+Samples = np.ndarray[Any, np.dtype[np.int32]]
+EVERY_SAMPLING = pytest.mark.parametrize("sampling", Sampling)
+examples = settings(deadline=None, max_examples=60)
+seeds = st.integers(0, 2**64 - 1)
+
+
+def draw(sampling: Sampling, n_topics: int, size: int, start: int, stop: int, seed: int = 1) -> Samples:
+    """Draw the samples of some trials."""
+    samples: Samples = topic_samples(stream_key(seed, Purpose.SWAP_TOPICS), int(sampling), n_topics, size, start, stop)
+    return samples
+
+
+@st.composite
+def designs(draw: st.DrawFn, sampling: Sampling) -> tuple[int, int]:
+    """Draw a number of topics and a sample size that the sampling allows."""
+    size = draw(st.integers(1, 12))
+    smallest = {Sampling.DISJOINT: 2 * size, Sampling.REPLACEMENT: 1, Sampling.INDEPENDENT: size}[sampling]
+    return smallest + draw(st.integers(0, 6)), size
+
+
+def plain_samples(sampling: Sampling, n_topics: int, size: int, trial: int, seed: int) -> list[list[int]]:
+    """Draw both samples of one trial with Python's integers: word 2 * draw + half serves a draw of a half."""
+    key = np.array([seed, 2**32 + 1], np.uint64)
+    words = np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(2 * size)
+    shared = list(range(n_topics))
+    pools = [shared, shared] if sampling is Sampling.DISJOINT else [list(range(n_topics)), list(range(n_topics))]
+    samples: list[list[int]] = [[], []]
+    for k, word in enumerate(int(word) for word in words):
+        half, done = k % 2, k if sampling is Sampling.DISJOINT else k // 2
+        pool = pools[half]
+        if sampling is Sampling.REPLACEMENT:
+            samples[half].append(word * n_topics >> 64)
+            continue
+        other = done + (word * (n_topics - done) >> 64)
+        pool[done], pool[other] = pool[other], pool[done]
+        samples[half].append(pool[done])
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        (Sampling.DISJOINT, [[[2, 7, 0, 6], [9, 3, 4, 1]], [[8, 6, 0, 7], [5, 2, 4, 3]], [[2, 3, 8, 5], [6, 1, 0, 4]]]),
+        (Sampling.REPLACEMENT, [[[2, 7, 6, 2], [9, 0, 5, 7]], [[8, 5, 7, 2], [4, 5, 6, 0]], [[2, 2, 6, 1], [6, 4, 3, 5]]]),
+        (Sampling.INDEPENDENT, [[[2, 7, 1, 4], [9, 1, 6, 8]], [[8, 5, 7, 1], [4, 5, 7, 3]], [[2, 0, 7, 3], [6, 5, 4, 7]]]),
+    ],
+)  # fmt: skip
+def test_golden_samples(sampling: Sampling, expected: list[list[list[int]]]) -> None:
+    assert draw(sampling, 10, 4, 0, 3, seed=42).tolist() == expected
+
+
+def test_sampling_codes_are_stored_in_results() -> None:
+    assert {sampling.name: int(sampling) for sampling in Sampling} == {
+        "DISJOINT": 0, "REPLACEMENT": 1, "INDEPENDENT": 2,
+    }  # fmt: skip
+
+
+@EVERY_SAMPLING
+@examples
+@given(data=st.data(), seed=seeds, trial=st.integers(0, 10**12))
+def test_equal_plain_python(sampling: Sampling, data: st.DataObject, seed: int, trial: int) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    expected = plain_samples(sampling, n_topics, size, trial, seed)
+    assert draw(sampling, n_topics, size, trial, trial + 1, seed)[0].tolist() == expected
+
+
+@EVERY_SAMPLING
+@examples
+@given(data=st.data(), seed=seeds)
+def test_shape_and_range(sampling: Sampling, data: st.DataObject, seed: int) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    samples = draw(sampling, n_topics, size, 3, 8, seed)
+    assert samples.shape == (5, 2, size)
+    assert samples.dtype == np.int32
+    assert samples.min() >= 0
+    assert samples.max() < n_topics
+
+
+@examples
+@given(data=st.data(), seed=seeds)
+def test_disjoint_halves_have_no_common_topic(data: st.DataObject, seed: int) -> None:
+    n_topics, size = data.draw(designs(Sampling.DISJOINT))
+    for trial in draw(Sampling.DISJOINT, n_topics, size, 0, 20, seed):
+        assert len(set(trial.ravel().tolist())) == 2 * size
+
+
+@examples
+@given(data=st.data(), seed=seeds)
+def test_independent_halves_repeat_no_topic(data: st.DataObject, seed: int) -> None:
+    n_topics, size = data.draw(designs(Sampling.INDEPENDENT))
+    for half in draw(Sampling.INDEPENDENT, n_topics, size, 0, 20, seed).reshape(-1, size):
+        assert len(set(half.tolist())) == size
+
+
+def test_independent_samples_of_all_topics_are_orders_of_them() -> None:
+    samples = draw(Sampling.INDEPENDENT, 9, 9, 0, 50)
+    assert (np.sort(samples, axis=2) == np.arange(9)).all()
+    assert (samples[:, 0] != samples[:, 1]).any()
+
+
+def test_disjoint_halves_of_half_the_topics_are_all_of_them() -> None:
+    assert (np.sort(draw(Sampling.DISJOINT, 10, 5, 0, 50).reshape(50, 10), axis=1) == np.arange(10)).all()
+
+
+def test_replacement_repeats_topics_and_can_exceed_them() -> None:
+    samples = draw(Sampling.REPLACEMENT, 3, 20, 0, 10)
+    assert samples.shape == (10, 2, 20)
+    assert set(samples.ravel().tolist()) == {0, 1, 2}
+
+
+@EVERY_SAMPLING
+@examples
+@given(data=st.data(), seed=seeds)
+def test_sample_begins_the_next_larger_one(sampling: Sampling, data: st.DataObject, seed: int) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    more = n_topics + (2 if sampling is Sampling.DISJOINT else 1)
+    larger = draw(sampling, more, size + 1, 0, 6, seed)
+    np.testing.assert_array_equal(larger[..., :size], draw(sampling, more, size, 0, 6, seed))
+
+
+@EVERY_SAMPLING
+@examples
+@given(
+    data=st.data(), seed=seeds, first=st.integers(0, 10**9), cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4)
+)
+def test_any_split_into_blocks_draws_the_same_trials(
+    sampling: Sampling, data: st.DataObject, seed: int, first: int, cuts: list[int]
+) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    edges = [first, *(first + cut for cut in sorted(cuts)), first + 30]
+    blocks = [draw(sampling, n_topics, size, *block, seed) for block in pairwise(edges)]
+    assert len(blocks) > 1
+    np.testing.assert_array_equal(np.concatenate(blocks), draw(sampling, n_topics, size, first, first + 30, seed))
+
+
+@EVERY_SAMPLING
+def test_seeds_and_trials_differ(sampling: Sampling) -> None:
+    samples = [draw(sampling, 40, 15, 0, 20, seed) for seed in (0, 1, 2**63)]
+    drawn = [tuple(half.tolist()) for some in samples for half in some.reshape(-1, 15)]
+    assert len(set(drawn)) == len(drawn) == 3 * 20 * 2
+
+
+@EVERY_SAMPLING
+def test_every_topic_is_equally_likely_at_every_draw(sampling: Sampling) -> None:
+    n_topics, size, trials = 11, 5, 8000
+    samples = draw(sampling, n_topics, size, 0, trials, seed=2005)
+    for half in range(2):
+        for place in range(size):
+            assert_uniform(np.bincount(samples[:, half, place], minlength=n_topics))
+
+
+@pytest.mark.parametrize("sampling", [Sampling.DISJOINT, Sampling.INDEPENDENT])
+def test_every_topic_is_equally_often_in_a_sample(sampling: Sampling) -> None:
+    n_topics, size, trials = 42, 20, 8000
+    samples = draw(sampling, n_topics, size, 0, trials, seed=2006)
+    for half in range(2):
+        # Inclusions of a trial depend on each other: their variance is (n - c) / (n - 1) of that of a multinomial.
+        spread = (n_topics - size) / (n_topics - 1)
+        assert_uniform(np.bincount(samples[:, half].ravel(), minlength=n_topics), spread)
+
+
+@EVERY_SAMPLING
+def test_every_pair_of_topics_is_equally_likely_across_halves(sampling: Sampling) -> None:
+    n_topics, trials = 7, 20_000
+    samples = draw(sampling, n_topics, 3, 0, trials, seed=2007)
+    for first, second in [(0, 0), (2, 1)]:
+        pairs = np.bincount(samples[:, 0, first] * n_topics + samples[:, 1, second], minlength=n_topics**2)
+        if sampling is Sampling.DISJOINT:
+            same = np.arange(n_topics) * (n_topics + 1)
+            assert (pairs[same] == 0).all()
+            pairs = np.delete(pairs, same)
+        assert_uniform(pairs)
+
+
+@pytest.mark.parametrize("sampling", [Sampling.DISJOINT, Sampling.INDEPENDENT])
+def test_every_subset_is_equally_likely(sampling: Sampling) -> None:
+    samples = np.sort(draw(sampling, 6, 3, 0, 20_000, seed=2008), axis=2)
+    for half in range(2):
+        subsets = Counter(map(tuple, samples[:, half].tolist()))
+        assert len(subsets) == 20
+        assert_uniform(np.array(list(subsets.values())))
+
+
+def expected_overlap(sampling: Sampling, n: int, c: int) -> tuple[float, float, float]:
+    """Expected distinct topics of a sample, its variance, and expected common topics (Sakai 2005, Table 5)."""
+    if sampling is Sampling.REPLACEMENT:
+        absent, both_absent = (1 - 1 / n) ** c, (1 - 2 / n) ** c
+        variance = n * absent * (1 - absent) + n * (n - 1) * (both_absent - absent**2)
+        return n * (1 - absent), variance, n * (1 - absent) ** 2
+    return c, 0.0, 0.0 if sampling is Sampling.DISJOINT else c * c / n
+
+
+@pytest.mark.parametrize(
+    ("sampling", "n_topics", "size", "unique", "common", "error"),
+    [
+        (Sampling.REPLACEMENT, 42, 20, 16.062, 6.142, 0.054),
+        (Sampling.INDEPENDENT, 42, 20, 20, 9.524, 0.052),
+        (Sampling.DISJOINT, 42, 20, 20, 0, 0),
+        (Sampling.REPLACEMENT, 195, 97, 76.575, 30.070, 0.120),
+        (Sampling.INDEPENDENT, 195, 97, 97, 48.251, 0.111),
+        (Sampling.DISJOINT, 195, 97, 97, 0, 0),
+    ],
+)
+def test_overlap_of_sakai_2005_table_5(
+    sampling: Sampling, n_topics: int, size: int, unique: float, common: float, error: float
+) -> None:
+    """`error` is the standard error of the common topics over 1,000 trials."""
+    expected_unique, variance, expected_common = expected_overlap(sampling, n_topics, size)
+    assert (round(expected_unique, 3), round(expected_common, 3)) == (unique, common)
+    for trials in (1000, 9000):
+        counts = multiplicities(draw(sampling, n_topics, size, 0, trials, seed=5), n_topics)
+        first, second, shared = overlap(counts) / trials
+        assert abs(shared - expected_common) <= 4 * error * (1000 / trials) ** 0.5
+        for found in (first, second):
+            assert abs(found - expected_unique) <= 4 * (variance / trials) ** 0.5 + 1e-12
+
+
+@EVERY_SAMPLING
+@examples
+@given(data=st.data(), seed=seeds)
+def test_multiplicities_and_overlap_are_plain_counts(sampling: Sampling, data: st.DataObject, seed: int) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    samples = draw(sampling, n_topics, size, 0, 7, seed)
+
+    counts = multiplicities(samples, n_topics)
+
+    assert counts.shape == (2, 7, n_topics)
+    assert counts.dtype == np.float64
+    firsts = seconds = common = 0
+    for trial, halves in enumerate(samples.tolist()):
+        for half, topics in enumerate(halves):
+            expected = Counter(topics)
+            assert counts[half, trial].tolist() == [expected[topic] for topic in range(n_topics)]
+        first, second = map(set, halves)
+        firsts, seconds, common = firsts + len(first), seconds + len(second), common + len(first & second)
+    assert overlap(counts).tolist() == [firsts, seconds, common]

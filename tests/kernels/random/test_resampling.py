@@ -1,0 +1,218 @@
+"""Bootstrap samples, signs and permutations: their words, golden values, and that they are uniform.
+
+Every uniformity test refuses chi-square beyond 4.5 standard deviations, that is at alpha = 7e-6, with fixed seeds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
+from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns, sign_columns
+from scorecube.names import Purpose
+from tests.kernels.random.test_philox import assert_uniform
+
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+examples = settings(max_examples=60)
+seeds = st.integers(0, 2**64 - 1)
+trials = st.integers(0, 10**12)
+
+
+def numpy_words(seed: int, purpose: int, trial: int, length: int) -> list[int]:
+    """Return the first words of a trial as NumPy's generator makes them; see `kernels.streams`."""
+    key = np.array([seed, purpose + 2**32 * STREAM_VERSION], np.uint64)
+    return [int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)]
+
+
+def samples_of(n_topics: int, start: int, stop: int, seed: int = 1) -> Integers:
+    drawn: Integers = bootstrap_samples(stream_key(seed, Purpose.BOOTSTRAP_TOPICS), n_topics, start, stop)
+    return drawn[:, 0]
+
+
+def signs_of(n_topics: int, start: int, stop: int, seed: int = 1) -> Integers:
+    """Return (trial, topic)."""
+    drawn: Integers = sign_columns(stream_key(seed, Purpose.TOPIC_SIGNS), n_topics, start, stop).T
+    return drawn
+
+
+def permutations_of(n_topics: int, n_runs: int, start: int, stop: int, seed: int = 1) -> Integers:
+    drawn: Integers = permutations(stream_key(seed, Purpose.RUN_PERMUTATIONS), n_topics, n_runs, start, stop)
+    return drawn
+
+
+def plain_permutations(seed: int, trial: int, n_topics: int, n_runs: int) -> list[list[int]]:
+    """Fisher and Yates with Python's integers: half word `topic (runs - 1) + place` serves a place of a topic, low half first."""
+    n_places = n_topics * (n_runs - 1)
+    words = numpy_words(seed, 5, trial, (n_places + 1) // 2)
+    halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+    rows = []
+    for topic in range(n_topics):
+        order = list(range(n_runs))
+        for place in range(n_runs - 1):
+            other = place + (halves[topic * (n_runs - 1) + place] * (n_runs - place) >> 32)
+            order[place], order[other] = order[other], order[place]
+        rows.append(order)
+    return rows
+
+
+def test_purposes_are_stored_in_results() -> None:
+    assert [int(each) for each in (Purpose.BOOTSTRAP_TOPICS, Purpose.TOPIC_SIGNS, Purpose.RUN_PERMUTATIONS)] == [
+        3,
+        4,
+        5,
+    ]
+
+
+@examples
+@given(n_topics=st.integers(1, 70), seed=seeds, trial=trials)
+def test_samples_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
+    expected = [word * n_topics >> 64 for word in numpy_words(seed, 3, trial, n_topics)]
+    assert samples_of(n_topics, trial, trial + 1, seed)[0].tolist() == expected
+
+
+@examples
+@given(n_topics=st.integers(1, 70) | st.sampled_from([63, 64, 65, 127, 128, 129, 249]), seed=seeds, trial=trials)
+def test_signs_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
+    words = numpy_words(seed, 4, trial, (n_topics + 63) // 64)
+    expected = [1 - 2 * (words[topic // 64] >> topic % 64 & 1) for topic in range(n_topics)]
+    assert signs_of(n_topics, trial, trial + 1, seed)[0].tolist() == expected
+
+
+@examples
+@given(n_topics=st.integers(1, 12), n_runs=st.integers(2, 15), seed=seeds, trial=trials)
+def test_permutations_equal_plain_python(n_topics: int, n_runs: int, seed: int, trial: int) -> None:
+    found = permutations_of(n_topics, n_runs, trial, trial + 1, seed)[0]
+    assert found.tolist() == plain_permutations(seed, trial, n_topics, n_runs)
+
+
+def test_golden_draws() -> None:
+    assert samples_of(8, 0, 3, seed=42).tolist() == [
+        [2, 6, 5, 3, 6, 4, 3, 5],
+        [2, 2, 0, 0, 3, 6, 4, 0],
+        [3, 5, 1, 2, 2, 7, 1, 5],
+    ]
+    assert signs_of(8, 0, 3, seed=42).tolist() == [
+        [1, -1, 1, 1, 1, 1, 1, -1],
+        [-1, -1, 1, -1, 1, -1, -1, 1],
+        [-1, 1, -1, -1, -1, -1, 1, 1],
+    ]
+    assert permutations_of(2, 5, 0, 2, seed=42).tolist() == [
+        [[3, 4, 0, 1, 2], [4, 0, 1, 2, 3]],
+        [[3, 1, 2, 0, 4], [4, 2, 0, 1, 3]],
+    ]
+
+
+@examples
+@given(seed=seeds, first=st.integers(0, 10**9), cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4))
+def test_any_split_into_blocks_draws_the_same_trials(seed: int, first: int, cuts: list[int]) -> None:
+    edges = [first, *(first + cut for cut in sorted(cuts)), first + 30]
+    draws: list[Callable[[int, int], Integers]] = [
+        lambda start, stop: samples_of(11, start, stop, seed),
+        lambda start, stop: signs_of(70, start, stop, seed),
+        lambda start, stop: permutations_of(3, 4, start, stop, seed),
+    ]
+    for draw in draws:
+        blocks = [draw(*block) for block in pairwise(edges)]
+        np.testing.assert_array_equal(np.concatenate(blocks), draw(first, first + 30))
+
+
+def test_fewer_topics_have_the_same_signs() -> None:
+    np.testing.assert_array_equal(signs_of(200, 0, 20)[:, :65], signs_of(65, 0, 20))
+
+
+@examples
+@given(n_topics=st.integers(1, 20), seed=seeds)
+def test_multiplicities_are_plain_counts(n_topics: int, seed: int) -> None:
+    samples = samples_of(n_topics, 0, 9, seed)
+    counts = multiplicity_columns(samples[:, np.newaxis].astype(np.int32), n_topics)
+    assert counts.dtype == np.float64
+    for trial, sample in enumerate(samples.tolist()):
+        expected = Counter(sample)
+        assert counts[:, trial].tolist() == [expected[topic] for topic in range(n_topics)]
+
+
+@examples
+@given(n_topics=st.integers(1, 8), n_runs=st.integers(2, 9), n_cells=st.integers(1, 3), seed=seeds)
+def test_ranges_are_those_of_the_permutations_drawn(n_topics: int, n_runs: int, n_cells: int, seed: int) -> None:
+    key = stream_key(seed, Purpose.RUN_PERMUTATIONS)
+    scores = np.random.default_rng(seed).integers(-50, 50, (n_topics, n_cells, n_runs)).astype(float)
+    drawn, replayed = np.empty((6, n_cells)), np.empty((6, n_cells))
+    null_ranges(scores, key, 4, 10, drawn)
+    given_ranges(scores, permutations_of(n_topics, n_runs, 4, 10, seed).astype(np.int32), replayed)
+    expected = []
+    for trial in range(4, 10):
+        orders = plain_permutations(seed, trial, n_topics, n_runs)
+        sums = [
+            [sum(scores[topic, cell, orders[topic][run]] for topic in range(n_topics)) for run in range(n_runs)]
+            for cell in range(n_cells)
+        ]
+        expected.append([max(row) - min(row) for row in sums])
+    assert drawn.tolist() == replayed.tolist() == expected
+
+
+def test_every_topic_is_equally_likely_at_every_draw() -> None:
+    samples = samples_of(11, 0, 8000, seed=1993)
+    for place in range(11):
+        assert_uniform(np.bincount(samples[:, place], minlength=11))
+
+
+def test_draws_of_a_sample_are_independent() -> None:
+    samples = samples_of(7, 0, 20_000, seed=1994)
+    for first, second in [(0, 1), (2, 6), (3, 4)]:
+        assert_uniform(np.bincount(samples[:, first] * 7 + samples[:, second], minlength=49))
+    every = samples_of(3, 0, 20_000, seed=1995)
+    assert_uniform(np.bincount(every @ np.array([9, 3, 1]), minlength=27))
+
+
+def test_signs_are_fair_and_independent() -> None:
+    signs = (1 - signs_of(130, 0, 20_000, seed=1935)) // 2
+    shares = signs.mean(axis=0)
+    # 130 topics, 5 standard deviations: passed by chance once in 13,000 tests.
+    assert np.abs(shares - 0.5).max() < 5 * 0.5 / 20_000**0.5
+    for topics in ([0, 1, 2, 3, 4], [62, 63, 64, 65, 129], [0, 64, 128, 1, 65]):
+        patterns = signs[:, topics].astype(np.int64) @ (1 << np.arange(5))
+        assert_uniform(np.bincount(patterns, minlength=32))
+
+
+@pytest.mark.parametrize("topic", [0, 1, 4])
+def test_every_permutation_is_equally_likely(topic: int) -> None:
+    drawn = permutations_of(5, 4, 0, 20_000, seed=2012)[:, topic]
+    counts = Counter(map(tuple, drawn.tolist()))
+    assert len(counts) == 24
+    assert_uniform(np.array(list(counts.values())))
+
+
+def test_permutations_of_topics_are_independent() -> None:
+    drawn = permutations_of(4, 3, 0, 20_000, seed=2013)
+    codes = drawn @ np.array([9, 3, 1])
+    for first, second in [(0, 1), (0, 3), (2, 3)]:
+        pairs = Counter(zip(codes[:, first].tolist(), codes[:, second].tolist(), strict=True))
+        assert len(pairs) == 36
+        assert_uniform(np.array(list(pairs.values())))
+
+
+def test_every_run_is_equally_likely_at_every_place_of_many() -> None:
+    drawn = permutations_of(2, 61, 0, 30_000, seed=2014)
+    for place in (0, 1, 30, 59, 60):
+        assert_uniform(np.bincount(drawn[:, 1, place], minlength=61))
+
+
+def test_streams_of_the_three_draws_and_seeds_differ() -> None:
+    words = {tuple(numpy_words(seed, purpose, 0, 4)) for seed in (0, 1, 2**63) for purpose in (1, 3, 4, 5, 6)}
+    assert len(words) == 15
+    draws: list[Callable[[int], Integers]] = [
+        lambda seed: samples_of(40, 0, 20, seed),
+        lambda seed: signs_of(60, 0, 20, seed),
+    ]
+    for draw in draws:
+        rows = {tuple(row) for seed in (0, 1, 2**63) for row in draw(seed).tolist()}
+        assert len(rows) == 60

@@ -1,0 +1,77 @@
+"""A study that version 0.1.0 wrote opens, verifies, is shown and reported, and is extended to what 0.1.0 would have made of it.
+
+``study-0.1.0.tar.xz`` holds 6 runs of 3 teams on 8 simulated topics under two judgement sets, with a result of every analysis, written by that version.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from scorecube.storage import open_study
+from scorecube.storage.datasets import content_digest
+from tests.conftest import Cli
+
+ARCHIVE = Path(__file__).with_name("study-0.1.0.tar.xz")
+SWAP = ("swap", "--collection", "small", "--sampling", "disjoint", "--size", 3, "--seed", 1, "--block-size", 500)
+COMMANDS = {
+    "swap": (*SWAP, "--trials", 1000),
+    "swap population": (
+        "swap", "--collection", "small", "--sampling", "replacement", "--interval", "population", "--groups", 3, "--trials", 20, "--seed", 1,
+    ),
+    **{
+        name: (name, "--collection", "small", "--trials", 20, "--seed", 1)
+        for name in ("stability", "bootstrap", "randomisation", "tukey", "unpaired", "paired", "correlate", "splits", "teams")
+    },
+    "agreement": ("agreement", "--collections", "small,stricter", "--trials", 20, "--seed", 1),
+}  # fmt: skip
+"""What was run, and so gives the plans whose results are stored."""
+EXTENDED_PLAN = "3bc47cdcd21df0a2"
+EXTENDED_CONTENT = "05f7692c5a98108e2598fc28da06932cf2b172bf7607d67476914806add6f249"
+"""Of the swap result with 2,000 trials, as version 0.1.0 made it of the same study."""
+
+
+@pytest.fixture
+def old_study(tmp_path: Path) -> Path:
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "study.zarr"
+
+
+def with_study(words: tuple[object, ...], study: Path) -> tuple[object, ...]:
+    return (words[0], study, *words[1:])
+
+
+def test_it_verifies_and_lists_its_results(old_study: Path, scorecube: Cli) -> None:
+    assert "all match their checksums" in scorecube("verify", old_study).succeeded().stderr
+    listed = scorecube("info", old_study).succeeded().stdout
+    assert "swap (2)" in listed
+    assert "stricter" in listed
+
+
+@pytest.mark.parametrize("analysis", sorted({str(words[0]) for words in COMMANDS.values()}))
+def test_every_result_is_shown(old_study: Path, scorecube: Cli, analysis: str) -> None:
+    shown = scorecube("show", old_study, analysis, "--collection", "small", "--format", "csv").succeeded().stdout
+    assert len(shown.splitlines()) > 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_repeated_commands_find_their_results(old_study: Path, scorecube: Cli, command: str) -> None:
+    done = scorecube(*with_study(COMMANDS[command], old_study)).succeeded()
+    assert "already there" in done.stderr
+
+
+def test_the_report_is_written(old_study: Path, tmp_path: Path, scorecube: Cli) -> None:
+    scorecube("report", old_study, "--out", tmp_path / "report.html").succeeded()
+    assert "Swap method" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_more_trials_extend_the_blocks_of_the_previous_version(old_study: Path, scorecube: Cli) -> None:
+    extended = scorecube(*with_study((*SWAP, "--trials", 2000), old_study)).succeeded()
+    assert "1,000 trials are recorded already" in extended.stderr
+    result = open_study(old_study)["small"].find_result("swap", EXTENDED_PLAN)
+    assert result is not None
+    assert content_digest(result) == EXTENDED_CONTENT
+    scorecube("verify", old_study).succeeded()

@@ -9,10 +9,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tests.conftest import Cli
 
 from scorecube.storage import open_study
 from scorecube.storage.datasets import content_digest
-from tests.conftest import Cli
 
 ARCHIVE = Path(__file__).with_name("study-0.1.0.tar.xz")
 SWAP = ("swap", "--collection", "small", "--sampling", "disjoint", "--size", 3, "--seed", 1, "--block-size", 500)

@@ -213,7 +213,7 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--runs run1", "the swap method needs 2 runs and 2 topics, found 1 runs and 8 topics"),
         ("--metrics ,", "no metric"),
         ("--by P@5 --top-runs 2", "no metric 'P@5' in the cube"),
-        ("--seed 18446744073709551616", "seed=18446744073709551616 is not in 0 .. 2**64 - 1"),
+        ("--seed 18446744073709551616", "--seed 18446744073709551616 is not in 0 .. 2**64 - 1"),
         ("--cluster {tmp}/none.yaml", "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory"),
         ("--replay {tmp}/none.zarr", "{tmp}/none.zarr: no zarr store with samples there"),
         ("--replay {study}", "{study}"),

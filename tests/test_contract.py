@@ -19,7 +19,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import ANALYSES
+from scorecube.analyses import registry
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.figures import FIGURES
 from scorecube.report.tables import TABLES
@@ -218,9 +218,9 @@ def test_imported_and_evaluated_scores_share_a_collection(scorecube: Cli, files:
     assert {row["mean"] for row in records(scorecube, study, "scores") if row["metric"] == "last_rel"} == {7.5}
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", registry.names())
 def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, name: str) -> None:
-    kind = ANALYSES[name]
+    kind = registry.load(name)
     record = kind()
     assert record.name == name
     assert (kind.__doc__ or "").strip()

@@ -10,8 +10,8 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from scorecube.analyses import ANALYSES
-from scorecube.cli.completion import SHOWN
+from scorecube.analyses import registry
+from scorecube.cli.completion import shown
 from scorecube.metrics import DEFINITIONS
 from scorecube.workflow import read_sweep
 from tests import newcomer, readme_figure
@@ -85,8 +85,8 @@ def test_every_analysis_is_in_the_table_and_every_named_file_exists() -> None:
     named = set(re.findall(r"^\| `(\w+)`", README, re.MULTILINE)) | set(
         re.findall(r"^\| `\w+`, `(\w+)`", README, re.MULTILINE)
     )
-    assert set(SHOWN) - {"scores"} <= named
-    assert set(ANALYSES) <= named
+    assert set(shown()) - {"scores"} <= named
+    assert set(registry.names()) <= named
     assert f"evaluates {len(DEFINITIONS)} measures" in README
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (REPO / link).exists(), link

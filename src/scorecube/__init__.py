@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         Teams,
         Tukey,
         Unpaired,
-        judgement_sets,
     )
+    from scorecube.collection.judgement_sets import judgement_sets
     from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
     from scorecube.design import topic_set_size, variances, wcw
@@ -44,21 +44,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ANALYSES = (
-    "Agreement",
-    "Bootstrap",
-    "Correlation",
-    "Paired",
-    "Randomisation",
-    "Splits",
-    "Stability",
-    "Swap",
-    "Teams",
-    "Tukey",
-    "Unpaired",
-    "judgement_sets",
-)
-_HOMES = dict.fromkeys(_ANALYSES, "scorecube.analyses") | {"ScorecubeError": "scorecube.errors"}
+_HOMES = {"ScorecubeError": "scorecube.errors", "judgement_sets": "scorecube.collection.judgement_sets"}
 _HOMES |= dict.fromkeys(("topic_set_size", "variances", "wcw"), "scorecube.design")
 _HOMES |= dict.fromkeys(("Entry", "sweep"), "scorecube.workflow")
 _HOMES |= {
@@ -104,7 +90,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module(_HOMES.get(name, "scorecube.workflow.api")), name)
+        from scorecube.analyses.registry import load_class
+
+        return load_class(name) or getattr(import_module(_HOMES.get(name, "scorecube.workflow.api")), name)
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
 
 

@@ -96,7 +96,7 @@ def overhead(cube: xr.Dataset) -> tuple[list[float], list[float], list[float]]:
 
 def sizes(cube: xr.Dataset) -> tuple[int, int, int]:
     """Return the bytes of the arrays that every worker gets once, of a task, and of its result."""
-    inputs = SWAP.inputs(cube, TRIALS, 1, None)
+    inputs = SWAP.inputs(SWAP.prepare(cube), TRIALS, 1)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         (task,) = lower(SWAP, client.submit(len, ()), [(0, 1)]).values()

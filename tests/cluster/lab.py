@@ -17,7 +17,8 @@ import psutil
 import xarray as xr
 
 from scorecube.analyses import Swap
-from scorecube.workflow.api import Task, open_study, plan_in_study
+from scorecube.workflow.api import open_study, plan_in_study
+from scorecube.workflow.tasks import Task
 
 REPO = Path(__file__).parents[2]
 SWAP = Swap(sampling="disjoint", size=25)

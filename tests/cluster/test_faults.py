@@ -60,7 +60,7 @@ def incoming(dask_worker: Any = None) -> int:
 
 def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
-    inputs = sum(array.nbytes for array in Swap().inputs(cube, 1, 3, None).values())
+    inputs = sum(array.nbytes for array in Swap().inputs(Swap().prepare(cube), 1, 3).values())
     sizes: list[int] = []
     with open_client({"kind": "processes", "workers": 2}) as client:
         assert client is not None
@@ -123,7 +123,7 @@ def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset
 
 
 def test_workers_that_come_later_are_warm_before_their_first_task(small: xr.Dataset) -> None:
-    plugin = WarmKernels(Swap(), Swap().inputs(small, 1, 3, None), 0)
+    plugin = WarmKernels(Swap(), Swap().inputs(Swap().prepare(small), 1, 3), 0)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         before = client.run(eval, MODULES).popitem()[1]

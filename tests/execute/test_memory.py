@@ -33,10 +33,10 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 def test_blocks_shrink_until_they_fit() -> None:
     cube = simulate_cube(n_runs=200, seed=1)
     plan = make_plan(cube, sc.Bootstrap(), trials=100_000, seed=1)
-    cost = plan.analysis.cost(cube, plan.trials)
-    roomy = estimate(plan, cube, 2, memory=64 * 10**9)
+    cost = plan.plan.analysis.cost(plan.prepared, plan.plan.trials)
+    roomy = estimate(plan, 2, memory=64 * 10**9)
     limit = int(cost.result_bytes + 2 * (cost.fixed_bytes + 5 * cost.bytes))
-    tight = estimate(plan, cube, 2, memory=limit)
+    tight = estimate(plan, 2, memory=limit)
     assert tight.block_units == 5 < roomy.block_units
     assert tight.result_bytes + 2 * tight.bytes_per_worker <= limit
 

@@ -145,10 +145,11 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, swap: 
 
 def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Dataset) -> None:
     swap = Swap()
-    inputs, totals = swap.inputs(cube, 200, 3, None), Accumulator(swap.outputs(cube), 200)
+    prepared = swap.prepare(cube)
+    inputs, totals = swap.inputs(prepared, 200, 3), Accumulator(swap.outputs(prepared), 200)
     for start, stop in ((70, 200), (0, 70)):
         totals.add(start, stop, swap.block(inputs, start, stop))
-    assert_same(swap.finalize(cube, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
+    assert_same(swap.finalize(prepared, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
 
 
 @pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import ANALYSES
+from scorecube.analyses import registry
 from scorecube.errors import BadStudy
 from scorecube.report.page import render as pages
 from scorecube.report.page import sections as made_of
@@ -175,7 +175,7 @@ def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
     assert "overlap" in texts(cube, sc.Swap(sampling="replacement"), "swap")
 
 
-@pytest.mark.parametrize("kind", [*ANALYSES])
+@pytest.mark.parametrize("kind", registry.names())
 def test_rows_are_counted_without_the_table(analysed_study: Path, kind: str) -> None:
     study = sc.open_study(analysed_study)
     result = next(result for name in study for result in study[name].results(kind))

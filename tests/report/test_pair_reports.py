@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.stats import false_discovery_control
 
 import scorecube as sc
-from scorecube.analyses import ANALYSES
+from scorecube.analyses import registry
 from scorecube.report.figures.pairs import p_value_curves, power_bars
 from scorecube.report.page.html import html_table, picture
 from scorecube.report.tables import TABLES
@@ -33,7 +33,7 @@ METRICS = ("AP", "RR", "nDCG@10")
 def made(name: str, n_metrics: int = 3, n_runs: int = 7) -> xr.Dataset:
     labels = [*METRICS, *(f"P@{k}" for k in range(1, 30))][:n_metrics]
     cube = simulate_cube(n_runs=n_runs, seed=2, metrics=tuple(labels), gains=("3:2:1",))
-    return sc.analyse(cube, ANALYSES[name](), trials=90, seed=1).assign_attrs(collection="c")
+    return sc.analyse(cube, registry.load(name)(), trials=90, seed=1).assign_attrs(collection="c")
 
 
 @pytest.fixture(scope="module")

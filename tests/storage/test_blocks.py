@@ -23,11 +23,12 @@ from scorecube.storage import blocks
 from scorecube.storage.blocks import BlockStore, Record, choose, content_hash, gaps
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import Task, analyse, open_study, plan_in_study
+from scorecube.workflow.api import analyse, open_study, plan_in_study
+from scorecube.workflow.tasks import Task
 
 TRIALS, SEED = 60, 1
 Intervals = list[tuple[int, int]]
-OUTPUTS = [output.name for output in Swap().outputs(simulate_cube(n_runs=2))]
+OUTPUTS = [output.name for output in Swap().outputs(Swap().prepare(simulate_cube(n_runs=2)))]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,9 @@ def store_of(task: Task) -> BlockStore:
 
 
 def recorded(task: Task) -> Intervals:
-    return sorted((each.start, each.stop) for each in store_of(task).usable(Swap().outputs(task.cube), 10**9))
+    return sorted(
+        (each.start, each.stop) for each in store_of(task).usable(Swap().outputs(task.prepared.prepared), 10**9)
+    )
 
 
 def assert_is_whole(result: xr.Dataset, cube: xr.Dataset, trials: int = TRIALS) -> None:

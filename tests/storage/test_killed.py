@@ -19,7 +19,8 @@ from tests.conftest import Cli
 
 from scorecube.analyses import Bootstrap
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import Task, analyse, open_study, plan_in_study
+from scorecube.workflow.api import analyse, open_study, plan_in_study
+from scorecube.workflow.tasks import Task
 
 pytestmark = pytest.mark.slow
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
@@ -116,7 +117,7 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Pat
                 kills += not done
                 now = plan(path).recorded()
                 assert recorded <= now, "blocks that were recorded are gone"
-                between += not done and 0 < now < plan(path).plan.analysis.units(cube, TRIALS)
+                between += not done and 0 < now < plan(path).prepared.n_units
                 recorded = now
             result = stored(path)
             assert_same(result, undisturbed)

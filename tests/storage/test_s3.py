@@ -124,7 +124,7 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
     def records() -> list[str]:
         return [meta["path"] for page in obstore.list(upstream) for meta in page if "/record/c/" in meta["path"]]
 
-    units, upstream = plan().plan.analysis.units(cube, 40), open_place(s3).store.store
+    units, upstream = plan().prepared.n_units, open_place(s3).store.store
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", SLOW_RUN, s3]) as process:
         deadline = time.monotonic() + 120
         while len(records()) < 3:

@@ -1,49 +1,36 @@
-"""One file for each analysis, all of the same shape (see `analysis.py`)."""
+"""One file for each analysis, all of the same shape (see `base.py`); `registry.py` lists them."""
 
-from scorecube.analyses.base import Analysis
-from scorecube.analyses.leave_out.teams import Teams
-from scorecube.analyses.pair_tests.bootstrap import Bootstrap
-from scorecube.analyses.pair_tests.classical import Paired
-from scorecube.analyses.pair_tests.randomisation import Randomisation
-from scorecube.analyses.pair_tests.tukey import Tukey
-from scorecube.analyses.pair_tests.unpaired import Unpaired
-from scorecube.analyses.rank_agreement.agreement import Agreement
-from scorecube.analyses.rank_agreement.correlation import Correlation
-from scorecube.analyses.topic_samples.splits import Splits
-from scorecube.analyses.topic_samples.stability import Stability
-from scorecube.analyses.topic_samples.swap import Swap
-from scorecube.collection.judgement_sets import judgement_sets
+from __future__ import annotations
 
-ANALYSES: dict[str, type[Analysis]] = {
-    analysis.name: analysis
-    for analysis in (
-        Swap,
-        Stability,
-        Bootstrap,
-        Randomisation,
-        Tukey,
-        Unpaired,
-        Paired,
-        Correlation,
-        Splits,
-        Agreement,
-        Teams,
-    )
-}
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from scorecube.analyses.registry import load_class
+
+if TYPE_CHECKING:
+    from scorecube.analyses.base import Analysis
+    from scorecube.analyses.leave_out.teams import Teams
+    from scorecube.analyses.pair_tests.bootstrap import Bootstrap
+    from scorecube.analyses.pair_tests.classical import Paired
+    from scorecube.analyses.pair_tests.randomisation import Randomisation
+    from scorecube.analyses.pair_tests.tukey import Tukey
+    from scorecube.analyses.pair_tests.unpaired import Unpaired
+    from scorecube.analyses.rank_agreement.agreement import Agreement
+    from scorecube.analyses.rank_agreement.correlation import Correlation
+    from scorecube.analyses.topic_samples.splits import Splits
+    from scorecube.analyses.topic_samples.stability import Stability
+    from scorecube.analyses.topic_samples.swap import Swap
 
 __all__ = [
-    "ANALYSES",
-    "Agreement",
-    "Analysis",
-    "Bootstrap",
-    "Correlation",
-    "Paired",
-    "Randomisation",
-    "Splits",
-    "Stability",
-    "Swap",
-    "Teams",
-    "Tukey",
+    "Agreement", "Analysis", "Bootstrap", "Correlation", "Paired", "Randomisation", "Splits", "Stability", "Swap", "Teams", "Tukey",
     "Unpaired",
-    "judgement_sets",
-]
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Analysis":
+        return import_module("scorecube.analyses.base").Analysis
+    found = load_class(name) if name in __all__ else None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
+from scorecube.analyses.options import options_of
+
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -85,15 +87,35 @@ class Cost:
     most_units: int = 2**62
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A cube and what an analysis computes from it once, for all its methods.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    shared
+        What `Analysis.prepare` computed beside it; each analysis knows what that is, None for most.
+    """
+
+    cube: xr.Dataset
+    shared: Any = None
+
+
 class Analysis(ABC):
-    """Base of all analyses."""
+    """Base of all analyses; the first line of a subclass' docstring is its summary in `registry.py`."""
 
     name: ClassVar[str]
     """Word on the command line and in stores."""
-    finalize_options: ClassVar[frozenset[str]] = frozenset()
-    """Options that only `finalize` reads: blocks computed with other values of them can be used again."""
     unit: ClassVar[str] = "trials"
     """What blocks are intervals of: ``trials``, or ``pairs`` of runs, each with all its trials."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Options of a command that shows its use, as in ``--size 25 --seed 1``."""
+    details: ClassVar[str] = ""
+    """Paragraph of the command's help below the summary."""
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Options of all analyses (`shared_options.py`) that this one has with another flag, help or default on the command line."""
 
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings that its scores were made from, see `rankings.with_rankings`."""
@@ -101,24 +123,54 @@ class Analysis(ABC):
     resamples: ClassVar[bool] = True
     """Whether there are trials; if not, their number and the seed mean nothing."""
 
-    def units(self, cube: xr.Dataset, trials: int) -> int:
+    @classmethod
+    def finalize_options(cls) -> frozenset[str]:
+        """Return the options that only `finalize` reads: blocks computed with other values of them can be used again."""
+        return frozenset(name for name, option in options_of(cls).items() if option.finalize)
+
+    def check_options(self) -> None:
+        """Refuse values that are not among the choices of their option (BadPlan)."""
+        for name, option in options_of(type(self)).items():
+            option.check(getattr(self, name))
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """Compute what the methods below share; once for each cube and analysis."""
+        return Prepared(cube)
+
+    def prepare_checked(self, cube: xr.Dataset) -> tuple[Prepared, list[str]]:
+        """Check all options against a cube; return what is shared, and warnings.
+
+        Raises
+        ------
+        BadPlan
+            Options that are impossible for the cube.
+        """
+        self.check_options()
+        prepared = self.prepare(cube)
+        return prepared, self.check(prepared)
+
+    @abstractmethod
+    def check(self, prepared: Prepared) -> list[str]:
+        """Refuse options that are impossible for a cube (BadPlan); return warnings."""
+
+    def units(self, prepared: Prepared, trials: int) -> int:
         """Return how many units there are: trials, or what the analysis says."""
         return trials
 
-    def places(self, cube: xr.Dataset) -> np.ndarray[Any, Any] | None:
+    def places(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
         """Return where each unit belongs in concatenated outputs; None for where it is."""
         return None
 
     @abstractmethod
-    def check(self, cube: xr.Dataset) -> list[str]:
-        """Refuse options that are impossible for a cube (BadPlan); return warnings."""
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """Return the arrays that `inputs` takes instead of drawing, from given samples; refuse samples that do not fit (BadPlan)."""
 
     @abstractmethod
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
-        """Return the arrays that blocks need: scores, stream key, given samples if any."""
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+        """Return the arrays that blocks need: scores, stream key, those of `replay` if samples are given."""
 
     @abstractmethod
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """Declare what a block yields."""
 
     @abstractmethod
@@ -126,16 +178,16 @@ class Analysis(ABC):
         """Compute the units start .. stop-1."""
 
     @abstractmethod
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """Make the labelled result of the joined blocks."""
 
     @abstractmethod
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """Estimate the work of one unit."""
 
     @abstractmethod
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return the resamples that a run draws, in the form `inputs` takes them."""
+        """Return the resamples that a run draws, in the form `replay` takes them."""
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import Analysis
+from scorecube.analyses.base import Analysis, Arrays, Prepared
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
@@ -64,19 +64,52 @@ class Plan:
     @property
     def work_digest(self) -> str:
         """Name of the plan's blocks: they serve any way of reading them and, if they are of trials, any number of trials."""
-        record = self.record()
-        record["options"] = {
-            key: value for key, value in record["options"].items() if key not in self.analysis.finalize_options
-        }
+        record, read_later = self.record(), self.analysis.finalize_options()
+        record["options"] = {key: value for key, value in record["options"].items() if key not in read_later}
         if self.analysis.unit == "trials":
             del record["trials"]
         return _digest(record)
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedPlan:
+    """A plan with what it takes to run it, computed once by `make_plan`.
+
+    Parameters
+    ----------
+    plan
+        What is to be computed.
+    prepared
+        The cube and what the analysis computed from it.
+    warnings
+        What the user should know of the options.
+    samples
+        Arrays of given samples; None if they are drawn.
+    """
+
+    plan: Plan
+    prepared: Prepared
+    warnings: tuple[str, ...] = ()
+    samples: Arrays | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Number of units: trials, or pairs of runs."""
+        return self.plan.analysis.units(self.prepared, self.plan.trials)
+
+    def with_seed(self, seed: int) -> PreparedPlan:
+        """Return the same with another seed."""
+        return replace(self, plan=replace(self.plan, seed=seed))
+
+    def with_trials(self, trials: int) -> PreparedPlan:
+        """Return the same with another number of trials, which are drawn."""
+        return replace(self, plan=replace(self.plan, trials=trials))
+
+
 def make_plan(
     cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int, samples: xr.Dataset | None = None
-) -> Plan:
-    """Check options against a cube and return the plan.
+) -> PreparedPlan:
+    """Check options against a cube and return the plan with what it takes to run it.
 
     Parameters
     ----------
@@ -94,7 +127,7 @@ def make_plan(
     Returns
     -------
     plan
-        All that decides the result, and the digests it is stored under.
+        All that decides the result and the digests it is stored under, warnings, and what was prepared from the cube.
 
     Raises
     ------
@@ -103,19 +136,23 @@ def make_plan(
     """
     schema.check(cube, schema.CUBE, "the cube")
     if trials < 1:
-        raise BadPlan(f"trials={trials}: at least 1 is needed")
+        raise BadPlan(f"{option('trials', trials)}: at least 1 is needed", option="trials")
     if not 0 <= seed < 2**64:
-        raise BadPlan(f"seed={seed} is not in 0 .. 2**64 - 1")
+        raise BadPlan(f"{option('seed', seed)} is not in 0 .. 2**64 - 1", option="seed")
     trials, seed = (int(trials), int(seed)) if analysis.resamples else (1, 0)
-    analysis.check(cube)
+    prepared, warnings = analysis.prepare_checked(cube)
     if samples is None:
-        return Plan(analysis, trials, seed, cube_digest(cube))
+        return PreparedPlan(Plan(analysis, trials, seed, cube_digest(cube)), prepared, tuple(warnings))
     given = samples.sizes.get(names.TRIAL, 0)
     if given < trials:
-        raise BadPlan(f"the samples hold {given} trials, the plan needs {trials}; use --trials {given} or less")
-    # What is wrong with them is said before anything is announced or begun.
-    analysis.inputs(cube, trials, seed, samples)
-    return Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
+        raise BadPlan(
+            f"the samples hold {given} trials, the plan needs {trials}; use {option('trials', given)} or less",
+            option="trials",
+        )
+    # Validate the samples before any work is reported or started.
+    replayed = analysis.replay(prepared, samples, trials)
+    plan = Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
+    return PreparedPlan(plan, prepared, tuple(warnings), replayed)
 
 
 def new_seed() -> int:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from scorecube.analyses import registry
 from scorecube.cli.terminal import give_up_stdout, say
 from scorecube.errors import did_you_mean
 
-SHOWN = (
-    "scores", "swap", "stability", "bootstrap", "randomisation", "unpaired", "tukey", "paired", "correlate", "splits", "agreement",
-    "teams", "design", "wcw",
-)  # fmt: skip
-"""What `scorecube show` knows, told here as well, because completion cannot wait for the imports that tell it."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells expect it."""
+FROM_SCORES = ("design", "wcw")
+"""What `scorecube show` computes of scores whenever it is asked."""
 LISTED = ("metrics", "analyses", "gains")
 CHOICE = re.compile(r"^(?:Value error, )?'(?P<found>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
 
@@ -39,16 +38,41 @@ def amended(message: str) -> str:
     return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(told["found"], known)
 
 
+@dataclass(frozen=True)
+class CommandSource:
+    """A command that is not built yet: what it does in one sentence, and how to get the function behind it."""
+
+    summary: str
+    function: Callable[[], Callable[..., None]]
+
+
 class Commands(TyperGroup):
-    """The program: lists its commands with whole sentences, and says which word a mistaken one looks like."""
+    """The program: builds a command when it is invoked, lists commands with whole sentences, suggests similar words."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.sources = self.find_sources()
+        self.commands = {name: TyperCommand(name, help=source.summary) for name, source in self.sources.items()}
+
+    def find_sources(self) -> dict[str, CommandSource]:
+        """Return all commands by name."""
+        return {}
+
+    def build(self, name: str) -> Any:
+        """Return a command with its options."""
+        one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        one.command(name)(self.sources[name].function())
+        return typer.main.get_command(one)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that words begin with, built, and the other words."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else self.build(name), rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the list of commands, wrapped instead of cut off."""
-        rows = [
-            (name, command.get_short_help_str(1000)) for name, command in self.commands.items() if not command.hidden
-        ]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl([(name, source.summary) for name, source in self.sources.items()])
 
     def make_context(self, *given: Any, **how: Any) -> Any:
         """Read the words; --help is printed here."""
@@ -98,6 +122,16 @@ def listing(incomplete: str, known: Sequence[str]) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     there = before.split(",")
     return [before + comma + word for word in known if word.startswith(last) and word not in there]
+
+
+def shown() -> tuple[str, ...]:
+    """Return what `scorecube show` has tables of."""
+    return ("scores", *registry.names(), *FROM_SCORES)
+
+
+def shown_names(incomplete: str) -> list[str]:
+    """Complete what `scorecube show` has tables of."""
+    return one_of(*shown())(incomplete)
 
 
 def metric_names(incomplete: str) -> list[str]:

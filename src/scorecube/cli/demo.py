@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorecube.analyses import Analysis, Bootstrap, Swap
+from scorecube.analyses import Bootstrap, Swap
+from scorecube.analyses.base import Analysis
 from scorecube.cli.terminal import say, tracking
 from scorecube.execute.estimate import default_workers
 from scorecube.ingest.published import ntcir_clir

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.analysis_commands import choice, numbers
 from scorecube.cli.completion import metric_names
+from scorecube.cli.options import choice, numbers
 from scorecube.cli.terminal import say, split, terminal_width
 from scorecube.errors import BadPlan
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from scorecube.cli.analysis_commands import choice
 from scorecube.cli.completion import LISTED, one_of
+from scorecube.cli.options import choice
 from scorecube.cli.terminal import fitted, terminal_width
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def gains_of(study: Study) -> str:
     return "\n".join(lines) or f"{study.path}: no collections yet"
 
 
-COMMANDS = {"list": list_}
+COMMANDS = (list_,)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
 from scorecube import names
+from scorecube.analyses.options import Option
+from scorecube.analyses.options import numbers as parse_numbers
+from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.completion import metric_names, one_of
+from scorecube.errors import BadPlan
 
 StudyPath = Annotated[
     str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix.")
@@ -84,21 +88,6 @@ Unjudged = Annotated[
     ),
 ]
 
-TopicSampling = Annotated[
-    str,
-    typer.Option(
-        "--sampling", help="disjoint, replacement or independent.",
-        autocompletion=one_of("disjoint", "replacement", "independent"),
-    ),
-]  # fmt: skip
-SampleSizes = Annotated[
-    Optional[str],
-    typer.Option(
-        "--size",
-        help="Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
-    ),
-]
-
 Format = Annotated[
     str,
     typer.Option(
@@ -106,91 +95,59 @@ Format = Annotated[
     ),
 ]  # fmt: skip
 
-Workers = Annotated[Optional[int], typer.Option("--workers", min=1, help="Cores to use; all by default.")]
-Cluster = Annotated[Optional[Path], typer.Option("--cluster", help="Cluster profile, e.g. cluster/processes.yaml.")]
-Scheduler = Annotated[Optional[str], typer.Option("--scheduler", help="Address of a running dask scheduler.")]
 
-COMMON: dict[str, tuple[Any, Any]] = {
-    "study": (StudyPath, inspect.Parameter.empty),
-    "collection": (
-        Annotated[
-            Optional[str],
-            typer.Option("--collection", "--collections", help="Collections, separated by commas; all by default."),
-        ],
-        None,
-    ),
-    "metrics": (
-        Annotated[
-            Optional[str],
-            typer.Option(
-                "--metrics", help="Metrics, separated by commas; all by default.", autocompletion=metric_names
-            ),
-        ],
-        None,
-    ),
-    "gains": (Annotated[Optional[str], typer.Option("--gains", help="Gain settings; all by default.")], None),
-    "runs": (Annotated[Optional[str], typer.Option("--runs", help="Runs; all by default.")], None),
-    "topics": (Annotated[Optional[str], typer.Option("--topics", help="Topics; all by default.")], None),
-    "top_runs": (
-        Annotated[Optional[int], typer.Option("--top-runs", min=2, help="Only the N best runs by mean.")],
-        None,
-    ),
-    "by": (Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")], None),
-    "drop_missing": (
-        Annotated[bool, typer.Option("--drop-missing", help="Leave out topics with missing scores.")],
-        False,
-    ),
-    "trials": (
-        Annotated[int, typer.Option("--trials", min=1, help="Resampling trials; more trials later extend a result.")],
-        1000,
-    ),
-    "seed": (
-        Annotated[
-            Optional[int],
-            typer.Option("--seed", min=0, help="Seed of the random streams; drawn and shown if not given."),
-        ],
-        None,
-    ),
-    "until_width": (
-        Annotated[
-            Optional[float],
-            typer.Option(
-                "--until-width",
-                help="Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of significant pairs.",
-            ),
-        ],
-        None,
-    ),
-    "most_trials": (
-        Annotated[int, typer.Option("--most-trials", min=1, help="Where --until-width ends at the latest.")],
-        1_000_000,
-    ),
-    "workers": (Workers, None),
-    "cluster": (Cluster, None),
-    "scheduler": (Scheduler, None),
-    "memory": (
-        Annotated[
-            Optional[str],
-            typer.Option("--memory", help="Most memory to use, e.g. 4GB; four fifths of the machine's by default."),
-        ],
-        None,
-    ),
-    "block_units": (
-        Annotated[
-            Optional[int],
-            typer.Option("--block-size", min=1, help="Trials, or pairs of runs, per task; changes no result."),
-        ],
-        None,
-    ),
-    "replay": (
-        Annotated[Optional[str], typer.Option("--replay", help="Use the samples in this file instead of drawing.")],
-        None,
-    ),
-    "save_samples": (
-        Annotated[Optional[str], typer.Option("--save-samples", help="Write the samples that are drawn.")],
-        None,
-    ),
-    "out": (Annotated[Optional[str], typer.Option("--out", help="Write results into this study instead.")], None),
-    "dry_run": (Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")], False),
-}
-"""Options that all analyses take: name -> (type, default)."""
+def parameter(option: Option) -> tuple[Any, Any]:
+    """Return the type, with flags and help, and the default that the parser takes for a declared option.
+
+    What is no single number, text or truth value is read as text, see `value_of`.
+    """
+    completion = {"metrics": metric_names}.get(option.name) or (one_of(*option.choices) if option.choices else None)
+    settings: dict[str, Any] = {"help": option.help, "autocompletion": completion}
+    kind, default = option.scalar or str, cast("Any", option.default_text())
+    if option.choices:
+        separated = "" if option.scalar is str else ",..."
+        settings["metavar"] = "|".join([*map(str, option.choices), *option.words]) + separated
+    if option.scalar is bool:
+        default = False
+    elif option.scalar is not None:
+        default = option.default
+        settings |= {"min": option.minimum, "max": option.maximum}
+    # A flag that is false by default has no opposite; that of an option that is true turns it off.
+    declared = typer.Option(*(option.flags or (option.flag,)), **settings)
+    return Annotated[kind if default is not None else Optional[kind], declared], default
+
+
+def value_of(option: Option, given: Any) -> Any:
+    """Return the value of a declared option for what the parser read; refuse what is not among its choices."""
+    if option.scalar is bool:
+        return given != option.default
+    if given is None:
+        return option.default
+    value = given if option.scalar is not None else option.parse(given)
+    if problem := option.unknown(value):
+        raise typer.BadParameter(problem, param_hint=option.flag)
+    return value
+
+
+def choice(flag: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a word that is not among the known ones."""
+    if value not in known:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}", param_hint=flag)
+
+
+def numbers(flag: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of a comma-separated text, each once."""
+    try:
+        return parse_numbers(text)
+    except ValueError:
+        raise BadPlan(f"{flag} {text!r} is not numbers separated by commas") from None
+
+
+def _of(name: str) -> Any:
+    return parameter(SHARED[name])[0].__metadata__[0]
+
+
+Workers = Annotated[Optional[int], _of("workers")]
+Cluster = Annotated[Optional[Path], _of("cluster")]
+Scheduler = Annotated[Optional[str], _of("scheduler")]
+Memory = Annotated[Optional[str], _of("memory")]

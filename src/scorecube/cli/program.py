@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
+from scorecube.analyses import registry
 from scorecube.cli import design_commands, fetch_command, list_commands, options, report_commands, sweep_command
-from scorecube.cli.analysis_commands import COMMANDS, analysis_command, choice, numbers
-from scorecube.cli.completion import SHOWN, Commands, one_of
+from scorecube.cli.analysis_commands import analysis_command
+from scorecube.cli.completion import Commands, CommandSource, shown_names
+from scorecube.cli.flags import flags_of
+from scorecube.cli.options import choice
+from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
-
-if TYPE_CHECKING:
-    from scorecube.analyses import Analysis
 
 CHUNK_DAMAGED = "decompression error"
 """What the compressor says of bytes that are not those it wrote, when a large result is read piece by piece."""
 
+
+class Program(Commands):
+    """All commands: those of this package, and one for each analysis."""
+
+    def find_sources(self) -> dict[str, CommandSource]:
+        """See `Commands.find_sources`."""
+        load_plugins()
+        analyses = {
+            entry.name: CommandSource(entry.summary, partial(analysis_command, entry.name))
+            for entry in registry.entries()
+        }
+        first, last = (_sources(group) for group in (FIRST, LAST))
+        return first | analyses | last
+
+
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=Program, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
 )  # fmt: skip
 
 
 def main() -> None:
     """Run the command line; a user's error is one message and exit status 1."""
     words = sys.argv[1:]
+    commands: Any = typer.main.get_command(app)
     try:
         repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
-        app(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
+        commands(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
         sys.stdout.flush()
     except ScorecubeError as error:
-        say(f"error: {error}")
+        invoked = next((word for word in words if word in commands.sources), None)
+        say(f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}")
         sys.exit(1)
     except BrokenPipeError:
         give_up_stdout()
@@ -81,7 +101,6 @@ def repeat_option(words: list[str], option: str) -> list[str]:
     return result
 
 
-@app.command()
 def evaluate(
     study: options.StudyPath,
     name: options.Name,
@@ -135,7 +154,6 @@ def evaluate(
         say(line)
 
 
-@app.command("import")
 def import_(
     study: options.StudyPath,
     files: Annotated[
@@ -184,7 +202,6 @@ def import_(
         say(f"{missing} of {cube['score'].size} scores are missing")
 
 
-@app.command()
 def info(
     study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
 ) -> None:
@@ -202,92 +219,9 @@ def info(
     typer.echo(json.dumps(facts, indent=1) if form == "json" else fitted(overview_text(facts)))
 
 
-@app.command()
-@analysis_command
-def swap(
-    sampling: options.TopicSampling = "disjoint",
-    size: options.SampleSizes = None,
-    rule: Annotated[str, typer.Option("--rule", help="Two zero differences are no swap (s0) or one (s1).")] = "s0",
-    confidence: Annotated[str, typer.Option("--confidence", help="1 - accepted swap rates.")] = "0.95,0.9,0.8",
-    bin_width: Annotated[float, typer.Option("--bin-width", help="Width of the difference bins.")] = 0.01,
-    bins: Annotated[int, typer.Option("--bins", help="Number of difference bins; the last one is open.")] = 21,
-    allow_zero: Annotated[bool, typer.Option("--allow-zero", help="A required difference may be 0.")] = False,
-    signed: Annotated[bool, typer.Option("--signed", help="Bins for negative differences, too.")] = False,
-    symmetric: Annotated[
-        bool, typer.Option("--symmetric", help="Either sample in turn gives the difference that the other confirms.")
-    ] = False,
-    share: Annotated[
-        str, typer.Option("--share", help="Samples serve all pairs of runs, or none: each pair draws its own (slow).")
-    ] = "all",
-    interval: Annotated[
-        str,
-        typer.Option(
-            "--interval", help="Of swap rates: over more trials, or over the population of topics and runs (slow)."
-        ),
-    ] = "trials",
-    groups: Annotated[
-        int, typer.Option("--groups", help="Of topics and of runs, left out in turn for --interval population.")
-    ] = 10,
-) -> Analysis:
-    """Swap method: how large must a difference be before another topic set would confirm it?
-
-    Example: scorecube swap study.zarr --sampling disjoint --size 5..25:5 --trials 1000 --seed 1
-    """
-    from scorecube.analyses.topic_samples.base import parse_sizes
-    from scorecube.analyses.topic_samples.swap import INTERVALS, RULES, SAMPLINGS, SHARES, Swap
-
-    chosen = {
-        "sampling": (sampling, SAMPLINGS),
-        "rule": (rule, RULES),
-        "share": (share, SHARES),
-        "interval": (interval, INTERVALS),
-    }
-    for option, (value, known) in chosen.items():
-        choice(f"--{option}", value, known)
-    return Swap(
-        sampling=sampling, size=None if size is None else parse_sizes(size), rule=rule, confidence=numbers("--confidence", confidence),
-        bin_width=bin_width, bins=bins, allow_zero=allow_zero, signed=signed, symmetric=symmetric, share=share,
-        interval=interval, groups=groups,
-    )  # fmt: skip
-
-
-@app.command()
-@analysis_command
-def stability(
-    sampling: options.TopicSampling = "disjoint",
-    size: options.SampleSizes = None,
-    fuzziness: Annotated[
-        str, typer.Option("--fuzziness", help="Means that differ by less than this share of the larger are equal.")
-    ] = "0.05",
-) -> Analysis:
-    """Stability method: how often does a topic sample contradict the majority of samples?
-
-    Example: scorecube stability study.zarr --size 25 --trials 1000 --seed 1
-    """
-    from scorecube.analyses.topic_samples.base import SAMPLINGS, parse_sizes
-    from scorecube.analyses.topic_samples.stability import Stability
-
-    choice("--sampling", sampling, SAMPLINGS)
-    sizes = None if size is None else parse_sizes(size)
-    return Stability(sampling=sampling, size=sizes, fuzziness=numbers("--fuzziness", fuzziness))
-
-
-for each in (
-    *COMMANDS,
-    *design_commands.COMMANDS,
-    *sweep_command.COMMANDS,
-    *fetch_command.COMMANDS,
-    *report_commands.COMMANDS,
-):
-    app.command()(each)
-
-
-@app.command()
 def show(
     study: options.StudyPath,
-    analysis: Annotated[
-        str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=one_of(*SHOWN))
-    ],
+    analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)],
     table: Annotated[
         Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
     ] = None,
@@ -321,7 +255,6 @@ def show(
     typer.echo(render(frame, form, terminal_width()))
 
 
-@app.command()
 def verify(study: options.StudyPath) -> None:
     """Check every recorded block against its digest and read every chunk.
 
@@ -337,7 +270,6 @@ def verify(study: options.StudyPath) -> None:
     say(f"{study}: {checked} parts read, all match their checksums")
 
 
-@app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the simulated study and its report.")] = Path("demo"),
 ) -> None:
@@ -348,10 +280,6 @@ def demo(
     from scorecube.cli.demo import run_demo
 
     typer.echo(run_demo(out))
-
-
-for word, each in list_commands.COMMANDS.items():
-    app.command(word)(each)
 
 
 def remarks(rankings: Any, cube: Any) -> list[str]:
@@ -371,3 +299,21 @@ def describe(cube: Any) -> str:
     """Return the size of a cube in words."""
     sizes = cube.sizes
     return f"{sizes['run']} runs x {sizes['topic']} topics, {sizes['metric']} metrics x {sizes['gain']} gain settings"
+
+
+FIRST: tuple[Callable[..., None], ...] = (evaluate, import_, info)
+LAST: tuple[Callable[..., None], ...] = (
+    *design_commands.COMMANDS, *sweep_command.COMMANDS, *fetch_command.COMMANDS, *report_commands.COMMANDS, show, verify, demo,
+    *list_commands.COMMANDS,
+)  # fmt: skip
+"""Commands before and behind those of the analyses."""
+
+
+def _sources(functions: tuple[Callable[..., None], ...]) -> dict[str, CommandSource]:
+    """Return commands by name: that of the function, without the underscore that keeps it from hiding a word of Python."""
+    return {
+        function.__name__.rstrip("_"): CommandSource(
+            (function.__doc__ or "").partition("\n\n")[0], partial(lambda each: each, function)
+        )
+        for function in functions
+    }

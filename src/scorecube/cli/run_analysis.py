@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scorecube.analyses import Analysis
+from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
-from scorecube.cli.terminal import say, split, tracking
+from scorecube.analyses.shared_options import SELECTION
+from scorecube.cli.terminal import say, tracking
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import chosen_profile
 from scorecube.execute.clusters import open_executor
@@ -18,8 +19,7 @@ from scorecube.report.views.headlines import headline
 from scorecube.storage import is_there
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.workflow import api
-from scorecube.workflow.api import Task
-from scorecube.workflow.tasks import Until
+from scorecube.workflow.tasks import Task, Until
 
 
 def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
@@ -30,7 +30,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     analysis
         With its own options.
     given
-        The options that all analyses take, by name; lists are still comma-separated texts.
+        Values of the options that all analyses take, by name, and `study`.
     """
     study: str = given["study"]
 
@@ -39,10 +39,9 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     reading_only = given["dry_run"] or given["out"] or not is_there(study)
     opened = api.open_study(study, mode="r" if reading_only else "a")
     samples = None if given["replay"] is None else read_samples(given["replay"])
-    selection: dict[str, Any] = {key: split(given[key]) for key in ("metrics", "gains", "runs", "topics")}
-    selection |= {key: given[key] for key in ("top_runs", "by", "drop_missing")}
+    selection = {key: given[key] for key in SELECTION}
     tasks = api.plan_in_study(
-        opened, analysis, collections=split(given["collection"]), trials=given["trials"], seed=given["seed"], samples=samples,
+        opened, analysis, collections=given["collection"], trials=given["trials"], seed=given["seed"], samples=samples,
         **selection,
     )  # fmt: skip
     if given["save_samples"] is not None and len(tasks) > 1:
@@ -125,7 +124,7 @@ def run_task(task: Task, **how: Any) -> None:
     say(f"{name}: {plan.analysis.name}{seed}: {task.estimate(how['workers'], how['memory']).text(how['workers'])}")
     if recorded := task.recorded():
         say(
-            f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {plan.analysis.units(task.cube, plan.trials) - recorded:,} to go"
+            f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
         )
     with tracking(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
         result = task.run(progress=progress, **how)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +30,7 @@ def sweep(
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
-    memory: Annotated[Optional[str], options.COMMON["memory"][0].__metadata__[0]] = None,
+    memory: options.Memory = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
     """Run many analyses of many collections from one file; what is done already is not done again.

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from scorecube.analyses.options import split as split_words
+
 PLAIN_SECONDS = 5.0
 """Without a terminal, a line of progress at most this often."""
 
@@ -20,18 +22,8 @@ def say(text: str) -> None:
 
 
 def split(values: str | None) -> list[str] | None:
-    """Return the parts of a comma-separated option; commas inside brackets do not separate."""
-    if values is None:
-        return None
-    parts, depth, current = [], 0, ""
-    for letter in values:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append(current)
-            current = ""
-        else:
-            current += letter
-    return [part.strip() for part in [*parts, current] if part.strip()]
+    """Return the parts of a comma-separated option; None for none."""
+    return None if values is None else split_words(values)
 
 
 def terminal_width() -> int | None:

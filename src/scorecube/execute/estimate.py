@@ -7,11 +7,10 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Combine, Cost, Output
-from scorecube.analyses.plan import Plan
+from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan
 from scorecube.execute.memory import default_memory
@@ -83,12 +82,16 @@ def room_for(cost: Cost, workers: int, memory: int) -> int:
 
 
 def estimate(
-    plan: Plan, cube: xr.Dataset, workers: int, block_units: int | None = None, memory: int | None = None
+    prepared: PreparedPlan, workers: int, block_units: int | None = None, memory: int | None = None
 ) -> Estimate:
     """Estimate tasks, memory and time of a plan.
 
     Parameters
     ----------
+    prepared
+        Of `make_plan`.
+    workers
+        Blocks that are computed at the same time.
     block_units
         Units (trials, or pairs of runs) per block, if the caller fixes it; any value gives the same results.
     memory
@@ -99,9 +102,10 @@ def estimate(
     BadPlan
         What cannot fit into the memory, with both numbers.
     """
+    plan, analysis, cube = prepared.plan, prepared.plan.analysis, prepared.prepared.cube
     if block_units is not None and block_units < 1:
-        raise BadPlan(f"a block needs at least 1 of the {plan.analysis.unit}, not {block_units}")
-    cost, units = plan.analysis.cost(cube, plan.trials), plan.analysis.units(cube, plan.trials)
+        raise BadPlan(f"a block needs at least 1 of the {analysis.unit}, not {block_units}", option="block_units")
+    cost, units = analysis.cost(prepared.prepared, plan.trials), prepared.n_units
     seconds = cost.seconds * units
     if block_units is None:
         length = max(BLOCK_SECONDS, FIXED_SHARE * cost.fixed_seconds, seconds / MOST_BLOCKS)
@@ -117,12 +121,12 @@ def estimate(
         comparisons=n_cells(cube) * n_runs * (n_runs - 1) // 2,
         seconds=seconds,
         units=units,
-        unit=plan.analysis.unit,
+        unit=analysis.unit,
         blocks=math.ceil(units / block_units),
         block_units=block_units,
         bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
         result_bytes=cost.result_bytes,
-        joined_bytes=float(sum(_joined_bytes(output, units) for output in plan.analysis.outputs(cube))),
+        joined_bytes=float(sum(_joined_bytes(output, units) for output in analysis.outputs(prepared.prepared))),
     )
 
 

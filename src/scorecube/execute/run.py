@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from scorecube.analyses.base import Accumulator, Arrays
-from scorecube.analyses.plan import Plan
-from scorecube.collection import schema
+from scorecube import names
+from scorecube.analyses.base import Accumulator, Arrays, Output
+from scorecube.analyses.plan import PreparedPlan
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import Recorder
-from scorecube.execute.estimate import INLINE_SECONDS, estimate
+from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
 from scorecube.storage.blocks import BlockStore, gaps
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Progress = Callable[[int, int], None]
+Interval = tuple[int, int]
+OnBlock = Callable[[Interval, Arrays], None]
 
 
 def run(
-    cube: xr.Dataset,
-    plan: Plan,
+    prepared: PreparedPlan,
     *,
-    samples: xr.Dataset | None = None,
     blocks: BlockStore | None = None,
     client: Client | None = None,
     workers: int = 1,
@@ -44,14 +44,12 @@ def run(
     progress: Progress | None = None,
     finishing: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the last seven arguments.
+    """Compute a plan and return its result; identical for every choice of the other arguments.
 
     Parameters
     ----------
-    cube
-        The plan's cube.
-    samples
-        Given resamples instead of drawn ones.
+    prepared
+        Of `make_plan`.
     blocks
         Where blocks are recorded and found again; None keeps them in memory.
     client
@@ -59,7 +57,7 @@ def run(
     workers
         Local threads.
     pool
-        Local threads that other runs use, too (see `stream.py`); None starts its own.
+        Local threads that other runs use, too (see `concurrent_runs.py`); None starts its own.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     memory
@@ -69,25 +67,50 @@ def run(
     finishing
         Called when all blocks are there and the result is about to be made, which may take more memory than they do.
     """
-    analysis, started = plan.analysis, time.time()
-    outputs = analysis.outputs(cube)
-    planned = estimate(plan, cube, workers, block_units, memory)
-    totals, done = Accumulator(outputs, planned.units, analysis.places(cube)), 0
-    kept: list[tuple[int, int]] = []
+    plan, started = prepared.plan, time.time()
+    planned = estimate(prepared, workers, block_units, memory)
+    # Small work is computed again sooner than it is recorded and found.
+    worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
+
+    def compute(pending: list[Interval], on_block: OnBlock) -> None:
+        _compute(prepared, pending, client, workers, pool, on_block)
+
+    arrays = _accumulate(prepared, planned, blocks, worth_recording, progress, compute)
+    if finishing is not None:
+        finishing()
+    result: xr.Dataset = on_pool(pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials)
+    result.attrs |= provenance(prepared, started)
+    return result
+
+
+def _accumulate(
+    prepared: PreparedPlan,
+    planned: Estimate,
+    blocks: BlockStore | None,
+    worth_recording: bool,
+    progress: Progress | None,
+    compute: Callable[[list[Interval], OnBlock], None],
+) -> Arrays:
+    """Return the outputs of all blocks: those that are recorded, and the others, which are computed.
+
+    What only the accumulation needs is free when it returns, before the result is made.
+    """
+    analysis = prepared.plan.analysis
+    outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
+    totals = Accumulator(outputs, planned.units, analysis.places(prepared.prepared))
+    recorded: list[Interval] = []
     for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():
         totals.add(segment.start, segment.stop, segment.arrays)
-        kept.append((segment.start, segment.stop))
-        done += segment.stop - segment.start
+        recorded.append((segment.start, segment.stop))
+    done = sum(stop - start for start, stop in recorded)
     if progress is not None:
         progress(done, planned.units)
-    pending = _cut(gaps(kept, planned.units), planned.block_units)
-    # What is done at once is done again sooner than it is recorded and found.
-    dear = block_units is not None or planned.seconds > INLINE_SECONDS
+    pending = _cut(gaps(recorded, planned.units), planned.block_units)
     recording = None
-    if blocks is not None and pending and (dear or blocks.records()):
-        recording = Recorder(blocks, outputs, pending, {"work": plan.work_digest})
+    if blocks is not None and pending and (worth_recording or blocks.records()):
+        recording = Recorder(blocks, outputs, pending, {"work": prepared.plan.work_digest})
 
-    def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
+    def on_block(interval: Interval, arrays: Arrays) -> None:
         nonlocal done
         totals.add(*interval, arrays)
         if recording is not None:
@@ -98,20 +121,16 @@ def run(
 
     if pending:
         with one_blas_thread(), recording or nullcontext():
-            _compute(plan, cube, samples, pending, client, workers, pool, on_block)
-    totals.places = None  # free for the result, as what blocks needed is by now
-    if finishing is not None:
-        finishing()
-    result: xr.Dataset = on_pool(pool, analysis.finalize, cube, totals.arrays, plan.trials)
-    result.attrs |= provenance(plan, cube, started)
-    return result
+            compute(pending, on_block)
+    return totals.arrays
 
 
 def _compute(
-    plan: Plan, cube: xr.Dataset, samples: xr.Dataset | None, pending: list[tuple[int, int]], client: Client | None, workers: int,
-    pool: ThreadPoolExecutor | None, on_block: Any,
+    prepared: PreparedPlan, pending: list[Interval], client: Client | None, workers: int, pool: ThreadPoolExecutor | None,
+    on_block: OnBlock,
 ) -> None:  # fmt: skip
-    inputs = plan.analysis.inputs(cube, plan.trials, plan.seed, samples)
+    plan = prepared.plan
+    inputs = plan.analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
     if client is not None:
         from scorecube.execute.clients import compute_on_client
 
@@ -130,7 +149,7 @@ def on_pool(pool: Executor | None, function: Callable[..., Any], *given: Any) ->
     return function(*given) if pool is None else pool.submit(function, *given).result()
 
 
-def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+def _cut(intervals: list[Interval], length: int) -> list[Interval]:
     return [(low, min(low + length, stop)) for start, stop in intervals for low in range(start, stop, length)]
 
 
@@ -165,8 +184,9 @@ def for_each(
     return map_on_threads(function, items, workers, finished)
 
 
-def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
-    """Return what a result says about its making: plan, digests, versions, machine, times (UTC)."""
+def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
+    """Return what a result says about its making: plan, digests, versions, machine, warnings, times (UTC)."""
+    plan = prepared.plan
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
@@ -174,9 +194,9 @@ def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
         "seed": str(plan.seed) if not plan.samples_digest else "replayed",
         "cube_digest": plan.cube_digest,
         "samples_digest": plan.samples_digest,
-        "runs": len(schema.labels_of(cube, "run")),
+        "runs": prepared.prepared.cube.sizes[names.RUN],
         "versions": versions(),
-        "warnings": plan.analysis.check(cube),
+        "warnings": list(prepared.warnings),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import zarr
 
-from scorecube.analyses import ANALYSES
+from scorecube.analyses import registry
 from scorecube.errors import CorruptStudy
 from scorecube.storage.datasets import CONTENT, read_dataset
 from scorecube.storage.nodes import child_group, keys
@@ -46,7 +46,7 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
             problems.append(f"{path}: content does not match its digest")
     for name in study:
         collection = study[name]
-        for analysis in ANALYSES:
+        for analysis in registry.names():
             group = child_group(collection.group, f"blocks/{analysis}")
             for work in keys(group):
                 checked += 1

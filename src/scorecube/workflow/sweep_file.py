@@ -25,19 +25,18 @@ Paths are relative to the folder of the file. Errors name the file and the line 
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 import tomllib
-import types
-import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scorecube.analyses import ANALYSES, Analysis
-from scorecube.analyses.topic_samples.base import parse_sizes
+from scorecube.analyses import registry
+from scorecube.analyses.base import Analysis
+from scorecube.analyses.options import Option, options_of
+from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest
 from scorecube.storage.location import below
 from scorecube.workflow.tasks import Until
@@ -69,17 +68,11 @@ KINDS: dict[str, dict[str, tuple[type, ...]]] = {
 ANY_KIND: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
 PATHS = ("runs", "qrels", "teams", "scores", "study", "intents", "exclude")
 """Settings that are paths or globs, relative to the file."""
-SELECTION: dict[str, tuple[type, ...]] = {
-    "metrics": (list,), "gains": (list,), "runs": (list,), "topics": (list,), "top_runs": (int,), "by": (str,),
-    "drop_missing": (bool,),
-}  # fmt: skip
-"""Which part of a collection an analysis is of; as of `scorecube.collection.selection.select`."""
-OF_PLAN: dict[str, tuple[type, ...]] = {
-    "name": (str,), "collections": (list,), "trials": (int,), "seed": (int,), "until_width": (float,), "most_trials": (int,), GRID: (dict,),
-}  # fmt: skip
+OF_PLAN = ("trials", "seed", "until_width", "most_trials")
+"""Shared options that a plan has beside its selection."""
+OF_ENTRY: dict[str, tuple[type, ...]] = {"name": (str,), "collections": (list,), GRID: (dict,)}
+"""Settings of an analysis that are no options."""
 IMPOSSIBLE = ("skip", "stop")
-DEFAULT_TRIALS = 1000
-MOST_TRIALS = 1_000_000
 DERIVED = ("design", "variance", "wcw")
 """Made from the scores whenever they are shown; nothing is to be run."""
 
@@ -132,7 +125,7 @@ class Entry:
     """
 
     analysis: Analysis
-    trials: int = DEFAULT_TRIALS
+    trials: int = 1000
     seed: int | None = None
     collections: tuple[str, ...] = ("*",)
     until: Until | None = None
@@ -312,84 +305,53 @@ def _entries(table: Any, content: Table, where: tuple[str, int]) -> Iterator[Ent
     if isinstance(table, dict) and table.get("name") in DERIVED:
         _check(table, {"name": (str,)}, f"{table['name']}, which is made from the scores when it is shown", where)
         return
-    if not isinstance(table, dict) or table.get("name") not in ANALYSES:
+    if not isinstance(table, dict) or table.get("name") not in registry.names():
         name = table.get("name") if isinstance(table, dict) else table
         raise BadInput(
-            f"unknown analysis {name!r}; the nearest known ones are: {nearest(str(name), list(ANALYSES))}", *where
+            f"unknown analysis {name!r}; the nearest known ones are: {nearest(str(name), list(registry.names()))}",
+            *where,
         )
-    kind = ANALYSES[table["name"]]
-    hints = typing.get_type_hints(kind)
-    options = [each.name for each in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    of_plan = OF_PLAN | {key: value for key, value in SELECTION.items() if key not in options}
+    kind = registry.load(table["name"])
+    own = options_of(kind)
+    shared = {key: SHARED[key] for key in (*OF_PLAN, *SELECTION) if key not in own}
     for key in (*table, *table.get(GRID, {})):
-        if key not in of_plan and key not in options:
-            known = [*options, *of_plan]
+        if key not in OF_ENTRY and key not in own and key not in shared:
+            known = [*own, *OF_ENTRY, *shared]
             raise BadInput(
                 f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}", *where
             )
-    _check({key: value for key, value in table.items() if key in of_plan}, of_plan, kind.name, where)
     grid = table.get(GRID, {})
+    _check({key: value for key, value in table.items() if key in OF_ENTRY}, OF_ENTRY, kind.name, where)
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
             raise BadInput(f"grid.{key} = {values!r} of {kind.name}; expected a list of the values to try", *where)
     for chosen in itertools.product(*grid.values()):
         given = {key: value for key, value in table.items() if key != GRID} | dict(zip(grid, chosen, strict=True))
-        _check({key: value for key, value in given.items() if key in of_plan}, of_plan, kind.name, where)
-        made = {key: _option(kind.name, key, given[key], hints[key], where) for key in options if key in given}
+        _check({key: value for key, value in given.items() if key in OF_ENTRY}, OF_ENTRY, kind.name, where)
+        made = _read(kind.name, own, given, where)
+        settings = _read(kind.name, shared, given, where)
         try:
             analysis = kind(**made)
         except (ScorecubeError, TypeError, ValueError) as error:
             raise BadPlan(f"{where[0]}, line {where[1]}: {kind.name}: {error}") from None
+        width = settings.get("until_width")
         yield Entry(
             analysis,
-            trials=given.get("trials") or content.get("trials", DEFAULT_TRIALS),
-            seed=given.get("seed", content.get("seed")),
+            trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
+            seed=settings.get("seed", content.get("seed")),
             collections=tuple(given.get("collections", ("*",))),
-            until=None
-            if "until_width" not in given
-            else Until(given["until_width"], given.get("most_trials", MOST_TRIALS)),
-            selection={key: given[key] for key in SELECTION if key in given and key not in options},
+            until=None if width is None else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
+            selection={key: settings[key] for key in SELECTION if key in settings},
         )
 
 
-def _option(analysis: str, key: str, value: Any, hint: Any, where: tuple[str, int]) -> Any:
-    """Return the value of an analysis' option, as its record wants it."""
-    if key == "size" and isinstance(value, str):
-        return parse_sizes(value)
-    made = tuple(value) if isinstance(value, list) else value
-    if not fits(made, hint):
-        raise BadInput(f"{key} = {value!r} of {analysis}; expected {_words(hint)}", *where)
-    return made
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type; whole numbers are numbers, and true is no number.
-
-    Examples
-    --------
-    >>> fits(1, float), fits(True, int), fits((0.05, 1), tuple[float, ...]), fits("5", int | None)
-    (True, False, True, False)
-    """
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(value, each) for each in inside)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(fits(each, inside[0]) for each in value)
-    if origin is typing.Literal:
-        return value in inside
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
-
-
-def _words(hint: Any) -> str:
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_words(each) for each in inside if each is not type(None))
-    if origin is tuple:
-        return f"a list, each {_words(inside[0])}"
-    if origin is typing.Literal:
-        return "one of " + ", ".join(map(str, inside))
-    return {float: "a number", int: "a whole number", str: "text", bool: "true or false"}.get(hint, str(hint))
+def _read(analysis: str, options: Mapping[str, Option], given: Table, where: tuple[str, int]) -> dict[str, Any]:
+    """Return the values of those options that are given, as records and functions take them."""
+    values = {}
+    for key, each in options.items():
+        if key in given:
+            try:
+                values[key] = each.read(given[key])
+            except ScorecubeError as error:
+                raise BadInput(f"{key} = {given[key]!r} of {analysis}; {error}", *where) from None
+    return values

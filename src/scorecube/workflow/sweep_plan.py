@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import Agreement
+from scorecube.analyses.rank_agreement.agreement import Agreement
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan

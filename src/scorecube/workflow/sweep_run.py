@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
-from scorecube.analyses import Analysis
+from scorecube.analyses.base import Analysis
 from scorecube.errors import BadPlan
 from scorecube.execute.concurrent_runs import BusyPool, Grow, Job, run_stream
 from scorecube.execute.estimate import default_workers

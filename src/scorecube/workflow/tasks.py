@@ -10,13 +10,15 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses import Agreement, Analysis, judgement_sets
+from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
-from scorecube.analyses.plan import Plan, make_plan, new_seed
+from scorecube.analyses.plan import Plan, PreparedPlan, make_plan, new_seed
+from scorecube.analyses.rank_agreement.agreement import Agreement
+from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
-from scorecube.errors import BadName, BadPlan, BadStudy, nearest
+from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.run import on_pool, run
 from scorecube.names import GAIN, SETTING
@@ -45,15 +47,30 @@ class Task:
     """
 
     collection: Collection
-    cube: xr.Dataset
-    plan: Plan
-    warnings: tuple[str, ...]
-    samples: xr.Dataset | None = None
+    prepared: PreparedPlan
     until: Until | None = None
 
     def __post_init__(self) -> None:
-        if self.until is not None and self.samples is not None:
-            raise BadPlan("--until-width draws as many trials as it takes; given samples have their own number")
+        if self.until is not None and self.prepared.samples is not None:
+            raise BadPlan(
+                f"{option('until_width')} draws as many trials as it takes; given samples have their own number",
+                option="until_width",
+            )
+
+    @property
+    def plan(self) -> Plan:
+        """What is to be computed."""
+        return self.prepared.plan
+
+    @property
+    def cube(self) -> xr.Dataset:
+        """Scores that the plan is for."""
+        return self.prepared.prepared.cube
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know of the plan."""
+        return self.prepared.warnings
 
     def stored(self) -> xr.Dataset | None:
         """Return the result if it is there already; its values are read when they are used."""
@@ -68,12 +85,12 @@ class Task:
     def recorded(self) -> int:
         """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        kept = choose(blocks.records(), self.plan.analysis.units(self.cube, self.plan.trials))
+        kept = choose(blocks.records(), self.prepared.n_units)
         return sum(record.stop - record.start for record in kept)
 
     def estimate(self, workers: int, memory: int | None = None) -> Estimate:
         """Return the work to be expected."""
-        return estimate(self.plan, self.cube, workers, memory=memory)
+        return estimate(self.prepared, workers, memory=memory)
 
     def run(self, **how: Any) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
@@ -94,7 +111,9 @@ class Task:
         trials = [self.plan.trials]
         while self.until is not None and trials[-1] < self.until.most_trials:
             trials.append(min(2 * trials[-1], self.until.most_trials))
-        return [dataclasses.replace(self, plan=dataclasses.replace(self.plan, trials=n), until=None) for n in trials]
+        if len(trials) == 1:  # given samples have their own number of trials
+            return [dataclasses.replace(self, until=None)]
+        return [Task(self.collection, self.prepared.with_trials(n)) for n in trials]
 
     def _precise(self, result: xr.Dataset) -> bool:
         until = self.until
@@ -109,7 +128,7 @@ class Task:
 
     def _compute(self, *, record: bool, **how: Any) -> xr.Dataset:
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest) if record else None
-        return run(self.cube, self.plan, samples=self.samples, blocks=blocks, **how)
+        return run(self.prepared, blocks=blocks, **how)
 
 
 def plan_in_study(
@@ -137,12 +156,12 @@ def plan_in_study(
             f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
         )
     if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
-        raise BadPlan("given samples are topics of one collection; name it with --collection")
+        raise BadPlan(f"given samples are topics of one collection; name it with {option('collection')}")
     if isinstance(analysis, Agreement):
         if len(chosen) != 2:
             raise BadPlan(
                 f"two sets of judgements are two collections of the study, and {len(chosen)} are chosen: name the one that is the truth and "
-                f"the other with --collections A,B; {study.path} has {', '.join(study)}"
+                f"the other with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}"
             )
         analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
         chosen_cubes = {
@@ -157,12 +176,12 @@ def plan_in_study(
     for name, cube in chosen_cubes.items():
         collection = study[name]
         try:
-            plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
+            prepared = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
         except BadPlan as error:
-            raise BadPlan(f"{name}: {error}") from None
+            raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
         if seed is None:
-            plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
-        tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))
+            prepared = prepared.with_seed(_seed_of_stored(collection, prepared.plan))
+        tasks.append(Task(collection, prepared))
     return tasks
 
 

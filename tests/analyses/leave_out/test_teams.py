@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.rescored_runs import check_levels, reduced_inputs, scores_without
+from scorecube.analyses.leave_out.rescored_runs import check_levels, check_metrics, reduced_inputs, scores_without
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.pools import build_pools, removed_when_left_out, team_bits
 from scorecube.design.variance import within_system_variance
@@ -55,7 +55,8 @@ def names_of(name: str) -> list[str]:
 def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str, keep_unpooled: bool) -> None:
     labels = names_of(name)
     cube = sc.with_rankings(sc.evaluate(rankings, labels, GAINS), rankings)
-    inputs, pools = reduced_inputs(cube, 10, keep_unpooled), build_pools(rankings, 10)
+    pools = build_pools(rankings, 10)
+    inputs = reduced_inputs(cube, pools, check_metrics(cube), keep_unpooled)
     assert name not in KINDS or inputs["sparse"].any()
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])

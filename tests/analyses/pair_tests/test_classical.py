@@ -92,10 +92,10 @@ def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
 
 def test_trials_and_seed_mean_nothing() -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    plans = [make_plan(cube, Paired(), trials=trials, seed=seed) for trials, seed in ((1000, 1), (7, 2))]
+    plans = [make_plan(cube, Paired(), trials=trials, seed=seed).plan for trials, seed in ((1000, 1), (7, 2))]
     assert plans[0].digest == plans[1].digest
     assert plans[0].trials == 1
-    assert make_plan(cube, Bootstrap(), trials=7, seed=2).trials == 7
+    assert make_plan(cube, Bootstrap(), trials=7, seed=2).plan.trials == 7
 
 
 def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> None:
@@ -107,10 +107,17 @@ def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> Non
     assert len(list(open_study(study)["small"].results("paired"))) == 2
 
 
-@pytest.mark.parametrize("tests", [(), ("t", "anova")])
-def test_unknown_tests_are_refused(tests: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        ((), "choose some of t, wilcoxon, sign"),
+        (("t", "t"), "choose some of t, wilcoxon, sign, each once"),
+        (("t", "anova"), "tests 'anova' is not one of t, wilcoxon, sign"),
+    ],
+)
+def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    with pytest.raises(BadPlan, match="choose some of t, wilcoxon, sign"):
+    with pytest.raises(BadPlan, match=message):
         analyse(cube, Paired(tests=tests))
 
 

@@ -137,16 +137,18 @@ def test_squares_of_pairs_are_put_in_label_order(many_runs: xr.Dataset, test: Te
 
 @EVERY_TEST
 def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> None:
-    units = test.units(cube, TRIALS)
+    prepared = test.prepare(cube)
+    units = test.units(prepared, TRIALS)
     cuts = np.sort(np.random.default_rng(3).choice(np.arange(1, units), 6, replace=False)).tolist()
     intervals = list(zip([0, *cuts], [*cuts, units], strict=True))
     expected = analyse(cube, test, trials=TRIALS, seed=3, workers=1)
     for seed in range(3):
-        inputs, totals = test.inputs(cube, TRIALS, 3, None), Accumulator(test.outputs(cube), units, test.places(cube))
+        inputs = test.inputs(prepared, TRIALS, 3)
+        totals = Accumulator(test.outputs(prepared), units, test.places(prepared))
         for place in np.random.default_rng(seed).permutation(len(intervals)):
             start, stop = intervals[place]
             totals.add(start, stop, test.block(inputs, start, stop))
-        assert_same(test.finalize(cube, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs())
+        assert_same(test.finalize(prepared, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs())
 
 
 @pytest.mark.slow
@@ -276,7 +278,7 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: 
 
 
 def test_ranges_of_a_shorter_tukey_run_begin_those_of_a_longer_one(cube: xr.Dataset) -> None:
-    inputs = Tukey().inputs(cube, 10_000, 3, None)
+    inputs = Tukey().inputs(Tukey().prepare(cube), 10_000, 3)
     longer = Tukey().block(inputs, 0, 10_000)["range"]
     np.testing.assert_array_equal(longer[:, :1000], Tukey().block(inputs, 0, 1000)["range"])
     np.testing.assert_array_equal(longer[:, 777:1000], Tukey().block(inputs, 777, 1000)["range"])

@@ -257,8 +257,8 @@ def test_gain_settings_are_compared_with_the_first() -> None:
     ("options", "message"),
     [
         ({"along": ("gain",)}, "nothing to correlate along gain: found 3 metrics"),
-        ({"along": ("topic",)}, "along topic: choose some of metric, gain"),
-        ({"intervals": ("teams",)}, "intervals teams: choose some of topics, runs, both"),
+        ({"along": ("topic",)}, "along 'topic' is not one of metric, gain"),
+        ({"intervals": ("teams",)}, "intervals 'teams' is not one of topics, runs, both"),
         ({"confidence": 1.0}, "confidence 1 must be"),
     ],
 )

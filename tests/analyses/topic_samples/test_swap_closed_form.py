@@ -223,7 +223,7 @@ def test_confidence_rows_are_in_the_order_asked_for() -> None:
     ],
 )
 def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
-    warnings = swap.check(opposed(n, 1))
+    warnings = swap.check(swap.prepare(opposed(n, 1)))
     assert len(warnings) == warns
     assert all(f"disjoint samples of {n // 2} out of {n} topics" in warning for warning in warnings)
 

@@ -197,7 +197,7 @@ def test_fewer_trials_have_wider_intervals_over_trials_only() -> None:
 
 def test_every_group_is_left_out_once() -> None:
     cube, swap = collection(4, 9, 25, 0.3), Swap(interval="population", groups=5)
-    inputs = swap.inputs(cube, 10, 7, None)
+    inputs = swap.inputs(swap.prepare(cube), 10, 7)
     topics, runs = random_groups(7, 25, 9, 5)
     assert sorted(np.bincount(topics)) == [5] * 5
     assert sorted(np.bincount(runs)) == [1, 2, 2, 2, 2]
@@ -238,9 +238,9 @@ def test_groups_without_use_do_not_make_another_plan() -> None:
 def test_blocks_without_products_are_not_read() -> None:
     """Plans of the version before had no word about intervals: their blocks lack what intervals are made of."""
     cube = collection(1, 5, 20, 0.3)
-    plans = [make_plan(cube, Swap(interval=interval), trials=3, seed=1) for interval in ("trials", "population")]
+    plans = [make_plan(cube, Swap(interval=interval), trials=3, seed=1).plan for interval in ("trials", "population")]
     assert all("interval" in plan.record()["options"] for plan in plans)
-    assert "interval" not in Swap.finalize_options
+    assert "interval" not in Swap.finalize_options()
     assert plans[0].work_digest != plans[1].work_digest
 
 

@@ -209,4 +209,4 @@ def test_sizes_of_stability_are_those_of_their_own_runs(cube: xr.Dataset) -> Non
 def test_one_topic_more_than_half_is_too_many() -> None:
     cube = make_cube([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     with pytest.raises(BadPlan, match="--size 1 or less"):
-        Swap(size=(1, 2)).check(cube)
+        Swap(size=(1, 2)).prepare_checked(cube)

@@ -12,6 +12,48 @@ from scorecube.kernels.pools.variance import lose_failures, pool_squares, sum_ru
 from scorecube.metrics.without_documents.rescore import score_topic
 
 
+class Tables(NamedTuple):
+    """What is known of the lists and the relevant documents; all but `whole` as `rescore.score_topic` takes them.
+
+    Parameters
+    ----------
+    entries, documents, cells, rows, sums
+        See `metrics.without_documents.rescore.score_topic`.
+    whole
+        float64 (cell, topic, run): scores of the full evaluation; no cell if they are not known yet.
+    """
+
+    entries: Any
+    documents: Any
+    cells: Any
+    rows: np.ndarray[Any, Any]
+    sums: np.ndarray[Any, Any]
+    whole: np.ndarray[Any, Any]
+
+
+class Trials(NamedTuple):
+    """Which trials are computed.
+
+    Parameters
+    ----------
+    bits
+        uint64 (leave, trial, word): teams that are left out; a trial that leaves none out stays empty.
+    everyone
+        Whether the runs of these teams remain all the same; then no trial stays empty.
+    leave
+        The only number of teams that counts, -1 for all.
+    start, stop, first
+        Trials start .. stop - 1; the first one of `Found`.
+    """
+
+    bits: np.ndarray[Any, Any]
+    everyone: bool
+    leave: int
+    start: int
+    stop: int
+    first: int
+
+
 class Rules(NamedTuple):
     """What is asked of every trial.
 
@@ -92,6 +134,24 @@ def make_desk(n_runs: int) -> Desk:
     )
 
 
+class Memory(NamedTuple):
+    """Memory of one thread.
+
+    Parameters
+    ----------
+    space
+        Of `rescore.make_space`.
+    desk
+        Of `make_desk`.
+    scores
+        float64 (cell, topic, run): scores of the remaining runs, of the last trial in the end.
+    """
+
+    space: Any
+    desk: Desk
+    scores: np.ndarray[Any, Any]
+
+
 @merged
 def _amend(scores: Any, lacking: Any, never: Any, runs: Any, n: int) -> None:
     """Write the scores (cell, topic, run) that are always 0 and those that are always missing."""
@@ -138,53 +198,45 @@ def _sum_up(scores: Any, runs: Any, n: int, rules: Any, leave: int, place: int, 
 
 
 @borrowing
-def leave_teams_out(
-    entries: Any, documents: Any, cells: Any, rows: Any, sums: Any, whole: Any, rules: Any, team_of: Any, bits: Any, everyone: bool,
-    leave: int, start: int, stop: int, first: int, space: Any, desk: Any, scores: Any, found: Any,
-) -> None:  # fmt: skip
+def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, memory: Any, found: Any) -> None:
     """Score the runs that remain in some trials of some numbers of teams, and write what is found.
 
     Parameters
     ----------
-    entries, documents, cells, rows, sums, whole
-        See `metrics.rescoring.score_topic`; all rows that are not in `rows` hold scores already.
+    tables
+        See `Tables`; all rows of scores that are not in `rows` hold scores already.
     rules
         See `Rules`.
     team_of
         int64 (run,).
-    bits
-        uint64 (leave, trial, word): teams that are left out; a trial that leaves none out stays empty.
-    everyone
-        Whether the runs of these teams remain all the same; then no trial stays empty.
-    leave
-        The only number of teams that counts, -1 for all.
-    start, stop, first
-        Trials start .. stop - 1; the first one of `found`.
-    space, desk
-        Of `make_space` and `make_desk`.
-    scores
-        float64 (cell, topic, run): the remaining runs' scores, of the last trial in the end.
+    trials
+        See `Trials`.
+    memory
+        See `Memory`.
     found
-        See `Found`; without trials, nothing but scores is wanted.
+        See `Found`; without trials, only the scores are computed.
     """
-    runs, above = desk.runs, desk.above
+    bits, scores, runs, above = trials.bits, memory.scores, memory.desk.runs, memory.desk.above
     n: Any
     for k in range(bits.shape[0]):
-        for trial in range(start, stop):
+        for trial in range(trials.start, trials.stop):
             # Numbers with a type: a literal would have all that is called compiled twice.
             nobody, n = True, np.int64(0)
             for word in range(bits.shape[2]):
                 nobody &= bits[k, trial, word] == 0
-            if (nobody and not everyone) or leave not in (-1, k):
+            if (nobody and not trials.everyone) or trials.leave not in (-1, k):
                 continue
             for run in range(scores.shape[2]):
                 team = np.uint64(team_of[run])
                 gone = bits[k, trial, team >> np.uint64(6)] >> (team & np.uint64(63)) & np.uint64(1)
-                kept = everyone or gone == 0
+                kept = trials.everyone or gone == 0
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
             for topic in range(scores.shape[1]):
-                score_topic(entries, documents, cells, rows, sums, whole, topic, bits[k, trial], runs, n, space, scores)
+                score_topic(
+                    tables.entries, tables.documents, tables.cells, tables.rows, tables.sums, tables.whole, topic, bits[k, trial], runs, n,
+                    memory.space, scores,
+                )  # fmt: skip
             _amend(scores, rules.lacking, rules.never, runs, n)
             if found.agreeing.shape[2] > 0:
-                _sum_up(scores, runs, n, rules, k, trial - first, found, desk)
+                _sum_up(scores, runs, n, rules, k, trial - trials.first, found, memory.desk)

@@ -6,7 +6,7 @@ which the documents that are gone are unjudged. Both give the scores that an eva
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays
-from scorecube.analyses.leave_out.kernel import Found, Rules, leave_teams_out, make_desk, nothing_found
+from scorecube.analyses.leave_out.kernel import Memory, Rules, Tables, Trials, leave_teams_out, make_desk, nothing_found
 from scorecube.collection import schema
-from scorecube.collection.pools import Pools, build_pools, team_bits
+from scorecube.collection.pools import Pools, team_bits
 from scorecube.collection.selection import cells, parse_known
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.pools import WORD, leave_out, remaining_levels, same_levels
 from scorecube.metrics import Metric, gain_values, parse_metric
 from scorecube.metrics.without_documents.rescore import make_space, sum_whole_lists
@@ -43,15 +43,17 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
     unknown = [label for label, metric in parsed.items() if not isinstance(metric, Metric)]
     if unknown:
         raise BadPlan(
-            f"{', '.join(unknown)}: scores that were imported cannot be computed again; leave them out with --metrics"
+            f"{', '.join(unknown)}: scores that were imported cannot be computed again; leave them out of {option('metrics')}",
+            option="metrics",
         )
     known = [metric for metric in parsed.values() if isinstance(metric, Metric)]
     by_intent = [str(metric) for metric in known if metric.definition.by_intent]
     if by_intent:
         others = [str(metric) for metric in known if not metric.definition.by_intent]
-        advice = f"choose others: --metrics {','.join(others)}" if others else "evaluate others, too"
+        advice = f"choose others: {option('metrics', others)}" if others else "evaluate others, too"
         raise BadPlan(
-            f"{', '.join(by_intent)}: metrics by intent are not computed without some of the documents; {advice}"
+            f"{', '.join(by_intent)}: metrics by intent are not computed without some of the documents; {advice}",
+            option="metrics",
         )
     return known
 
@@ -66,17 +68,20 @@ def check_levels(cube: xr.Dataset) -> None:
         )
 
 
-def reduced_inputs(cube: xr.Dataset, pool_depth: int, keep_unpooled: bool) -> Arrays:
+def reduced_inputs(cube: xr.Dataset, pools: Pools, known: Sequence[Metric], keep_unpooled: bool) -> Arrays:
     """Return the arrays that `scores_without` needs.
 
     Parameters
     ----------
     cube
         With rankings, see `with_rankings`.
-    pool_depth, keep_unpooled
+    pools
+        Of the cube, see `build_pools`.
+    known
+        Metrics of the cube, see `check_metrics`.
+    keep_unpooled
         See `analyses.teams.Teams`.
     """
-    pools, known = build_pools(cube, pool_depth), check_metrics(cube)
     check_levels(cube)
     scores, cell_of = cells(cube)
     places = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]
@@ -111,7 +116,9 @@ def reduced_inputs(cube: xr.Dataset, pool_depth: int, keep_unpooled: bool) -> Ar
     same = np.isclose(whole.transpose(0, 2, 1), scores, rtol=0, atol=SAME, equal_nan=True).all(axis=(1, 2))
     if not same.all():
         label = metrics[int(np.argmax(~same))]
-        raise BadPlan(f"scores of {label} are not those of the rankings; evaluate the runs again with --replace")
+        raise BadPlan(
+            f"scores of {label} are not those of the rankings; evaluate the runs again with {option('replace', True)}"
+        )
     return inputs | {"whole": whole}
 
 
@@ -124,25 +131,20 @@ def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
     return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
 
 
-def kernel_arguments(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """Return the first arguments of `leave_teams_out`, from those of `reduced_inputs`."""
+def tables_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Tables:
+    """Return the arrays of `reduced_inputs` as the kernel takes them."""
     parts = ((Entries, ENTRY), (Documents, RELEVANT), (Cells, CELL))
-    made = (kind(*(inputs[start + key] for key in kind._fields)) for kind, start in parts)
+    made: Any = (kind(*(inputs[start + key] for key in kind._fields)) for kind, start in parts)
     whole = inputs.get("whole", np.empty((0, 0, 0)))
-    return (*made, np.flatnonzero(inputs["sparse"]), inputs["sums"], whole)
+    entries, documents, cells = made
+    return Tables(entries, documents, cells, np.flatnonzero(inputs["sparse"]), inputs["sums"], whole)
 
 
-def run_kernel(known: tuple[Any, ...], trials: tuple[Any, ...], memory: tuple[Any, ...], found: Found) -> None:
-    """Call `leave_teams_out` with the arguments of `kernel_arguments`, those from `rules` to `first`, and memory."""
-    arguments = [*known, *trials, *memory, found]
-    leave_teams_out(*arguments)
-
-
-def memory_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """Return the memory of one thread, the last of it for scores, float64 (cell, topic, run)."""
-    entries, _, cells, _, sums, _ = kernel_arguments(inputs)
-    n_topics, n_runs = sums.shape[1:]
-    return make_space(entries, cells, n_runs), make_desk(n_runs), np.empty((len(inputs["sparse"]), n_topics, n_runs))
+def memory_of(tables: Tables, n_cells: int) -> Memory:
+    """Return the memory of one thread for the scores of so many cells."""
+    n_topics, n_runs = tables.sums.shape[1:]
+    space = make_space(tables.entries, tables.cells, n_runs)
+    return Memory(space, make_desk(n_runs), np.empty((n_cells, n_topics, n_runs)))
 
 
 def scores_without(
@@ -164,20 +166,21 @@ def scores_without(
     scores
         float64 (cell, topic, scored run); NaN where a topic has no relevant document, or lost its last one.
     """
-    team_of, memory = inputs["team_of"], memory_of(inputs)
+    team_of, tables = inputs["team_of"], tables_of(inputs)
+    memory = memory_of(tables, len(inputs["sparse"]))
     teams = np.arange(int(inputs["n_teams"])).astype(np.uint64)
     out = (bits[teams // np.uint64(WORD)] >> (teams % np.uint64(WORD)) & np.uint64(1)).astype(bool)
     runs = np.flatnonzero(~out[team_of] | everyone)
-    fill_dense(inputs, bits, runs, memory[-1])
-    n_cells, n_topics, n_runs = memory[-1].shape
+    fill_dense(inputs, bits, runs, memory.scores)
+    n_cells, n_topics, n_runs = memory.scores.shape
     rules = Rules(
         np.ones((1, n_topics), bool), np.zeros(1, np.int64), False, np.empty((n_cells, n_runs)), np.empty((n_cells, n_runs), np.int64),
         inputs["lacking"], inputs["never"],
     )  # fmt: skip
     found = nothing_found(n_cells, 1, 1, n_runs, 0)
-    trial = (rules, team_of, bits[np.newaxis, np.newaxis], everyone, -1, 0, 1, 0)
-    run_kernel(kernel_arguments(inputs), trial, memory, found)
-    return np.asarray(memory[-1][:, :, : len(runs)])
+    trials = Trials(bits[np.newaxis, np.newaxis], everyone, -1, 0, 1, 0)
+    leave_teams_out(tables, rules, team_of, trials, memory, found)
+    return np.asarray(memory.scores[:, :, : len(runs)])
 
 
 def fill_dense(

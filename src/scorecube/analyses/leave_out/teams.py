@@ -13,33 +13,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
 from scipy.stats import t as t_distribution
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.leave_out.rescored_runs import check_metrics, reduced_inputs
 from scorecube.analyses.leave_out.team_samples import draw_teams, draw_topics, given_teams, given_topics
 from scorecube.analyses.leave_out.trial_statistics import changes, first_misses, leave_out_all, own_runs, whole_first
+from scorecube.analyses.options import option_field
 from scorecube.collection import schema
 from scorecube.collection.pools import Pools, build_pools, team_bits
-from scorecube.collection.selection import cells, uses_gains
+from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
+from scorecube.metrics import Metric
 from scorecube.metrics.without_documents.tables import has_sparse_form
 from scorecube.statistics.quantiles import defined_mean, tails
 
-LOST = ("no_relevant_left", "all_runs_zero")
-INTERVALS = ("t", "percentile")
-FEWER = ("missing", "survivors")
+
+class TeamPools(NamedTuple):
+    """What the analysis computes of a cube once: its pools and its metrics."""
+
+    pools: Pools
+    metrics: list[Metric]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Teams(Analysis):
-    """Leave k teams out, and l topics: variance, ranking and means without the teams' unique contributions to the pool.
+    """Leave teams and topics out: do the variance and the order of other runs hold?
 
     A trial draws k teams for every k. Their runs are gone, and documents that only they contributed become unjudged; all other runs are
     evaluated anew. Step 0, the whole collection, is always there.
@@ -79,48 +84,73 @@ class Teams(Analysis):
     """
 
     name: ClassVar[str] = "teams"
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"interval", "confidence"})
+    examples: ClassVar[tuple[str, ...]] = ("--leave all --topics 100,75,50,25,10 --trials 10 --pool-depth 10 --seed 1",)
+    details: ClassVar[str] = (
+        "Documents that only the teams left out contributed to the pool become unjudged, and the runs of the others are scored anew."
+    )
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "topics": {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."},
+        "trials": {"default": 10, "help": "Trials for each number of teams; more later extend a result."},
+    }
     uses_rankings: ClassVar[bool] = True
 
-    leave: tuple[int, ...] | None = None
-    topic_sizes: tuple[int, ...] | None = None
-    pool_depth: int = 10
-    keep_unpooled: bool = True
-    lost_topics: str = "no_relevant_left"
-    distinct: bool = False
-    interval: str = "t"
-    confidence: float = 0.95
-    fewer_topics: str = "missing"
+    leave: tuple[int, ...] | None = option_field(
+        None, "Numbers of teams to leave out, e.g. 1,2,5; or all.", words={"all": None}, unit="teams"
+    )
+    topic_sizes: tuple[int, ...] | None = option_field(
+        None,
+        "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, beside all.",
+        flag="--topics",
+        unit="topics",
+    )
+    pool_depth: int = option_field(10, "Ranks of every run that contribute to the pool.", minimum=1, unit="ranks")
+    keep_unpooled: bool = option_field(
+        True,
+        "Judged documents in no team's pool go when a team is left out; else they stay.",
+        flag="--drop-unpooled",
+    )
+    lost_topics: str = option_field(
+        "no_relevant_left",
+        "Topics are lost where no_relevant_left, or, metric by metric, where all_runs_zero.",
+        choices=("no_relevant_left", "all_runs_zero"),
+    )
+    distinct: bool = option_field(False, "No subset of teams twice; all of them, where there are fewer than trials.")
+    interval: str = option_field("t", "t, or percentile; over trials.", choices=("t", "percentile"), finalize=True)
+    confidence: float = option_field(0.95, "Of the interval.", finalize=True)
+    fewer_topics: str = option_field(
+        "missing",
+        "Where fewer topics survive than wanted: missing, or use the survivors.",
+        choices=("missing", "survivors"),
+    )
 
-    def check(self, cube: xr.Dataset) -> list[str]:
-        """See `Analysis.check`."""
-        chosen = (
-            ("lost_topics", self.lost_topics, LOST),
-            ("interval", self.interval, INTERVALS),
-            ("fewer_topics", self.fewer_topics, FEWER),
-        )
-        for option, value, known in chosen:
-            if value not in known:
-                raise BadPlan(f"{option} {value!r} is not one of {', '.join(known)}")
-        if not 0 < self.confidence < 1:
-            raise BadPlan(f"confidence={self.confidence} must be between 0 and 1")
-        check_metrics(cube)
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`: with `TeamPools`."""
+        metrics = check_metrics(cube)
         refuse_other_summaries(cube, "leaving teams out")
-        pools, n_topics = build_pools(cube, self.pool_depth), cube.sizes[names.TOPIC]
-        n_teams = len(pools.teams)
+        return Prepared(cube, TeamPools(build_pools(cube, self.pool_depth), metrics))
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        if not 0 < self.confidence < 1:
+            raise BadPlan(f"{option('confidence', self.confidence)} must be between 0 and 1", option="confidence")
+        pools: Pools = prepared.shared.pools
+        n_teams, n_topics = len(pools.teams), prepared.cube.sizes[names.TOPIC]
         if n_teams < 2:
             raise BadPlan(
-                f"there is only one team, {pools.teams[0]}: some team must be left to be evaluated; name teams with --teams"
+                f"there is only one team, {pools.teams[0]}: some team must be left to be evaluated; name teams with {option('teams')}"
             )
         wrong = [k for k in self.leave or () if not 1 <= k < n_teams] + ([0] if self.leave == () else [])
         if wrong:
-            raise BadPlan(f"leave={wrong[0]}: of {n_teams} teams 1 to {n_teams - 1} can be left out")
+            raise BadPlan(
+                f"{option('leave', wrong[0])}: of {n_teams} teams 1 to {n_teams - 1} can be left out", option="leave"
+            )
         wrong = [size for size in self.topic_sizes or () if not 2 <= size <= n_topics]
         if wrong:
             raise BadPlan(
-                f"topic_sizes: {wrong[0]} of the {n_topics} topics cannot be kept; a variance takes 2 to {n_topics}"
+                f"{option('topic_sizes')}: {wrong[0]} of the {n_topics} topics cannot be kept; a variance takes 2 to {n_topics}",
+                option="topic_sizes",
             )
-        return self._warnings(cube, pools)
+        return self._warnings(prepared.cube, pools)
 
     def _warnings(self, cube: xr.Dataset, pools: Pools) -> list[str]:
         runs = schema.labels_of(cube, names.RUN)
@@ -147,29 +177,40 @@ class Teams(Analysis):
         """Return the numbers of topics wanted: all, then fewer and fewer."""
         return tuple(dict.fromkeys([cube.sizes[names.TOPIC], *sorted(set(self.topic_sizes or ()), reverse=True)]))
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        teams = prepared.shared.pools.teams
+        return {
+            "left_out": given_teams(samples, teams, self.leaves(len(teams)), trials),
+            "kept": given_topics(samples, prepared.cube, self.steps(prepared.cube)),
+        }
+
+    def _reduced(self, prepared: Prepared) -> Arrays:
+        known: TeamPools = prepared.shared
+        return reduced_inputs(prepared.cube, known.pools, known.metrics, self.keep_unpooled)
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`: what is known of the documents, and who is left out in every trial."""
-        inputs = reduced_inputs(cube, self.pool_depth, self.keep_unpooled)
-        teams, steps = sorted(set(schema.labels_of(cube, names.TEAM))), self.steps(cube)
-        leaves = self.leaves(len(teams))
-        if samples is None:
-            left_out, kept = draw_teams(seed, len(teams), leaves, trials, self.distinct), draw_topics(seed, steps)
-        else:
-            left_out, kept = given_teams(samples, teams, leaves, trials), given_topics(samples, cube, steps)
-        return inputs | {
-            "left_out": left_out, "bits": team_bits(left_out), "kept": kept, "wanted": np.array((0, *steps[1:])),
+        n_teams, steps = len(prepared.shared.pools.teams), self.steps(prepared.cube)
+        drawn = samples or {
+            "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
+            "kept": draw_topics(seed, steps),
+        }
+        return self._reduced(prepared) | drawn | {
+            "bits": team_bits(drawn["left_out"]), "wanted": np.array((0, *steps[1:])),
             "all_zero": np.array(self.lost_topics == "all_runs_zero"), "survivors": np.array(self.fewer_topics == "survivors"),
         }  # fmt: skip
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        n_teams = len(set(schema.labels_of(cube, names.TEAM)))
-        n_cells, n_leaves, n_steps = int(cells(cube)[1].max()) + 1, len(self.leaves(n_teams)), len(self.steps(cube))
-        runs = (n_cells, n_leaves, cube.sizes[names.RUN])
+        cube = prepared.cube
+        n_teams = len(prepared.shared.pools.teams)
+        count, n_leaves, n_steps = n_cells(cube), len(self.leaves(n_teams)), len(self.steps(cube))
+        runs = (count, n_leaves, cube.sizes[names.RUN])
         return (
-            Output("variance", (n_cells, n_leaves, n_steps), Combine.CONCAT, "float64"),
-            Output("n_topics", (n_cells, n_leaves, n_steps), Combine.CONCAT, "int32"),
-            *(Output(name, (n_cells, n_leaves), Combine.CONCAT, "int32") for name in ("agreeing", "pairs", "rank_drop")),
+            Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64"),
+            Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32"),
+            *(Output(name, (count, n_leaves), Combine.CONCAT, "int32") for name in ("agreeing", "pairs", "rank_drop")),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
             Output("kept", (n_steps, cube.sizes[names.TOPIC]), Combine.MAX, "int8"),
             Output("change", runs, Combine.ADD), Output("rise", runs, Combine.MAX), Output("fall", runs, Combine.MAX),
@@ -183,10 +224,11 @@ class Teams(Analysis):
             "left_out": left_out, "kept": inputs["kept"].astype(np.int8), **leave_out_all(inputs, start, stop)._asdict()
         }  # fmt: skip
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
-        cell_of, inputs = cells(cube)[1], reduced_inputs(cube, self.pool_depth, self.keep_unpooled)
-        pools, steps = build_pools(cube, self.pool_depth), self.steps(cube)
+        cube = prepared.cube
+        cell_of, inputs = cells(cube)[1], self._reduced(prepared)
+        pools, steps = prepared.shared.pools, self.steps(cube)
         inputs |= {
             "kept": totals["kept"].astype(bool),
             "wanted": np.array((0, *steps[1:])),
@@ -208,7 +250,7 @@ class Teams(Analysis):
             "n_unique": counted[0], "n_unique_relevant": counted[1],
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.LEAVE: leaves, names.TOPIC_STEP: np.array(steps), names.TOPIC: cube[names.TOPIC],
             names.RUN: schema.label_array(schema.labels_of(cube, names.RUN)), names.TEAM: schema.label_array(pools.teams),
             names.TEAM_OF_RUN: (names.RUN, schema.label_array(schema.labels_of(cube, names.TEAM))),
@@ -237,11 +279,12 @@ class Teams(Analysis):
         mean[:, 0], low[:, 0], high[:, 0] = whole, np.nan, np.nan
         return {"variance_mean": mean, "variance_low": low, "variance_high": high, "n_defined": count}
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: scores of the runs that are left, half of all on average, their variance and ranks; own runs come at the end."""
+        cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
-        n_teams, n_ranks = len(set(schema.labels_of(cube, names.TEAM))), cube.sizes[names.RANK]
-        known = check_metrics(cube)
+        n_teams, n_ranks = len(prepared.shared.pools.teams), cube.sizes[names.RANK]
+        known = prepared.shared.metrics
         dense = sum(not has_sparse_form(metric) for metric in known) * n_cells / len(known)
         relevant = int((cube[schema.LEVEL_AT_RANK].values > 0).sum())
         # Entries are looked at once, and walked again by few metrics; the rest is for every score.

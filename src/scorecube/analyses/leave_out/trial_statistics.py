@@ -10,15 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.leave_out.kernel import Found, Rules, nothing_found
+from scorecube.analyses.leave_out.kernel import Found, Rules, Trials, leave_teams_out, nothing_found
 from scorecube.analyses.leave_out.rank_changes import TIE, UNITS
-from scorecube.analyses.leave_out.rescored_runs import (
-    fill_dense,
-    kernel_arguments,
-    memory_of,
-    run_kernel,
-    scores_without,
-)
+from scorecube.analyses.leave_out.rescored_runs import fill_dense, memory_of, scores_without, tables_of
 from scorecube.collection.pools import team_bits
 from scorecube.kernels.pools.variance import run_means
 from scorecube.kernels.rank.rank_change import tie_bounds
@@ -40,27 +34,28 @@ def rules_of(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rule
 def leave_out_all(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Found:
     """Evaluate the trials start .. stop - 1 of all numbers of teams."""
     n_cells, _, n_runs = inputs["whole"].shape
-    bits, team_of, memory = inputs["bits"], inputs["team_of"], memory_of(inputs)
+    bits, team_of, tables = inputs["bits"], inputs["team_of"], tables_of(inputs)
+    memory, rules = memory_of(tables, n_cells), rules_of(inputs, bool(inputs["all_zero"]))
     found = nothing_found(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
-    known, how = kernel_arguments(inputs), (rules_of(inputs, bool(inputs["all_zero"])), team_of, bits, False)
     if inputs["sparse"].all():
-        run_kernel(known, (*how, -1, start, stop, start), memory, found)
+        leave_teams_out(tables, rules, team_of, Trials(bits, False, -1, start, stop, start), memory, found)
         return found
     for k, trial in np.ndindex(len(bits), stop - start):
         at = start + trial
-        fill_dense(inputs, bits[k, at], np.flatnonzero(~inputs["left_out"][k, at][team_of]), memory[-1])
-        run_kernel(known, (*how, k, at, at + 1, start), memory, found)
+        fill_dense(inputs, bits[k, at], np.flatnonzero(~inputs["left_out"][k, at][team_of]), memory.scores)
+        leave_teams_out(tables, rules, team_of, Trials(bits, False, k, at, at + 1, start), memory, found)
     return found
 
 
 def whole_found(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Found:
     """Evaluate the whole collection, as if it were a trial."""
     n_cells, _, n_runs = inputs["whole"].shape
-    found, memory = nothing_found(n_cells, 1, len(inputs["kept"]), n_runs, 1), memory_of(inputs)
+    found, tables = nothing_found(n_cells, 1, len(inputs["kept"]), n_runs, 1), tables_of(inputs)
+    memory = memory_of(tables, n_cells)
     nobody = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
-    memory[-1][:] = inputs["whole"]
-    how = (rules_of(inputs, False), inputs["team_of"], nobody, True, -1, 0, 1, 0)
-    run_kernel(kernel_arguments(inputs), how, memory, found)
+    memory.scores[:] = inputs["whole"]
+    trials = Trials(nobody, True, -1, 0, 1, 0)
+    leave_teams_out(tables, rules_of(inputs, False), inputs["team_of"], trials, memory, found)
     return found
 
 

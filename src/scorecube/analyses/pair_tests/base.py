@@ -13,13 +13,12 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Combine, Cost, Output
+from scorecube.analyses.base import Analysis, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     PAIRWISE,
-    REFUSE,
     Group,
-    check_missing,
     describe_pairs,
     groups,
     mean_scores,
@@ -31,7 +30,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISS
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.pairs import SIDE, label_order, pair_order, pair_place
 from scorecube.kernels.pairs.tail_counts import observed_t
 from scorecube.kernels.threads import on_threads
@@ -46,6 +45,16 @@ TILE = 128
 TILE_BYTES = 2**25
 SUMS_BYTES = 2**28
 """Of the sums over resamples of the runs that a block needs."""
+
+
+def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
+    """Declare the significance levels of a test."""
+    return option_field((0.05, 0.01), "Significance levels.", flag="--alpha", finalize=finalize)
+
+
+def plus_one_field() -> bool:
+    """Declare how a test makes p-values of counts."""
+    return option_field(False, "p = (count + 1) / (B + 1) instead of count / B.", finalize=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,53 +76,51 @@ class PairTest(Analysis):
     unit: ClassVar[str] = "pairs"
     means_only: ClassVar[bool] = True
     """Whether metrics that sum topics up otherwise are refused."""
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"plus_one", "only_significant"})
     bytes_per_draw: ClassVar[float] = 16.0
     """Of a block, for each topic and trial."""
     seconds_per_draw: ClassVar[float] = 4e-9
     """Of a block, likewise."""
 
-    alphas: tuple[float, ...] = (0.05, 0.01)
-    sided: int = 2
-    plus_one: bool = False
-    only_significant: bool = False
+    alphas: tuple[float, ...] = alphas_field()
+    sided: int = option_field(2, "2; or 1: the first run in label order is the better one.", minimum=1, maximum=2)
+    plus_one: bool = plus_one_field()
+    only_significant: bool = option_field(False, "Estimated difference over significant pairs only.", finalize=True)
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_missing(self.missing_scores() or REFUSE)
-        check_runs(cube, f"the {self.name} test", means_only=self.means_only, missing=self.missing_scores())
+        check_runs(prepared.cube, f"the {self.name} test", means_only=self.means_only, missing=self.missing_scores())
         if self.sided not in (1, 2):
-            raise BadPlan(f"sided={self.sided}: a test is one-sided (1) or two-sided (2)")
+            raise BadPlan(f"{option('sided', self.sided)}: a test is one-sided (1) or two-sided (2)", option="sided")
         return []
 
     def missing_scores(self) -> str | None:
-        """Return what becomes of missing scores, of `missing.MISSING`; None if there is no choice."""
+        """Return what becomes of missing scores; None if there is no choice."""
         return None
 
     def is_pairwise(self) -> bool:
         """Whether missing scores are left out pair by pair."""
         return self.missing_scores() == PAIRWISE
 
-    def units(self, cube: xr.Dataset, trials: int) -> int:
+    def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of pairs of runs."""
-        return n_pairs(cube)
+        return n_pairs(prepared.cube)
 
-    def places(self, cube: xr.Dataset) -> np.ndarray[Any, Any]:
+    def places(self, prepared: Prepared) -> np.ndarray[Any, Any]:
         """See `Analysis.places`: pairs are computed square by square and kept in label order."""
-        n_runs = cube.sizes[names.RUN]
+        n_runs = prepared.cube.sizes[names.RUN]
         return pair_place(*pair_order(n_runs), n_runs)
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`: trials that count, difference of the K-th largest replicate, degenerate replicates."""
-        count = n_cells(cube)
+        count = n_cells(prepared.cube)
         return (
             Output("reached", (count,), Combine.CONCAT, "int32"),
             Output("kth", (count, len(self.alphas)), Combine.CONCAT, "float64"),
             Output("degenerate", (count, 2), Combine.ADD),
         )
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         reached = totals["reached"]
 
@@ -134,10 +141,11 @@ class PairTest(Analysis):
         facts: dict[str, Any] = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
         if self.is_pairwise():
             facts["missing"] = PAIRWISE
-        return pair_result(cube, reached, values, self.alphas, facts)
+        return pair_result(prepared.cube, reached, values, self.alphas, facts)
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`; with missing scores, draws are made for each number of topics, one after the other."""
+        cube = prepared.cube
         count, n_topics = n_cells(cube), cube.sizes[names.TOPIC]
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
@@ -209,13 +217,14 @@ def n_pairs(cube: xr.Dataset) -> int:
 def check_alphas(alphas: tuple[float, ...]) -> None:
     """Refuse levels that are none."""
     if not alphas or not all(0 < alpha < 1 for alpha in alphas):
-        raise BadPlan(f"alpha {', '.join(map(str, alphas)) or 'without a number'}: give numbers between 0 and 1")
+        values = ", ".join(map(str, alphas)) or "without a number"
+        raise BadPlan(f"alpha {values}: give numbers between 0 and 1", option="alphas")
 
 
 def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing: str | None = None) -> None:
     """Refuse a cube of too few runs or topics, with missing scores, or with metrics that are no means.
 
-    `missing` is the choice that was made of `missing.MISSING`, None where there is none.
+    `missing` is the value of the option of that name, None where there is none.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
@@ -223,9 +232,13 @@ def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing:
     scores = cube.variables[names.SCORE].values
     odd = ~np.isfinite(scores)
     if odd.any() and missing != PAIRWISE:
-        choice = "" if missing is None else "test each pair on the topics that both runs have with --missing pairwise, "
+        choice = (
+            ""
+            if missing is None
+            else f"test each pair on the topics that both runs have with {option('missing', PAIRWISE)}, "
+        )
         raise BadPlan(
-            f"{int(odd.sum())} scores are missing or infinite; leave their topics out with --drop-missing, {choice}or choose other runs, "
+            f"{int(odd.sum())} scores are missing or infinite; leave their topics out with {option('drop_missing', True)}, {choice}or choose other runs, "
             "topics or metrics"
         )
     if odd.any() and np.isinf(scores).any():

@@ -15,12 +15,20 @@ import xarray as xr
 from scipy.special import stdtrit
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import TILE, TILE_BYTES, PairTest, rank_of
-from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, REFUSE, Group, groups, is_complete, whole_cells
+from scorecube.analyses.pair_tests.pairwise_complete import (
+    NOT_TESTED,
+    Group,
+    groups,
+    is_complete,
+    missing_field,
+    whole_cells,
+)
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.intrinsics import has_wide_registers
 from scorecube.kernels.linalg.panel_product import in_panels, product
 from scorecube.kernels.pairs.pairs import pair_order
@@ -34,7 +42,7 @@ PRECISIONS = {"double": np.float64, "mixed": np.float32}
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap(PairTest):
-    """Paired bootstrap test of all pairs of runs: achieved significance levels, discriminative power, estimated difference.
+    """Bootstrap test of all pairs of runs: discriminative power, difference it takes.
 
     A trial draws n topics with replacement, shared by all metrics, gain settings and pairs. With w the centred per-topic
     differences of a pair, t* is the t statistic of w on the drawn topics; the achieved significance level (ASL) is the share
@@ -64,26 +72,34 @@ class Bootstrap(PairTest):
     """
 
     name: ClassVar[str] = "bootstrap"
-    finalize_options: ClassVar[frozenset[str]] = PairTest.finalize_options | {"precision"}
+    examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alpha 0.05,0.01 --seed 1",)
     bytes_per_draw: ClassVar[float] = 14.0
     seconds_per_draw: ClassVar[float] = 1.5e-9
 
-    missing: str = REFUSE
-    studentised: bool = True
-    precision: str = "double"
+    missing: str = missing_field()
+    studentised: bool = option_field(
+        True, "The statistic is the difference of means instead of t.", flag="--unstudentised"
+    )
+    precision: str = option_field(
+        "double",
+        "double, or mixed: faster for many topics, with equal results.",
+        choices=tuple(PRECISIONS),
+        finalize=True,
+    )
 
     def missing_scores(self) -> str | None:
         """See `PairTest.missing_scores`."""
         return self.missing
 
-    def check(self, cube: xr.Dataset) -> list[str]:
-        """See `Analysis.check`."""
-        if self.precision not in PRECISIONS:
-            raise BadPlan(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}")
-        return super().check(cube)
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        cube, n = prepared.cube, prepared.cube.sizes[names.TOPIC]
+        refuse_gaps(cube, "samples")
+        return {"counts": counts_of(sample_positions(samples, cube, n, halves=1)[:trials], n)}
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`; `counts` is (topic, trial): how often a trial draws a topic, unless scores are missing."""
+        cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         inputs = whole_cells(cells(cube)[0]) | {
@@ -91,8 +107,7 @@ class Bootstrap(PairTest):
             "key": key, "trials": np.array(trials),
         }  # fmt: skip
         if samples is not None:
-            refuse_gaps(cube, "samples")
-            inputs["counts"] = counts_of(sample_positions(samples, cube, n, halves=1)[:trials], n)
+            inputs |= samples
         elif is_complete(cube):
             inputs["counts"] = counts_of(bootstrap_samples(key, n, 0, trials), n)
         return inputs
@@ -197,6 +212,6 @@ def refuse_gaps(cube: xr.Dataset, what: str) -> None:
     """Refuse samples of all topics where pairs have not all topics."""
     if not is_complete(cube):
         raise BadPlan(
-            f"{what} are of all topics of the cube, and some runs have no scores on some: with missing='pairwise' each pair draws "
-            "as many topics as it has; leave such topics out with --drop-missing, or do without given or kept samples"
+            f"{what} are of all topics of the cube, and some runs have no scores on some: with {option('missing', 'pairwise')} each pair draws "
+            f"as many topics as it has; leave such topics out with {option('drop_missing', True)}, or do without given or kept samples"
         )

@@ -15,20 +15,21 @@ import xarray as xr
 from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
-from scorecube.analyses.pair_tests.base import FIRST, SECOND, check_alphas, check_runs, n_pairs
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import FIRST, SECOND, alphas_field, check_alphas, check_runs, n_pairs
 from scorecube.analyses.pair_tests.pairwise_complete import (
     REFUSE,
-    check_missing,
     describe_pairs,
     groups,
     mean_scores,
+    missing_field,
     whole_cells,
 )
 from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import cells, uses_gains
+from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pairs import label_order
 
@@ -41,7 +42,9 @@ MOST_EXACT, MOST_PERMUTED = 50, 13
 
 @dataclass(frozen=True, kw_only=True)
 class Paired(Analysis):
-    """Paired t test, Wilcoxon signed-rank test and sign test of all pairs of runs, two-sided, through SciPy.
+    """Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references.
+
+    All are two-sided and SciPy's.
 
     Parameters
     ----------
@@ -64,36 +67,38 @@ class Paired(Analysis):
     name: ClassVar[str] = "paired"
     unit: ClassVar[str] = "pairs"
     resamples: ClassVar[bool] = False
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"alphas"})
+    examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
-    missing: str = REFUSE
-    tests: tuple[str, ...] = TESTS
-    alphas: tuple[float, ...] = (0.05, 0.01)
+    missing: str = missing_field()
+    tests: tuple[str, ...] = option_field(TESTS, "Some of t, wilcoxon, sign.", choices=TESTS)
+    alphas: tuple[float, ...] = alphas_field(finalize=True)
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_missing(self.missing)
-        check_runs(cube, "a paired test", missing=self.missing)
-        if not self.tests or set(self.tests) - set(TESTS) or len(set(self.tests)) < len(self.tests):
-            raise BadPlan(f"tests {', '.join(self.tests) or 'without a name'}: choose some of {', '.join(TESTS)}")
+        check_runs(prepared.cube, "a paired test", missing=self.missing)
+        if not self.tests or len(set(self.tests)) < len(self.tests):
+            given = ", ".join(self.tests) or "without a name"
+            raise BadPlan(f"tests {given}: choose some of {', '.join(TESTS)}, each once", option="tests")
         return []
 
-    def units(self, cube: xr.Dataset, trials: int) -> int:
+    def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of pairs of runs."""
-        return n_pairs(cube)
+        return n_pairs(prepared.cube)
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """Refuse: nothing is drawn."""
+        raise BadPlan("classical tests take no samples")
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`; scores become integers where they can, so that equal differences are equal."""
-        if samples is not None:
-            raise BadPlan("classical tests take no samples")
+        cube = prepared.cube
         first, second = label_order(cube.sizes[names.RUN])
         return whole_cells(cells(cube)[0]) | {"first": first, "second": second}
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        n_cells = int(cells(cube)[1].max()) + 1
-        return (Output("p", (n_cells, len(self.tests)), Combine.CONCAT, "float64"),)
+        return (Output("p", (n_cells(prepared.cube), len(self.tests)), Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
@@ -110,8 +115,9 @@ class Paired(Analysis):
             p[group.cell][:, group.pairs] = found
         return {"p": p}
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`."""
+        cube = prepared.cube
         scores, cell_of = cells(cube)
         p = totals["p"]
         significant = np.stack([(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1)
@@ -130,7 +136,7 @@ class Paired(Analysis):
             values["share"] = significant / tested
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
+            USES_GAINS: (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
             FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
         }  # fmt: skip
@@ -141,14 +147,15 @@ class Paired(Analysis):
         }
         return xr.Dataset(arrays, coords, facts)
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
-        n_cells = int(cells(cube)[1].max()) + 1
-        seconds = n_cells * sum(SECONDS[test] for test in self.tests)
-        results = 8.0 * n_cells * len(self.tests) * n_pairs(cube)
+        cube = prepared.cube
+        count = n_cells(cube)
+        seconds = count * sum(SECONDS[test] for test in self.tests)
+        results = 8.0 * count * len(self.tests) * n_pairs(cube)
         return Cost(
             seconds=seconds,
-            bytes=8.0 * n_cells,
+            bytes=8.0 * count,
             fixed_bytes=60.0 * AT_ONCE * cube.sizes[names.TOPIC],
             result_bytes=results,
         )

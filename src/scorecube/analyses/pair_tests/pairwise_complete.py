@@ -15,13 +15,12 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.options import option_field
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan
 from scorecube.statistics.integer_scores import Units, in_units, whole_scores
 
 REFUSE, PAIRWISE = "refuse", "pairwise"
-MISSING = (REFUSE, PAIRWISE)
 LEAST = 2
 """Topics that a test needs."""
 NOT_TESTED = -1
@@ -65,10 +64,13 @@ class Group:
     second: Any
 
 
-def check_missing(missing: str) -> None:
-    """Refuse what is no way of treating missing scores."""
-    if missing not in MISSING:
-        raise BadPlan(f"missing={missing!r} is not one of {', '.join(MISSING)}")
+def missing_field() -> str:
+    """Declare the option of a test of pairs that says what becomes of missing scores."""
+    return option_field(
+        REFUSE,
+        "Missing scores: refuse; or pairwise: test each pair on the topics that both runs have.",
+        choices=(REFUSE, PAIRWISE),
+    )
 
 
 def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -14,9 +14,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.pair_tests.base import PairTest, rank_of
-from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, REFUSE, groups, whole_cells
+from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, groups, missing_field, whole_cells
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
@@ -35,7 +35,7 @@ SIGNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Randomisation(PairTest):
-    """Paired randomisation test of all pairs of runs.
+    """Paired randomisation (sign-flip) test of all pairs of runs.
 
     A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the share of trials in which
     the mean difference with these signs is at least as large as the observed one. The t statistic gives the same test, as the
@@ -58,27 +58,30 @@ class Randomisation(PairTest):
     """
 
     name: ClassVar[str] = "randomisation"
+    examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
-    missing: str = REFUSE
+    missing: str = missing_field()
 
     def missing_scores(self) -> str | None:
         """See `PairTest.missing_scores`."""
         return self.missing
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        schema.check(samples, SIGNS, "the samples")
+        if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
+            raise BadPlan("the samples hold signs of other topics than the cube")
+        return {"samples": samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)}
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`."""
+        cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
-        inputs = whole_cells(cells(cube)[0]) | {
+        return whole_cells(cells(cube)[0]) | {
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
-        }  # fmt: skip
-        if samples is not None:
-            schema.check(samples, SIGNS, "the samples")
-            if schema.labels_of(samples, names.TOPIC) != schema.labels_of(cube, names.TOPIC):
-                raise BadPlan("the samples hold signs of other topics than the cube")
-            inputs["samples"] = samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)
-        return inputs
+        } | (samples or {})  # fmt: skip
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`; a sign belongs to its topic, so pairs without a topic do without its sign."""

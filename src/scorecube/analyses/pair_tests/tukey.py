@@ -14,11 +14,19 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
-from scorecube.analyses.pair_tests.base import cell_units, check_alphas, check_runs, n_pairs, pair_result
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.pair_tests.base import (
+    alphas_field,
+    cell_units,
+    check_alphas,
+    check_runs,
+    n_pairs,
+    pair_result,
+    plus_one_field,
+)
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import cells
+from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pairs import label_order
 from scorecube.kernels.pairs.tail_counts import EQUAL
@@ -34,7 +42,7 @@ PERMUTATIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Tukey(Analysis):
-    """Randomised Tukey HSD test: p-values of all pairs of runs that hold for all pairs together.
+    """Randomised Tukey HSD test: p-values that hold for all pairs of runs together.
 
     A trial permutes the runs within each topic, alike for all metrics and gain settings, and takes the largest minus the smallest run
     mean. The p-value of a pair is the share of trials in which that range is at least the pair's difference.
@@ -55,31 +63,33 @@ class Tukey(Analysis):
     """
 
     name: ClassVar[str] = "tukey"
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"alphas", "plus_one"})
+    examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = (0.05, 0.01)
-    plus_one: bool = False
+    alphas: tuple[float, ...] = alphas_field(finalize=True)
+    plus_one: bool = plus_one_field()
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_runs(cube, "the Tukey test")
+        check_runs(prepared.cube, "the Tukey test")
         return []
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        return {"samples": permutation_positions(samples, prepared.cube)[:trials]}
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
-        units = np.stack([each.uncentred for each in cell_units(cube)])
-        inputs: Arrays = {
+        units = np.stack([each.uncentred for each in cell_units(prepared.cube)])
+        return {
             "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),
             "key": stream_key(seed, names.Purpose.RUN_PERMUTATIONS),
+            **(samples or {}),
         }
-        if samples is not None:
-            inputs["samples"] = permutation_positions(samples, cube)[:trials]
-        return inputs
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        return (Output("range", (int(cells(cube)[1].max()) + 1,), Combine.CONCAT, "float64"),)
+        return (Output("range", (n_cells(prepared.cube),), Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
@@ -90,8 +100,9 @@ class Tukey(Analysis):
             null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
         return {"range": np.ascontiguousarray(ranges.T)}
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`."""
+        cube = prepared.cube
         first, second = label_order(cube.sizes[names.RUN])
         reached = np.empty((len(totals["range"]), n_pairs(cube)), np.int32)
         for cell, units in enumerate(cell_units(cube)):
@@ -102,8 +113,9 @@ class Tukey(Analysis):
         facts = {"trials": trials, "plus_one": int(self.plus_one)}
         return pair_result(cube, reached, {}, self.alphas, facts)
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
+        cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         places = n_runs * n_topics
         return Cost(

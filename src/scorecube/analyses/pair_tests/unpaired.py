@@ -15,7 +15,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays
+from scorecube.analyses.base import Arrays, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, rank_of
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
@@ -30,9 +31,9 @@ from scorecube.statistics.integer_scores import centred_units
 
 @dataclass(frozen=True, kw_only=True)
 class Unpaired(PairTest):
-    """Unpaired bootstrap test of all pairs of runs: each run's scores are resampled on their own.
+    """Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
 
-    Both samples are shifted to a common summary and resampled with their own draws. For means the statistic is Welch's t;
+    Each run's scores are resampled on their own. Both samples are shifted to a common summary and resampled with their own draws. For means the statistic is Welch's t;
     for geometric means (``geo:``, shifted on the logarithmic scale) and area measures (``area:``) it is the difference itself.
 
     Parameters
@@ -51,32 +52,38 @@ class Unpaired(PairTest):
     """
 
     name: ClassVar[str] = "unpaired"
+    examples: ClassVar[tuple[str, ...]] = ("--metrics geo:AP --seed 1",)
     means_only: ClassVar[bool] = False
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    sided: int = option_field(2, "2; there is no one-sided form.", on_command_line=False)
+
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if self.sided != 2:
-            raise BadPlan("the unpaired test is two-sided")
-        return super().check(cube)
+            raise BadPlan("the unpaired test is two-sided", option="sided")
+        return super().check(prepared)
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        return {
+            "samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=2)[:trials]
+        }
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`."""
+        cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
-        n = cube.sizes[names.TOPIC]
         scores = cells(cube)[0]
         kinds = cell_kinds(cube)
         units = [centred_units(each) for each in scores]
-        inputs: Arrays = {
+        return {
             "scores": np.stack([unit.values if kind == MEAN else each for each, unit, kind in zip(scores, units, kinds, strict=True)]),
             "sums": np.stack([unit.sums for unit in units]), "snap": np.array([unit.snap for unit in units]),
             "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([KINDS.index(kind) for kind in kinds]),
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
-            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS),
+            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS), **(samples or {}),
         }  # fmt: skip
-        if samples is not None:
-            inputs["samples"] = sample_positions(samples, cube, n, halves=2)[:trials]
-        return inputs
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`: tables of every run's statistic in every trial, then pairs of them."""
@@ -115,9 +122,10 @@ class Unpaired(PairTest):
             kth[cell] *= scale
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; `mean` is each metric's own summary, `t` Welch's, NaN where the statistic is none."""
-        result = super().finalize(cube, totals, trials)
+        cube = prepared.cube
+        result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)
         t, constant = np.full((len(scores), n_pairs(cube)), np.nan), np.empty(len(scores), np.int64)
         for cell, kind in enumerate(cell_kinds(cube)):

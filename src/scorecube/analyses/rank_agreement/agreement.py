@@ -18,8 +18,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
-from scorecube.analyses.pair_tests.base import check_alphas, check_runs, n_pairs
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import SECONDS, TESTS
 from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE, all_decisions
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
@@ -27,7 +28,8 @@ from scorecube.analyses.topic_samples.base import scales
 from scorecube.analyses.topic_samples.splits import WIDTH
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import LEFT_OUT, USES_SETTINGS, check_joined, joined_cells
-from scorecube.errors import BadPlan
+from scorecube.collection.selection import USES_GAINS
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -38,7 +40,6 @@ from scorecube.statistics.integer_grid import make_grid
 from scorecube.statistics.quantiles import defined_mean, tails
 
 TIES = tuple(rule.name.lower() for rule in TieRule)
-INTERVALS = ("percentile", "basic")
 STATISTICS = ("tau", "tau_b", "tau_ap", "rbo")
 INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "drop")
 FLOATS = ("tau_ap", "rbo")
@@ -46,7 +47,7 @@ FLOATS = ("tau_ap", "rbo")
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Analysis):
-    """Agreement of two sets of judgements: rankings of runs, ranks that runs lose, significant differences.
+    """Two sets of judgements: do they rank runs alike and find the same differences?
 
     The first set is the truth. A trial draws n topics with replacement, those of the bootstrap test with the same seed, shared by both sets
     and all metrics: intervals say how much the agreement depends on the topics, given these runs and judgements. A sample with replacement
@@ -86,30 +87,41 @@ class Agreement(Analysis):
     """
 
     name: ClassVar[str] = "agreement"
-    finalize_options: ClassVar[frozenset[str]] = frozenset(
-        {"first", "second", "confidence", "interval", "test", "alphas", "top"}
+    examples: ClassVar[tuple[str, ...]] = ("--collections official,reduced --trials 1000 --seed 1",)
+
+    first: str = option_field("", "Name of the first set, the truth.", finalize=True, on_command_line=False)
+    second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
+    p: float = option_field(0.9, "Persistence of the rank-biased overlap.")
+    ties: str = option_field(
+        "w",
+        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
+        choices=TIES,
+    )
+    confidence: float = option_field(0.95, "Of the intervals over topic samples.", finalize=True)
+    interval: str = option_field(
+        "percentile",
+        "percentile, or basic: mirrored at the observed value.",
+        choices=("percentile", "basic"),
+        finalize=True,
+    )
+    test: str = option_field("t", "Paired test of pairs of runs: t, wilcoxon or sign.", choices=TESTS, finalize=True)
+    alphas: tuple[float, ...] = alphas_field(finalize=True)
+    top: int = option_field(
+        10,
+        "Best runs of the first set, for false positives and negatives.",
+        minimum=2,
+        unit="runs",
+        finalize=True,
     )
 
-    first: str = ""
-    second: str = ""
-    p: float = 0.9
-    ties: str = "w"
-    confidence: float = 0.95
-    interval: str = "percentile"
-    test: str = "t"
-    alphas: tuple[float, ...] = (0.05, 0.01)
-    top: int = 10
-
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        chosen = (("ties", self.ties, TIES), ("test", self.test, TESTS), ("interval", self.interval, INTERVALS))
-        for option, value, known in chosen:
-            if value not in known:
-                raise BadPlan(f"{option} {value!r} is not one of {', '.join(known)}")
-        if not 0 < self.p < 1 or not 0 < self.confidence < 1:
-            raise BadPlan(f"p={self.p}, confidence={self.confidence}: both must be between 0 and 1")
+        cube = prepared.cube
+        for name, value in (("p", self.p), ("confidence", self.confidence)):
+            if not 0 < value < 1:
+                raise BadPlan(f"{option(name, value)} must be between 0 and 1", option=name)
         if self.top < 2:
-            raise BadPlan(f"top={self.top}: a pair needs two runs")
+            raise BadPlan(f"{option('top', self.top)}: a pair needs two runs", option="top")
         check_alphas(self.alphas)
         sets = check_joined(cube)
         wanted = (self.first or sets[0], self.second or sets[1])
@@ -123,23 +135,25 @@ class Agreement(Analysis):
         )
         return [*cube.attrs.get(LEFT_OUT, []), *few]
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        return {"samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1)}
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`: sums in whole units of `kernels.grid`, so that means are compared exactly."""
-        scores = joined_cells(cube)[0]
+        scores = joined_cells(prepared.cube)[0]
         n_rankings, n_runs, n_topics = scores.shape
         grid = make_grid(n_topics, WIDTH, scores)
         units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
-        inputs = {
+        return {
             "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)), "shape": np.array(scores.shape),
             "tolerances": np.full(n_rankings, grid.tolerance), "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
+            **(samples or {}),
         }  # fmt: skip
-        if samples is not None:
-            inputs["samples"] = sample_positions(samples, cube, n_topics, halves=1)
-        return inputs
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        shape = (len(joined_cells(cube)[0]) // 2,)
+        shape = (len(joined_cells(prepared.cube)[0]) // 2,)
         return (
             *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
             *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
@@ -187,11 +201,12 @@ class Agreement(Analysis):
             "tau_ap": np.ascontiguousarray(found.ap_accuracy.T), "rbo": np.ascontiguousarray(overlap.T),
         }  # fmt: skip
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
         scores, cell_of = joined_cells(cube)
         half, pairs = len(scores) // 2, pairs_of(cube.sizes[names.RUN])
-        inputs = self.inputs(cube, trials, 0, None)
+        inputs = self.inputs(prepared, trials, 0)
         n_topics = scores.shape[-1]
         observed = self.statistics(inputs, np.ones((n_topics, 1)))
         sums = (inputs["units"].sum(axis=-1)).reshape(1, *scores.shape[:2])
@@ -222,7 +237,7 @@ class Agreement(Analysis):
         n_settings = cell_of.shape[1]
         uses = cube[USES_SETTINGS].values if USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
         coords = {
-            names.METRIC: cube[names.METRIC].drop_vars(USES_SETTINGS, errors="ignore"), "uses_gains": (names.METRIC, uses),
+            names.METRIC: cube[names.METRIC].drop_vars(USES_SETTINGS, errors="ignore"), USES_GAINS: (names.METRIC, uses),
             names.GAIN: schema.label_array(schema.labels_of(cube, names.SETTING)[:n_settings]), names.RUN: cube[names.RUN],
             names.STATISTIC: schema.label_array(STATISTICS), names.ALPHA: np.array(self.alphas),
         }  # fmt: skip
@@ -235,8 +250,9 @@ class Agreement(Analysis):
         }  # fmt: skip
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: rankings, their comparison, sample means; the decisions on pairs come once, at the end."""
+        cube = prepared.cube
         n_rankings, n_runs, n_topics = joined_cells(cube)[0].shape
         words = -(-n_runs // 64)
         seconds = (

@@ -16,11 +16,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement.ranking_pairs import (
     ALONG,
     STATISTICS,
+    Comparisons,
     coefficients,
     comparisons_of,
     copies_of,
@@ -29,9 +31,9 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import cell_kinds, cells, uses_gains
+from scorecube.collection.selection import USES_GAINS, cell_kinds, cells, uses_gains
 from scorecube.collection.topic_means import AREA, summarise
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare
@@ -48,9 +50,9 @@ RUN_SAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation(Analysis):
-    """Rank correlation of metrics, and of gain settings with the default one: tau, tau-b, tau-AP, Spearman, with intervals.
+    """Rank correlation between metrics, and between gain settings, with intervals.
 
-    Means are compared exactly, and pairs of runs with equal means are counted as ties. A trial draws as many topics, and as many runs, as
+    The coefficients are tau, tau-b, tau-AP and Spearman's. Means are compared exactly, and pairs of runs with equal means are counted as ties. A trial draws as many topics, and as many runs, as
     there are, with replacement, shared by all comparisons. Copies of a run in a sample of runs do not make a pair.
 
     Intervals over topics say how far the correlation depends on these topics, given these runs. Drawing topics anew adds noise
@@ -81,12 +83,21 @@ class Correlation(Analysis):
     """
 
     name: ClassVar[str] = "correlate"
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"confidence", "bold"})
+    examples: ClassVar[tuple[str, ...]] = ("--intervals topics,runs --trials 1000 --seed 1",)
 
-    along: tuple[str, ...] = ALONG
-    intervals: tuple[str, ...] = ("topics",)
-    confidence: float = 0.95
-    bold: float | None = None
+    along: tuple[str, ...] = option_field(
+        ALONG, "metric: pairs of metrics; gain: gain settings against the first.", choices=ALONG
+    )
+    intervals: tuple[str, ...] = option_field(
+        ("topics",),
+        "What is drawn anew for bootstrap intervals: some of topics, runs, both; or none.",
+        choices=RESAMPLED,
+        words={"none": ()},
+    )
+    confidence: float = option_field(0.95, "Of all intervals.", finalize=True)
+    bold: float | None = option_field(
+        None, "Mark values of tau above it; by default those whose interval exceeds 1.", finalize=True
+    )
 
     def __post_init__(self) -> None:
         # One form for equal plans, so that they have one digest.
@@ -100,54 +111,59 @@ class Correlation(Analysis):
         """Whether there are trials."""
         return bool(self.intervals)
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`: with the `Comparisons` of the cube."""
+        return Prepared(cube, comparisons_of(cube, self.along))
+
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        for option, given, known in (("along", self.along, ALONG), ("intervals", self.intervals, RESAMPLED)):
-            if unknown := set(given) - set(known):
-                raise BadPlan(f"{option} {', '.join(sorted(unknown))}: choose some of {', '.join(known)}")
+        cube = prepared.cube
         if not 0 < self.confidence < 1:
-            raise BadPlan(f"confidence {self.confidence:g} must be a number between 0 and 1")
+            raise BadPlan(f"confidence {self.confidence:g} must be a number between 0 and 1", option="confidence")
         check_runs(cube, "rank correlation", means_only=False)
         areas = AREA in cell_kinds(cube)
         if areas and {"topics", "both"} & set(self.intervals):
             raise BadPlan(
                 "area measures (area:...) depend on the order of the topics' scores, and are not computed for topics drawn anew; leave them out "
-                "with --metrics, or use --intervals none or --intervals runs"
+                f"of {option('metrics')}, or draw only runs, or nothing, anew with {option('intervals')}"
             )
-        comparisons_of(cube, self.along)
         n_runs = cube.sizes[names.RUN]
         return (
             [f"{n_runs} runs have no rank correlation worth the name: all are missing"] if n_runs < FEWEST_RUNS else []
         )
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        if not self.intervals:
+            raise BadPlan("without intervals nothing is drawn: no samples can be given")
+        cube, replayed = prepared.cube, Arrays()
+        if self.draws("topics"):
+            replayed["topic_samples"] = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)[:trials]
+        if self.draws("runs"):
+            replayed["run_samples"] = run_positions(samples, cube)[:trials, : cube.sizes[names.RUN]]
+        return replayed
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`: scores in units laid out for a matrix product, their sums, samples if given."""
-        pairs = comparisons_of(cube, self.along)
+        cube = prepared.cube
+        pairs: Comparisons = prepared.shared
         units, sums, tolerances = ranking_values(cube)
-        n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]
-        inputs: Arrays = {
-            "units": np.ascontiguousarray(units.reshape(-1, n_topics).T), "sums": sums, "tolerances": tolerances,
+        return {
+            "units": np.ascontiguousarray(units.reshape(-1, cube.sizes[names.TOPIC]).T), "sums": sums, "tolerances": tolerances,
             "first": pairs.first, "second": pairs.second,
             "topic_key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
-            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS),
+            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), **(samples or {}),
         }  # fmt: skip
-        if samples is not None and not self.intervals:
-            raise BadPlan("without intervals nothing is drawn: no samples can be given")
-        if samples is not None and self.draws("topics"):
-            inputs["topic_samples"] = sample_positions(samples, cube, n_topics, halves=1)[:trials]
-        if samples is not None and self.draws("runs"):
-            inputs["run_samples"] = run_positions(samples, cube)[:trials, :n_runs]
-        return inputs
 
     def draws(self, what: str) -> bool:
         """Whether topics, or runs, are drawn anew."""
         return bool({what, "both"} & set(self.intervals))
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`: the coefficients of every trial, or only the number of trials where none is drawn."""
         if not self.intervals:
             return (Output("trials", (1,), Combine.ADD),)
-        shape = (len(self.intervals), len(STATISTICS), len(comparisons_of(cube, self.along).first))
+        shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
         return (Output("drawn", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
@@ -186,9 +202,11 @@ class Correlation(Analysis):
             return inputs["run_samples"][start:stop]
         return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
-        pairs, n_runs = comparisons_of(cube, self.along), cube.sizes[names.RUN]
+        cube = prepared.cube
+        pairs: Comparisons = prepared.shared
+        n_runs = cube.sizes[names.RUN]
         _, sums, tolerances = ranking_values(cube)
         found = compare(sums[np.newaxis], tolerances, pairs.first, pairs.second)
         values = dict(zip(STATISTICS, coefficients(found, pairs.first, pairs.second, n_runs)[:, 0], strict=True))
@@ -207,7 +225,7 @@ class Correlation(Analysis):
         variables = [each for each in VARIABLES if each.name in values.keys() | counts.keys()]
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            "uses_gains": (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
+            USES_GAINS: (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
         }  # fmt: skip
         if self.intervals:
             coords |= {
@@ -234,10 +252,11 @@ class Correlation(Analysis):
             "fieller_low": low, "fieller_high": high,
         }  # fmt: skip
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: means, orders and matrices of each cell, and their comparison."""
+        cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
-        n_pairs, words = len(comparisons_of(cube, self.along).first), -(-n_runs // 64)
+        n_pairs, words = len(prepared.shared.first), -(-n_runs // 64)
         per_cell = n_runs * (2e-10 * n_topics + 2e-8 + 1e-9 * words)
         per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
         kept = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
@@ -247,7 +266,7 @@ class Correlation(Analysis):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, one half, and ``run_sample[trial, run_draw]``, as far as they are drawn."""
-        self.check(cube)
+        self.prepare_checked(cube)
         if not self.intervals:
             raise BadPlan("without intervals nothing is drawn: there are no samples to save")
         parts = []

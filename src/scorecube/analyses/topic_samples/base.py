@@ -15,12 +15,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays
+from scorecube.analyses.base import Analysis, Arrays, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_grid import Grid, make_grid
@@ -43,8 +44,17 @@ class TopicSampling(Analysis):
         of a size is the beginning of its sample of the next size.
     """
 
-    sampling: str = "disjoint"
-    size: int | Sequence[int] | None = None
+    sampling: str = option_field(
+        "disjoint",
+        "Two samples without common topics (disjoint), each with replacement, or each without it (independent).",
+        choices=SAMPLINGS,
+    )
+    size: int | Sequence[int] | None = option_field(
+        None,
+        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
+        unit="topics",
+        convert=lambda text: parse_sizes(text),
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.size, Sequence):
@@ -63,26 +73,26 @@ class TopicSampling(Analysis):
 
     def check_sampling(self, cube: xr.Dataset) -> list[str]:
         """Refuse samples and scores that are impossible for a cube; return warnings."""
-        if self.sampling not in SAMPLINGS:
-            raise BadPlan(f"sampling {self.sampling!r} is not one of {', '.join(SAMPLINGS)}")
         sizes = self.sizes(cube)
         if not 1 <= len(sizes) <= MOST_SIZES:
-            raise BadPlan(f"{len(sizes)} sample sizes: need 1 to {MOST_SIZES}")
+            raise BadPlan(f"{len(sizes)} sample sizes: need 1 to {MOST_SIZES}", option="size")
         n_topics, n_runs, largest = cube.sizes[names.TOPIC], cube.sizes[names.RUN], sizes[-1]
         if n_runs < 2 or n_topics < 2:
             raise BadPlan(
                 f"the {self.name} method needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics"
             )
         if sizes[0] < 1:
-            raise BadPlan(f"sample size {sizes[0]} must be at least 1")
+            raise BadPlan(f"sample size {sizes[0]} must be at least 1", option="size")
         if self.sampling == "disjoint" and 2 * largest > n_topics:
             raise BadPlan(
                 f"two disjoint samples of {largest} topics need {2 * largest} topics, but there are only {n_topics}; "
-                f"use --size {n_topics // 2} or less, or --sampling replacement"
+                f"use {option('size', n_topics // 2)} or less, or {option('sampling', 'replacement')}",
+                option="size",
             )
         if self.sampling == "independent" and largest > n_topics:
             raise BadPlan(
-                f"a sample of {largest} topics without replacement needs {largest} topics, but there are only {n_topics}"
+                f"a sample of {largest} topics without replacement needs {largest} topics, but there are only {n_topics}",
+                option="size",
             )
         refuse_missing(cube)
         refuse_other_summaries(cube, f"the {self.name} method")
@@ -92,8 +102,12 @@ class TopicSampling(Analysis):
             ]
         return []
 
-    def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int, samples: xr.Dataset | None) -> Arrays:
-        """Return what `counts_of` and `units_of` need.
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        return {"samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)}
+
+    def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int) -> Arrays:
+        """Return what `counts_of` and `units_of` need, unless samples are given.
 
         Parameters
         ----------
@@ -102,7 +116,7 @@ class TopicSampling(Analysis):
         """
         scores, _ = cells(cube)
         n_cells, n_runs, n_topics = scores.shape
-        inputs = {
+        return {
             "scores": np.ascontiguousarray(scores.reshape(n_cells * n_runs, n_topics).T),
             "scales": np.repeat([scales(grid) for grid in grids], n_runs, axis=1),
             "shape": np.array([n_cells, n_runs, n_topics]),
@@ -112,9 +126,6 @@ class TopicSampling(Analysis):
             "key": stream_key(seed, names.Purpose.SWAP_TOPICS),
             "sampling": np.array(Sampling[self.sampling.upper()]),
         }
-        if samples is not None:
-            inputs["samples"] = sample_positions(samples, cube, self.sizes(cube)[-1], 2)
-        return inputs
 
     def grids(self, cube: xr.Dataset, width: Fraction) -> list[Grid]:
         """Return the integer grid of the sample means for each size."""
@@ -124,7 +135,7 @@ class TopicSampling(Analysis):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws, for the largest size."""
-        self.check(cube)
+        self.prepare_checked(cube)
         key = stream_key(seed, names.Purpose.SWAP_TOPICS)
         kind = int(Sampling[self.sampling.upper()])
         drawn = topic_samples(key, kind, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials)
@@ -177,7 +188,9 @@ def parse_sizes(text: str) -> tuple[int, ...]:
                 raise ValueError(word)
             sizes += range(low, high + 1, by)
     except ValueError:
-        raise BadPlan(f"--size {text!r} is not numbers like 25, or 5,10,25, or 5..25:5") from None
+        raise BadPlan(
+            f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5", option="size"
+        ) from None
     return tuple(sizes)
 
 
@@ -190,7 +203,11 @@ def refuse_missing(cube: xr.Dataset) -> None:
         metric, _, run, topic = (
             schema.labels_of(cube, dim)[k] for dim, k in zip(schema.CUBE[0].dims, places[0], strict=True)
         )
-        advice = "leave such topics out with --drop-missing, or choose other" if kind == "missing" else "choose other"
+        advice = (
+            f"leave such topics out with {option('drop_missing', True)}, or choose other"
+            if kind == "missing"
+            else "choose other"
+        )
         raise BadPlan(
             f"{len(places)} scores are {kind}, the first is {metric} of run {run} on topic {topic}; "
             f"{advice} metrics, runs or topics"

@@ -21,10 +21,11 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
-from scorecube.collection.selection import cells, uses_gains
+from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
@@ -40,7 +41,7 @@ INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "rank_chang
 
 @dataclass(frozen=True, kw_only=True)
 class Splits(TopicSampling):
-    """Split-half rank correlation: how alike two samples of the topics rank the runs, and from how many topics on.
+    """Rank correlation between topic samples: how many topics settle the ranking?
 
     Every trial's two topic samples are those of the swap method with the same seed, shared by all metrics and gain settings. Each
     ranks the runs by mean score; Kendall's tau is counted in whole pairs of runs, means are compared exactly.
@@ -63,23 +64,27 @@ class Splits(TopicSampling):
     """
 
     name: ClassVar[str] = "splits"
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"thresholds"})
+    examples: ClassVar[tuple[str, ...]] = ("--size 5..25:5 --trials 1000 --seed 1",)
 
-    thresholds: tuple[float, ...] = (0.9, 0.8)
+    thresholds: tuple[float, ...] = option_field(
+        (0.9, 0.8), "Values of tau that a settled ranking reaches.", flag="--threshold", finalize=True
+    )
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not all(-1 <= value <= 1 for value in self.thresholds):
-            raise BadPlan(f"thresholds {self.thresholds} must be numbers from -1 to 1")
-        return self.check_sampling(cube)
+            raise BadPlan(f"thresholds {self.thresholds} must be numbers from -1 to 1", option="thresholds")
+        return self.check_sampling(prepared.cube)
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`."""
-        return self.sampling_inputs(cube, self.grids(cube, WIDTH), seed, samples)
+        cube = prepared.cube
+        return self.sampling_inputs(cube, self.grids(cube, WIDTH), seed) | (samples or {})
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        shape = (len(self.sizes(cube)), int(cells(cube)[1].max()) + 1)
+        cube = prepared.cube
+        shape = (len(self.sizes(cube)), n_cells(cube))
         return (
             *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
             Output("same_best", shape, Combine.CONCAT, "int8"),
@@ -108,8 +113,9 @@ class Splits(TopicSampling):
                     out[name][step, :, low - start : low - start + len(value)] = value.T
         return out
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
         # From (size, cell, trial) to (metric, gain, size, trial).
         found = {name: np.moveaxis(values, 1, 0)[cells(cube)[1]] for name, values in totals.items()}
         n_runs, pairs = cube.sizes[names.RUN], pairs_of(cube.sizes[names.RUN])
@@ -127,7 +133,7 @@ class Splits(TopicSampling):
             "settled": self._settled(cube, low, pairs),
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.THRESHOLD: np.array(self.thresholds, np.float64),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
@@ -145,8 +151,9 @@ class Splits(TopicSampling):
             settled[..., k] = np.where(holds.any(axis=-1), sizes[np.argmax(holds, axis=-1)], np.nan)
         return settled
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: rankings, their comparison, sample means and draws."""
+        cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_sizes = len(self.sizes(cube))
         words = -(-n_runs // 64)

@@ -14,10 +14,11 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
-from scorecube.collection.selection import cells, uses_gains
+from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.kernels.swap.stability import count_orders
@@ -28,7 +29,7 @@ WIDTH = Fraction(1, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(TopicSampling):
-    """Error rates and ties: how often a topic sample contradicts the majority of samples about two runs.
+    """Stability method: how often does a topic sample contradict most samples?
 
     Every trial's first topic sample is that of the swap method with the same seed. For each pair of runs the
     samples on which either is better are counted, and those on which both are equal within the fuzziness. The error rate is
@@ -54,24 +55,29 @@ class Stability(TopicSampling):
     """
 
     name: ClassVar[str] = "stability"
+    examples: ClassVar[tuple[str, ...]] = ("--size 25 --trials 1000 --seed 1",)
 
-    fuzziness: tuple[float, ...] = (0.05,)
+    fuzziness: tuple[float, ...] = option_field(
+        (0.05,), "Means that differ by less than this share of the larger are equal."
+    )
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not self.fuzziness or not all(0 <= value < 1 for value in self.fuzziness):
-            raise BadPlan(f"fuzziness {self.fuzziness} must be numbers from 0 to below 1")
-        return self.check_sampling(cube)
+            raise BadPlan(f"fuzziness {self.fuzziness} must be numbers from 0 to below 1", option="fuzziness")
+        return self.check_sampling(prepared.cube)
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`."""
-        inputs = self.sampling_inputs(cube, self.grids(cube, WIDTH), seed, samples)
-        return inputs | {"fuzziness": np.array(self.fuzziness)}
+        cube = prepared.cube
+        inputs = self.sampling_inputs(cube, self.grids(cube, WIDTH), seed)
+        return inputs | (samples or {}) | {"fuzziness": np.array(self.fuzziness)}
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        n_cells, n_runs = int(cells(cube)[1].max()) + 1, cube.sizes[names.RUN]
-        shape = (len(self.sizes(cube)), len(self.fuzziness), n_cells, n_runs * (n_runs - 1) // 2)
+        cube = prepared.cube
+        n_runs = cube.sizes[names.RUN]
+        shape = (len(self.sizes(cube)), len(self.fuzziness), n_cells(cube), n_runs * (n_runs - 1) // 2)
         return (
             Output("first_better", shape, Combine.ADD, "int32"),
             Output("second_better", shape, Combine.ADD, "int32"),
@@ -92,8 +98,9 @@ class Stability(TopicSampling):
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
         cell_of = cells(cube)[1]
         # From (size, fuzziness, cell, pair) to (metric, gain, size, fuzziness, pair).
         first, second = (
@@ -109,7 +116,7 @@ class Stability(TopicSampling):
         runs = schema.labels_of(cube, names.RUN)
         pairs = [(runs[x], runs[y]) for y in range(len(runs)) for x in range(y)]
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness), names.PAIR: np.arange(n_pairs),
             "run_a": (names.PAIR, schema.label_array(x for x, _ in pairs)), "run_b": (names.PAIR, schema.label_array(y for _, y in pairs)),
         }  # fmt: skip
@@ -118,14 +125,14 @@ class Stability(TopicSampling):
         attrs |= {"n_runs": len(runs), "n_topics": cube.sizes[names.TOPIC]}
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
-        n_cells = int(cells(cube)[1].max()) + 1
-        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        cube = prepared.cube
+        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))
-        per_size = 1e-9 * n_cells * pairs * len(self.fuzziness) + 1e-10 * n_topics * n_cells * n_runs + 1e-6
-        kept = 8.0 * n_sizes * len(self.fuzziness) * n_cells * pairs
-        held = 8.0 * n_cells * n_runs * (2 * n_topics + trials_at_once(n_cells * n_runs))
+        per_size = 1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
+        kept = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
+        held = 8.0 * count * n_runs * (2 * n_topics + trials_at_once(count * n_runs))
         return Cost(per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, held + kept)
 
 

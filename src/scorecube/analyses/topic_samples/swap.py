@@ -15,8 +15,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output
-from scorecube.analyses.topic_samples.base import SAMPLINGS, TopicSampling, counts_of, units_of
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field, options_of
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.analyses.topic_samples.population_interval import (
     group_inputs,
     left_out,
@@ -24,8 +25,8 @@ from scorecube.analyses.topic_samples.population_interval import (
     population_interval,
 )
 from scorecube.collection import schema
-from scorecube.collection.selection import cells, uses_gains
-from scorecube.errors import BadPlan
+from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import Kernel, Tally, add_trials, choose_kernel, trials_at_once
@@ -33,9 +34,6 @@ from scorecube.kernels.swap.per_pair import count_swaps_apart
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
 from scorecube.statistics.required_difference import required_bins
 
-RULES = ("s0", "s1")
-SHARES = ("all", "none")
-INTERVALS = ("trials", "population")
 DECIMALS = 12
 """Of means given back: what lies below is the grid's rounding."""
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -43,7 +41,7 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True, kw_only=True)
 class Swap(TopicSampling):
-    """Swap rates by performance difference, and the difference required for a given confidence.
+    """Swap method: how large a difference does another set of topics confirm?
 
     Every trial draws two topic samples, shared by all metrics, gain settings and pairs of runs. A pair is put into
     the bin of its absolute difference in mean score on the first sample; it is a swap if the second sample disagrees.
@@ -100,48 +98,51 @@ class Swap(TopicSampling):
     """
 
     name: ClassVar[str] = "swap"
-    finalize_options: ClassVar[frozenset[str]] = frozenset({"rule", "confidence", "allow_zero"})
+    examples: ClassVar[tuple[str, ...]] = ("--sampling disjoint --size 5..25:5 --trials 1000 --seed 1",)
 
-    rule: str = "s0"
-    confidence: tuple[float, ...] = (0.95, 0.9, 0.8)
-    bin_width: float = 0.01
-    bins: int = 21
-    allow_zero: bool = False
-    signed: bool = False
-    symmetric: bool = False
-    share: str = "all"
-    interval: str = "trials"
-    groups: int = 10
+    rule: str = option_field(
+        "s0", "Two zero differences are no swap (s0) or one (s1).", choices=("s0", "s1"), finalize=True
+    )
+    confidence: tuple[float, ...] = option_field((0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True)
+    bin_width: float = option_field(0.01, "Width of the difference bins.", unit="score")
+    bins: int = option_field(21, "Number of difference bins; the last one is open.")
+    allow_zero: bool = option_field(False, "A required difference may be 0.", finalize=True)
+    signed: bool = option_field(False, "Bins for negative differences, too.")
+    symmetric: bool = option_field(False, "Either sample in turn gives the difference that the other confirms.")
+    share: str = option_field(
+        "all", "Samples serve all pairs of runs, or none: each pair draws its own (slow).", choices=("all", "none")
+    )
+    interval: str = option_field(
+        "trials",
+        "Of swap rates: over more trials, or over the population of topics and runs (slow).",
+        choices=("trials", "population"),
+    )
+    groups: int = option_field(10, "Of topics and of runs, left out in turn for the interval about the population.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.interval == "trials":
             # Not used: equal plans have one digest.
-            object.__setattr__(self, "groups", type(self).groups)
+            object.__setattr__(self, "groups", options_of(type(self))["groups"].default)
 
-    def check(self, cube: xr.Dataset) -> list[str]:
+    def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        if self.rule not in RULES:
-            raise BadPlan(f"rule {self.rule!r} is not one of {', '.join(RULES)}")
-        if self.share not in SHARES:
-            raise BadPlan(f"share {self.share!r} is not one of {', '.join(SHARES)}")
+        cube = prepared.cube
         if not self.confidence or not all(0 < value < 1 for value in self.confidence):
-            raise BadPlan(f"confidence {self.confidence} must be numbers between 0 and 1")
+            raise BadPlan(f"confidence {self.confidence} must be numbers between 0 and 1", option="confidence")
         if not 2 <= self.bins <= 1000 or not 0 < self.bin_width <= 1e6:
             raise BadPlan(f"bins={self.bins}, bin_width={self.bin_width}: need 2 to 1000 bins of positive width")
-        if self.interval not in INTERVALS:
-            raise BadPlan(f"interval {self.interval!r} is not one of {', '.join(INTERVALS)}")
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         if n_runs * (n_runs - 1) >= 2**31:
             raise BadPlan(f"{n_runs} runs are too many pairs for the swap method: at most 46,341")
         warnings = self.check_sampling(cube)
         if self.interval == "population":
             if not 3 <= self.groups <= 1000:
-                raise BadPlan(f"groups={self.groups}: need 3 to 1000 groups of topics and runs to leave out")
+                raise BadPlan(f"{option('groups', self.groups)}: need 3 to 1000 groups of topics and runs to leave out")
             if min(n_runs, n_topics) < 4:
                 raise BadPlan(
                     f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
-                    "use --interval trials"
+                    f"use {option('interval', 'trials')}"
                 )
         return warnings
 
@@ -155,34 +156,41 @@ class Swap(TopicSampling):
         """Number of bins, those of negative differences included."""
         return 2 * self.bins if self.signed else self.bins
 
-    def inputs(self, cube: xr.Dataset, trials: int, seed: int, samples: xr.Dataset | None) -> Arrays:
-        """See `Analysis.inputs`."""
-        if samples is not None and self.share == "none":
-            raise BadPlan("with share='none' every pair of runs draws its own samples: none can be given")
-        if samples is not None and self.interval == "population":
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        if self.share == "none":
+            raise BadPlan(f"with {option('share', 'none')} every pair of runs draws its own samples: none can be given")
+        if self.interval == "population":
             raise BadPlan(
-                "the interval about the population draws samples of fewer topics, too: none can be given; use --interval trials"
+                "the interval about the population draws samples of fewer topics, too: none can be given; "
+                f"use {option('interval', 'trials')}"
             )
+        return super().replay(prepared, samples, trials)
+
+    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+        """See `Analysis.inputs`."""
+        cube = prepared.cube
         grids = self.grids(cube, self.width)
-        inputs = self.sampling_inputs(cube, grids, seed, samples)
+        inputs = self.sampling_inputs(cube, grids, seed) | (samples or {})
         if self.share == "none":
             inputs["key"] = stream_key(seed, names.Purpose.SWAP_PAIRS)
         if self.interval == "population":
             inputs |= group_inputs(inputs, seed, self.groups, self.sampling, grids)
         return inputs
 
-    def outputs(self, cube: xr.Dataset) -> tuple[Output, ...]:
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        n_cells, n_sizes = int(cells(cube)[1].max()) + 1, len(self.sizes(cube))
+        cube = prepared.cube
+        count, n_sizes = n_cells(cube), len(self.sizes(cube))
         replicates = n_replicates(cube.sizes[names.TOPIC], cube.sizes[names.RUN], self.groups)
-        shapes = [(replicates, n_sizes, n_cells, 2, self.n_places + 1)] if self.interval == "population" else []
+        shapes = [(replicates, n_sizes, count, 2, self.n_places + 1)] if self.interval == "population" else []
         return (
-            Output("count", (n_sizes, n_cells, self.n_places), Combine.ADD),
-            Output("swap", (n_sizes, n_cells, self.n_places), Combine.ADD),
-            Output("both_zero", (n_sizes, n_cells), Combine.ADD),
-            Output("products", (n_sizes, n_cells, 3, 2, self.n_places + 1), Combine.ADD),
-            Output("largest", (n_sizes, n_cells), Combine.MAX),
-            Output("widest", (n_sizes, n_cells), Combine.MAX),
+            Output("count", (n_sizes, count, self.n_places), Combine.ADD),
+            Output("swap", (n_sizes, count, self.n_places), Combine.ADD),
+            Output("both_zero", (n_sizes, count), Combine.ADD),
+            Output("products", (n_sizes, count, 3, 2, self.n_places + 1), Combine.ADD),
+            Output("largest", (n_sizes, count), Combine.MAX),
+            Output("widest", (n_sizes, count), Combine.MAX),
             Output("overlap", (n_sizes, 3), Combine.ADD),
             *(Output("left_out", shape, Combine.ADD) for shape in shapes),
         )
@@ -246,8 +254,9 @@ class Swap(TopicSampling):
             tally.add(counted, signed=self.signed)
         return tally, common
 
-    def finalize(self, cube: xr.Dataset, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
         # From (size, cell, ...) to (metric, gain, size, ...).
         cell_of = cells(cube)[1]
         by_cell = {
@@ -278,7 +287,7 @@ class Swap(TopicSampling):
         }  # fmt: skip
         lower = np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.BIN: np.arange(self.n_places) - (self.n_places - self.bins),
             "lower": (names.BIN, lower), names.CONFIDENCE: np.array(self.confidence),
         }  # fmt: skip
@@ -336,30 +345,32 @@ class Swap(TopicSampling):
             "support": edges[self.bins - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],
         }  # fmt: skip
 
-    def cost(self, cube: xr.Dataset, trials: int) -> Cost:
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: comparisons, sample means and draws."""
-        n_cells = int(cells(cube)[1].max()) + 1
-        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
-        comparisons = n_cells * n_runs * (n_runs - 1) / 2
+        cube = prepared.cube
+        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        comparisons = count * n_runs * (n_runs - 1) / 2
         draws = 2 * sum(self.sizes(cube))
-        at_once = trials_at_once(n_cells * (n_runs + self.n_places // 2))
-        held = 8.0 * n_cells * (n_runs * (2 * n_topics + 5 * at_once) + self.n_places * at_once)
+        at_once = trials_at_once(count * (n_runs + self.n_places // 2))
+        held = 8.0 * count * (n_runs * (2 * n_topics + 5 * at_once) + self.n_places * at_once)
         runs = 1.0
         if self.interval == "population":
             # Without a group of topics: either half of the runs, a quarter of the pairs each.
             runs += min(self.groups, n_topics) / 2 + min(self.groups, n_runs)
         if self.share == "none":
-            return Cost(runs * (draws * comparisons * (2e-9 + 8e-9 / n_cells) + 1e-6), 0.0, held)
-        comparing = min(1.2e-9 * comparisons, 3e-9 * n_cells * n_runs * (self.bins + 10))
+            return Cost(runs * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6), 0.0, held)
+        comparing = min(1.2e-9 * comparisons, 3e-9 * count * n_runs * (self.bins + 10))
         if self.signed:
             comparing = 3.5e-9 * comparisons
-        per_size = comparing * (1 + self.symmetric) + 1e-10 * 2 * n_topics * n_cells * n_runs + 1e-6
+        per_size = comparing * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 1e-6
         return Cost(runs * (per_size * len(self.sizes(cube)) + 6e-9 * draws), 0.0, held)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """See `Analysis.samples`: ``topic_sample[trial, half, draw]`` for the largest size."""
         if self.share == "none":
-            raise BadPlan("with share='none' every pair of runs draws its own samples: there are none to save")
+            raise BadPlan(
+                f"with {option('share', 'none')} every pair of runs draws its own samples: there are none to save"
+            )
         return super().samples(cube, seed, trials)
 
 
@@ -399,5 +410,3 @@ VARIABLES = tuple(
         ("common", (names.SIZE,), "f", "topics", "mean number of distinct topics common to both samples"),
     )
 )
-
-__all__ = ["INTERVALS", "RULES", "SAMPLINGS", "SHARES", "Swap"]

@@ -18,7 +18,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import ANALYSES
+from scorecube.analyses import registry
 from scorecube.collection.schema import labels_of
 from scorecube.report import figures
 from scorecube.report.page.cautions import Caution, cautions_of
@@ -65,7 +65,7 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
     found: dict[str, list[Stored]] = {}
     for name in collections:
         latest: dict[tuple[str, str], Stored] = {}
-        for kind in ANALYSES:
+        for kind in registry.names():
             for facts in study[name].result_facts(kind):
                 options = json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
 
@@ -257,5 +257,5 @@ class Sections:
 
     def in_order(self) -> list[Section]:
         """Return the sections in the order of the analyses."""
-        order = [*ANALYSES, DESIGN]
+        order = [*registry.names(), DESIGN]
         return [self._made[key] for key in sorted(self._made, key=lambda key: (order.index(key[0]), key[1]))]

@@ -1,0 +1,69 @@
+"""Options that all analyses share: what they are computed of, how many trials, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorecube.analyses.options import option_field, options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """Declarations of the shared options; values are passed on by name.
+
+    Parameters
+    ----------
+    collection
+        Collections of the study.
+    metrics, gains, runs, topics, top_runs, by, drop_missing
+        As of `scorecube.collection.selection.select`.
+    trials, seed
+        As of `scorecube.analyse`.
+    until_width, most_trials
+        As of `scorecube.workflow.tasks.Until`.
+    workers, cluster, scheduler, memory, block_units
+        Where and how blocks are computed; they change no result.
+    replay, save_samples
+        Stores of samples.
+    out
+        Study that takes the results.
+    dry_run
+        Whether the plan is only described.
+    """
+
+    collection: tuple[str, ...] | None = option_field(
+        None, "Collections, separated by commas; all by default.", flags=("--collection", "--collections")
+    )
+    metrics: tuple[str, ...] | None = option_field(None, "Metrics, separated by commas; all by default.")
+    gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
+    runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")
+    topics: tuple[str, ...] | None = option_field(None, "Topics; all by default.")
+    top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=2, unit="runs")
+    by: str | None = option_field(None, "Metric for --top-runs; the first by default.")
+    drop_missing: bool = option_field(False, "Leave out topics with missing scores.")
+    trials: int = option_field(1000, "Resampling trials; more trials later extend a result.", minimum=1)
+    seed: int | None = option_field(None, "Seed of the random streams; drawn and shown if not given.", minimum=0)
+    until_width: float | None = option_field(
+        None,
+        "Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of "
+        "significant pairs.",
+    )
+    most_trials: int = option_field(1_000_000, "Where --until-width ends at the latest.", minimum=1)
+    workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
+    cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
+    scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
+    memory: str | None = option_field(None, "Most memory to use, e.g. 4GB; four fifths of the machine's by default.")
+    block_units: int | None = option_field(
+        None, "Trials, or pairs of runs, per task; changes no result.", flag="--block-size", minimum=1
+    )
+    replay: str | None = option_field(None, "Use the samples in this file instead of drawing.")
+    save_samples: str | None = option_field(None, "Write the samples that are drawn.")
+    out: str | None = option_field(None, "Write results into this study instead.")
+    dry_run: bool = option_field(False, "Only say what would be done.")
+
+
+SHARED = options_of(SharedOptions)
+"""Name -> declaration."""
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing")
+"""Options that choose a part of a collection."""

@@ -1,0 +1,246 @@
+"""Files in, labelled data out: rankings, cubes of scores, collections of a study."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.evaluation import evaluate
+from scorecube.collection.rankings import build_rankings
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import parse_known
+from scorecube.errors import BadPlan, option
+from scorecube.execute.estimate import default_workers
+from scorecube.execute.run import for_each
+from scorecube.ingest.files import PathLike, expand
+from scorecube.ingest.formats import read_scores
+from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.ntcireval import read_judgements, run_sources
+from scorecube.ingest.qrels import LevelMap, Probabilities, print_level_map
+from scorecube.ingest.run_reader import FileJudge
+from scorecube.ingest.trec import read_teams
+from scorecube.metrics import Metric, parse_metric
+from scorecube.storage import Study
+from scorecube.storage.study import check_collection_name
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Progress = Callable[[int, int], None]
+
+
+def read_rankings(
+    runs: Iterable[PathLike] | PathLike,
+    qrels: PathLike,
+    teams: PathLike | Mapping[str, str] | None = None,
+    *,
+    order: str = "score",
+    precision: str = "single",
+    depth: int | None = None,
+    run_name: str = "tag",
+    duplicates: str = "error",
+    dialect: str = "auto",
+    level_map: LevelMap | None = None,
+    intents: PathLike | Probabilities | None = None,
+    workers: int | None = None,
+    client: Client | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Read run files and judgements.
+
+    Parameters
+    ----------
+    runs
+        Run files, directories or globs; plain or gzip. NTCIREVAL's ranked lists (.res or .lab) are put together by run,
+        see `scorecube.ingest.ntcireval.run_sources`.
+    qrels
+        Judgements: a file, or the folder of NTCIREVAL's .rel files, one a topic.
+    teams
+        CSV file with the columns run and team, or a mapping.
+    order
+        ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
+        ``file`` or ``rank``.
+    precision
+        ``single`` compares scores as 32-bit floats, as trec_eval up to version 9 and the official results made with
+        it; ``double`` as 64-bit floats, as trec_eval 10. It matters only for runs with scores that differ little.
+    depth
+        Ranks kept per topic, after ordering.
+    run_name
+        ``tag``: runs are called by their last column; ``file``: by file name.
+    duplicates
+        A document twice in a topic of a run: ``error``, ``first`` (its first line counts) or ``ntcireval`` (both count).
+    dialect
+        Of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades``, ``trec-intents`` or ``trec-classes``; see
+        `scorecube.ingest.qrels.Dialect`.
+    level_map
+        Level in the judgements -> level to use; others stay. Or `scorecube.ingest.qrels.Thresholds`.
+    intents
+        Probabilities of intents, see `scorecube.ingest.qrels.read_qrels`.
+    workers
+        Files read at the same time, by default one per core.
+    client
+        A `distributed.Client`, whose workers see the files under the same paths; None uses local threads.
+    progress
+        Called with (files read, files in all).
+
+    Returns
+    -------
+    rankings
+        Dataset over run, topic and rank; see `scorecube.collection.rankings.build_rankings`.
+
+    Raises
+    ------
+    BadInput
+        With file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run, qrels = Path(folder, "run"), Path(folder, "qrels")
+    ...     _ = run.write_text("1 Q0 d1 1 0.9 mine")
+    ...     _ = qrels.write_text("1 0 d1 2")
+    ...     rankings = read_rankings(run, qrels)
+    >>> rankings["level_at_rank"].sel(run="mine", topic="1").values.tolist()
+    [2]
+    """
+    judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
+    team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
+    judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
+    sources = run_sources(runs, judged.topics)
+    judged_runs = for_each(judge_file, sources, workers or default_workers(), progress, client)
+    attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
+    attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
+    return build_rankings(judged_runs, judged, team_of, attrs=attrs)
+
+
+def judged_documents(
+    qrels: PathLike, *, dialect: str = "auto", level_map: LevelMap | None = None
+) -> dict[str, list[str]]:
+    """Read the ids of judged documents, by topic, in the order of their numbers in rankings.
+
+    Parameters
+    ----------
+    qrels, dialect, level_map
+        As of `read_rankings`.
+
+    Returns
+    -------
+    documents
+        Topic -> document ids, sorted as bytes: ``documents[topic][number]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w") as qrels:
+    ...     print("1 0 d2 1", "1 0 d1 0", sep=chr(10), file=qrels, flush=True)
+    ...     judged_documents(qrels.name)
+    {'1': ['d1', 'd2']}
+    """
+    judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
+    found: list[dict[int, str]] = [{} for _ in judged.topics]
+    for line, (topic, number) in enumerate(zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)):
+        found[topic][number] = judged.document(line).decode("utf-8", "replace")
+    return {topic: [own[k] for k in range(len(own))] for topic, own in zip(judged.topics, found, strict=True)}
+
+
+def check_names(collection: str, metrics: Sequence[str]) -> None:
+    """Refuse names that cannot be used before hours of reading, not after."""
+    check_collection_name(collection)
+    for metric in metrics:
+        parse_metric(metric)
+
+
+def condensed(metrics: Sequence[str]) -> list[str]:
+    """Return the names of metrics over lists without their unjudged documents.
+
+    Examples
+    --------
+    >>> condensed(["AP", "nDCG(b=2)@10"])
+    ['AP(judged_only=True)', 'nDCG(judged_only=True,b=2)@10']
+    """
+    return [str(dataclasses.replace(parse_metric(metric), judged_only=True)) for metric in metrics]
+
+
+def evaluate_into(
+    study: Study,
+    name: str,
+    rankings: xr.Dataset,
+    metrics: Sequence[str],
+    gains: Sequence[str],
+    *,
+    replace: bool = False,
+    **how: Any,
+) -> xr.Dataset:
+    """Evaluate rankings into a collection, adding to the metrics and gain settings it has; return its cube."""
+    if name in study and not replace:
+        # Scores that were imported are kept as they are; only what was evaluated can be evaluated again.
+        evaluated = study[name].kept()["rankings"]
+        before = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
+        ours = [label for label in labels_of(before, names.METRIC) if isinstance(parse_known(label), Metric)]
+        metrics = _union(ours, [str(parse_metric(metric)) for metric in metrics])
+        gains = _union(labels_of(before, names.GAIN), gains)
+        cube = evaluate(rankings, metrics, gains, **how)
+        study.add(name, cube=cube)
+    else:
+        cube = evaluate(rankings, metrics, gains, **how)
+        study.add(name, cube=cube, rankings=rankings, replace=replace)
+    return cube
+
+
+def import_scores(
+    files: Iterable[PathLike],
+    *,
+    metric: str | None = None,
+    gain: str = names.AUTO,
+    teams: PathLike | None = None,
+    layout: str = "auto",
+    transpose: bool = False,
+) -> xr.Dataset:
+    """Read per-topic scores that other tools computed into a cube.
+
+    Parameters
+    ----------
+    files
+        Files, directories or globs, plain or gzip.
+    metric
+        Name of the metric where the files do not name it, else the only one to take.
+    gain
+        Gain setting the scores were made with; of files with a gain column, the only one to take.
+    teams
+        CSV file with the columns run and team.
+    layout, transpose
+        See `scorecube.ingest.formats.read_scores`.
+
+    Returns
+    -------
+    cube
+        Scores (metric, gain, run, topic); missing scores are NaN.
+
+    Raises
+    ------
+    BadInput, BadPlan
+        With file and line; options that do not fit the files.
+    """
+    found = read_scores(expand(files, "score files"), layout=layout, metric=metric, transpose=transpose)
+    if gain != names.AUTO and "" not in found:
+        if gain not in found:
+            raise BadPlan(f"{option('gain', gain)}: the files hold the gain settings {', '.join(found)}", option="gain")
+        found = {gain: found[gain]}
+    team_of = None if teams is None else read_teams(teams)
+    cubes = [cube_from_scores(matrices, gain=label or gain, teams=team_of) for label, matrices in found.items()]
+    scores = [cube[names.SCORE] for cube in cubes]
+    if len(cubes) == 1:
+        return cubes[0]
+    joined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
+    return joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+
+
+def _union(before: Sequence[str], new: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*before, *new]))

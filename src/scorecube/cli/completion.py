@@ -13,11 +13,6 @@ from typer.core import TyperGroup
 from scorecube.cli.terminal import give_up_stdout, say
 from scorecube.errors import did_you_mean
 
-SHOWN = (
-    "scores", "swap", "stability", "bootstrap", "randomisation", "unpaired", "tukey", "paired", "correlate", "splits", "agreement",
-    "teams", "design", "wcw",
-)  # fmt: skip
-"""What `scorecube show` knows, told here as well, because completion cannot wait for the imports that tell it."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells expect it."""
 LISTED = ("metrics", "analyses", "gains")

@@ -10,9 +10,10 @@ import typer
 
 from scorecube.cli import design_commands, fetch_command, list_commands, options, report_commands, sweep_command
 from scorecube.cli.analysis_commands import COMMANDS, analysis_command, choice, numbers
-from scorecube.cli.completion import SHOWN, Commands, one_of
+from scorecube.cli.completion import Commands, one_of
 from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
+from scorecube.report.views.registry import view_names
 
 if TYPE_CHECKING:
     from scorecube.analyses import Analysis
@@ -286,7 +287,7 @@ for each in (
 def show(
     study: options.StudyPath,
     analysis: Annotated[
-        str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=one_of(*SHOWN))
+        str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=one_of(*view_names()))
     ],
     table: Annotated[
         Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
@@ -313,7 +314,7 @@ def show(
 
     choice("--format", form, FORMATS)
     if orderings:
-        from scorecube.report.tables.orderings import orderings as ordered
+        from scorecube.report.orderings import orderings as ordered
 
         frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
     else:

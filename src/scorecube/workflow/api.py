@@ -31,7 +31,7 @@ from scorecube.ingest.qrels import LevelMap, Probabilities, print_level_map
 from scorecube.ingest.run_reader import FileJudge
 from scorecube.ingest.trec import read_teams
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
-from scorecube.report.tables import table
+from scorecube.report.results import table
 from scorecube.storage import Study, open_study
 from scorecube.storage.study import check_collection_name
 from scorecube.workflow.tasks import Task, plan_in_study
@@ -343,7 +343,7 @@ def figure(result: xr.Dataset) -> Any:
     >>> len(figure(result).axes) > 0
     True
     """
-    from scorecube.report.figures import figure as draw
+    from scorecube.report.results import figure as draw
 
     return draw(result)
 

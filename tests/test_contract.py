@@ -21,9 +21,8 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.metrics import DEFINITIONS, parse_metric
-from scorecube.report.figures import FIGURES
-from scorecube.report.tables import TABLES
-from scorecube.report.views.headlines import HEADLINES
+from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views.view import headline_of_variables
 from scorecube.testing import simulate_cube, simulate_rankings
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def records(scorecube: Cli, *words: object) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("table", COLUMNS)
 def test_tables_have_the_columns_of_the_contract(scorecube: Cli, analysed_study: Path, table: str) -> None:
     analysis, name = table.split()
-    if name not in TABLES.get(analysis, {}):
+    if name not in view_of(analysis).tables:
         pytest.skip(f"no table {table} yet")
     rows = records(scorecube, analysed_study, analysis, "--table", name)
     columns = COLUMNS[table].split()
@@ -98,9 +97,9 @@ def test_tables_have_the_columns_of_the_contract(scorecube: Cli, analysed_study:
 
 @pytest.mark.parametrize("analysis", sorted({table.split()[0] for table in COLUMNS}))
 def test_first_table_is_the_default(analysis: str) -> None:
-    if analysis not in TABLES:
+    if analysis not in view_names():
         pytest.skip(f"no analysis {analysis} yet")
-    assert next(iter(TABLES[analysis])) == next(table.split()[1] for table in COLUMNS if table.startswith(analysis))
+    assert view_of(analysis).first_table == next(table.split()[1] for table in COLUMNS if table.startswith(analysis))
 
 
 def test_statistics_are_those_of_the_files(scorecube: Cli, finished_study: Path, files: Files) -> None:
@@ -230,9 +229,9 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
     options = json.loads(json.dumps(record.options()))
     assert kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}) == record
     assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
-    assert name in TABLES
-    assert name in FIGURES
-    assert name in HEADLINES
+    assert name in view_names()
+    assert view_of(name).figure is not None
+    assert view_of(name).headline is not headline_of_variables
     assert name in sc.list_analyses()["name"].tolist()
 
 

@@ -16,12 +16,12 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.report.tables import TABLES
+from scorecube.report.views.registry import view_names, view_of
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files
 
-TABLE_NAMES = [(analysis, table) for analysis, tables in TABLES.items() for table in tables]
+TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_of(analysis).tables]
 ODD = ['a,"b"', "c&d_e%f#g$h", "x^2~y", "p\\q{r}", "<s>", "t|u", "größe"]
 """Names of runs that formats might stumble over."""
 

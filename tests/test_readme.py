@@ -11,8 +11,8 @@ import matplotlib as mpl
 import pytest
 
 from scorecube.analyses import registry
-from scorecube.cli.completion import shown
 from scorecube.metrics import DEFINITIONS
+from scorecube.report.views.registry import view_names
 from scorecube.workflow import read_sweep
 from tests import newcomer, readme_figure
 from tests.terminal import on_terminal, program
@@ -85,7 +85,7 @@ def test_every_analysis_is_in_the_table_and_every_named_file_exists() -> None:
     named = set(re.findall(r"^\| `(\w+)`", README, re.MULTILINE)) | set(
         re.findall(r"^\| `\w+`, `(\w+)`", README, re.MULTILINE)
     )
-    assert set(shown()) - {"scores"} <= named
+    assert set(view_names()) - {"scores"} <= named
     assert set(registry.names()) <= named
     assert f"evaluates {len(DEFINITIONS)} measures" in README
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import registry
 from scorecube.cli import terminal
-from scorecube.cli.completion import LISTED, shown
+from scorecube.cli.completion import LISTED
 from scorecube.cli.program import app, repeat_option
 from scorecube.metrics import DEFINITIONS
 from scorecube.report.study_overview import collect_table
-from scorecube.report.tables import TABLES
 from scorecube.report.text_formats import render
 from scorecube.report.text_layout import CUT, fit
+from scorecube.report.views.registry import view_names, view_of
 from scorecube.workflow.api import open_study
 from tests.terminal import WIDTH, on_terminal, program
 
@@ -73,8 +73,7 @@ def test_the_program_lists_every_command_with_a_whole_sentence(scorecube: Cli, m
 
 
 def test_names_told_for_completion_are_the_true_ones() -> None:
-    assert set(shown()) == set(TABLES)
-    assert set(registry.names()) < set(shown())
+    assert set(registry.names()) < set(view_names())
     assert LISTED == ("metrics", "analyses", "gains")
 
 
@@ -196,7 +195,7 @@ def test_gain_settings_are_explained_and_listed(scorecube: Cli, finished_study: 
     assert "scorecube list gains" in refused.stderr
 
 
-TABLE_NAMES = [(analysis, table) for analysis, tables in TABLES.items() for table in tables]
+TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_of(analysis).tables]
 
 
 @pytest.mark.parametrize(("analysis", "table"), TABLE_NAMES)

@@ -10,7 +10,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadName
-from scorecube.report.tables.orderings import orderings
+from scorecube.report.orderings import orderings
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli
 
@@ -61,7 +61,7 @@ def test_equal_measures_have_no_ordering() -> None:
 
 
 def test_what_cannot_be_ordered_is_told() -> None:
-    with pytest.raises(BadName, match="does not order measures"):
+    with pytest.raises(BadName, match="does not order metrics"):
         orderings("correlate", pd.DataFrame())
     with pytest.raises(BadName, match="no two collections"):
         orderings("bootstrap", frame_of({"x": [0.9, 0.5, 0.7]}))

@@ -16,6 +16,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.errors import BadStudy
+from scorecube.report.orderings import orderings
 from scorecube.report.page import render as pages
 from scorecube.report.page import sections as made_of
 from scorecube.report.page.answers import answers
@@ -25,9 +26,9 @@ from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.sections import Section, Sections, read_part, stored_results, without_large
 from scorecube.report.study_figure import draw
 from scorecube.report.study_overview import overview
-from scorecube.report.tables import TABLES, most_rows
-from scorecube.report.tables.orderings import orderings
 from scorecube.report.text_formats import render
+from scorecube.report.views.registry import view_of
+from scorecube.report.views.view import Table
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
@@ -159,7 +160,8 @@ def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
     def texts(cube: xr.Dataset, analysis: Any, kind: str) -> str:
         result = sc.analyse(cube, analysis, trials=100, seed=1).assign_attrs(collection="c")
         return " ".join(
-            each.text for each in cautions_of(kind, result, {name: sc.table(result, name) for name in TABLES[kind]})
+            each.text
+            for each in cautions_of(kind, result, {name: sc.table(result, name) for name in view_of(kind).tables})
         )
 
     assert "equal scores on every topic" in texts(twin, sc.Bootstrap(), "bootstrap")
@@ -179,16 +181,18 @@ def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
 def test_rows_are_counted_without_the_table(analysed_study: Path, kind: str) -> None:
     study = sc.open_study(analysed_study)
     result = next(result for name in study for result in study[name].results(kind))
-    for name, function in TABLES[kind].items():
-        rows = len(function(result))
-        assert most_rows(result, name) == 0 or rows <= most_rows(result, name) <= 3 * rows, name
+    for name, table in view_of(kind).tables.items():
+        rows = len(table.make(result))
+        assert table.rows(result) == 0 or rows <= table.rows(result) <= 3 * rows, name
 
 
 def test_a_table_that_is_too_long_is_not_made(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: xr.Dataset) -> pd.DataFrame:
         raise AssertionError("made")
 
-    monkeypatch.setitem(TABLES["bootstrap"], "pairs", refuse)
+    tables = view_of("bootstrap").tables
+    assert isinstance(tables, dict)
+    monkeypatch.setitem(tables, "pairs", Table(refuse, tables["pairs"].rows))
     monkeypatch.setattr(made_of, "MOST_ROWS", 44)
     (stored,) = [each for each in stored_results(several, ["c0"])["c0"] if each.kind == "bootstrap"]
     part = read_part(stored)
@@ -320,7 +324,7 @@ def test_dots_are_the_shares(several: Study) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["swop", "--out", "x.png"], "no figure of 'swop'; nearest: swap"),
+        (["swop", "--out", "x.png"], "no analysis 'swop'; known: "),
         (["tukey", "--out", "x.png"], "no result of tukey yet; run: scorecube tukey"),
         (["swap", "--collection", "c1", "--gain", "9", "--out", "x.png"], "no gain setting '9' in the result of swap; it has: 3:2:1"),
         (["swap", "--gain", "3:2:1", "--out", "x.png"], "--gain chooses within one collection; name one of them with --collection: c0, c1"),

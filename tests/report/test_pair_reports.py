@@ -16,10 +16,10 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.figures.pairs import p_value_curves, power_bars
 from scorecube.report.page.html import html_table, picture
-from scorecube.report.tables import TABLES
+from scorecube.report.results import headline
 from scorecube.report.tables.pairs import adjusted
 from scorecube.report.text_formats import cell_text, render
-from scorecube.report.views.headlines import headline
+from scorecube.report.views.registry import view_of
 from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_the_curve_is_the_sorted_p_values(results: dict[str, xr.Dataset], name: 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "latex"])
 @pytest.mark.parametrize("name", EVERY)
 def test_every_table_is_shown_in_every_format(scorecube: Cli, analysed_study: Path, name: str, form: str) -> None:
-    for table in TABLES[name]:
+    for table in view_of(name).tables:
         shown = scorecube("show", analysed_study, name, "--table", table, "--format", form).succeeded().stdout
         frame = sc.table(next(iter(sc.open_study(analysed_study)["small"].results(name))), table)
         if form == "json":
@@ -199,7 +199,7 @@ def test_the_page_has_a_chapter_for_each_test(scorecube: Cli, analysed_study: Pa
         assert "share of pairs" in chapter
         assert "(iv)" not in chapter
         downloads = re.findall(r'<a download="[^"]*" href="data:text/csv;base64,[^"]+">(\w+)</a>', chapter)
-        assert downloads == list(TABLES[name])
+        assert downloads == list(view_of(name).tables)
         for line in headline(next(iter(sc.open_study(analysed_study)["small"].results(name)))):
             assert line.replace("<", "&lt;")[1:] in chapter
 

@@ -10,9 +10,8 @@ import scorecube as sc
 from scorecube.analyses import Analysis
 from scorecube.report.figures.swap import swap_rates
 from scorecube.report.page.html import picture
-from scorecube.report.tables import TABLES
-from scorecube.report.views.chapters import CHAPTERS
-from scorecube.report.views.headlines import headline
+from scorecube.report.results import headline
+from scorecube.report.views.registry import view_of
 from scorecube.testing import simulate_cube
 
 
@@ -71,15 +70,15 @@ def test_errors_and_ties_are_those_of_the_table() -> None:
 def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
     result = sc.analyse(cube, analysis, trials=200, seed=1).assign_attrs(collection="c")
-    chapter = CHAPTERS[analysis.name]
-    assert "topics" in chapter.title(analysis.options())
-    assert ("extrapolated" in chapter.caption(result)) == (result.sizes["size"] == 3 and analysis.name == "swap")
+    view = view_of(analysis.name)
+    assert "topics" in view.title(analysis.options())
+    assert ("extrapolated" in view.caption(result)) == (result.sizes["size"] == 3 and analysis.name == "swap")
     assert len(headline(result)) == 1 + (result.sizes["size"] > 1 and analysis.name == "swap")
-    frames = {name: function(result) for name, function in TABLES[analysis.name].items()}
-    assert all(len(frame) for _, frame in chapter.tables(frames))
+    frames = {name: table.make(result) for name, table in view.tables.items()}
+    assert all(len(frame) for _, frame in view.page_tables(frames))
 
 
 def test_empty_bins_at_the_end_are_told() -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
     result = sc.analyse(cube, sc.Swap(bins=101), trials=20, seed=1).assign_attrs(collection="c")
-    assert "No difference of 1.00 or more was seen: the highest bin begins at 0." in CHAPTERS["swap"].caption(result)
+    assert "No difference of 1.00 or more was seen: the highest bin begins at 0." in view_of("swap").caption(result)

@@ -16,13 +16,11 @@ import scorecube as sc
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.rankings import with_rankings
 from scorecube.design import design_variances, topic_set_size
-from scorecube.report.figures import OVERVIEWS
 from scorecube.report.figures.teams import leave_out_panels
 from scorecube.report.page.html import picture
-from scorecube.report.study_design import designs
-from scorecube.report.tables import TABLES
-from scorecube.report.views.chapters import CHAPTERS
-from scorecube.report.views.headlines import headline
+from scorecube.report.results import headline
+from scorecube.report.views.registry import view_of
+from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:
@@ -130,14 +128,13 @@ def test_two_teams_leave_one_run_without_an_order() -> None:
     lone = sc.analyse(cube, Teams(), trials=1, seed=1).assign_attrs(collection="c")
     assert not any("order of the others" in line for line in headline(lone))
     assert picture(sc.figure(lone), "d")
-    assert all(
-        len(frame) for _, frame in CHAPTERS["teams"].tables({name: sc.table(lone, name) for name in TABLES["teams"]})
-    )
+    view = view_of("teams")
+    assert all(len(frame) for _, frame in view.page_tables({name: sc.table(lone, name) for name in view.tables}))
 
 
 def test_titles_name_what_is_unusual() -> None:
     odd = Teams(leave=(1, 3), topic_sizes=(5,), keep_unpooled=False, lost_topics="all_runs_zero", distinct=True)
-    title = CHAPTERS["teams"].title(odd.options())
+    title = view_of("teams").title(odd.options())
     for words in (
         "pool depth 10",
         "1, 3 left out",
@@ -147,7 +144,15 @@ def test_titles_name_what_is_unusual() -> None:
         "different teams",
     ):
         assert words in title
-    assert CHAPTERS["teams"].title(Teams().options()) == "pool depth 10"
+    assert view_of("teams").title(Teams().options()) == "pool depth 10"
+
+
+def designs(study: Study) -> dict[str, xr.Dataset]:
+    """Return the designs that the report shows, by collection."""
+    make = view_of("design").page_result
+    assert make is not None
+    found = {name: make(study[name].cube, name) for name in study}
+    return {name: result for name, result in found.items() if result is not None}
 
 
 def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, study: Path, tmp_path: Path) -> None:
@@ -156,7 +161,7 @@ def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, stu
     scorecube("import", study, "--name", "other", "--metric", "AP", tmp_path / "ap.csv").succeeded()
     scorecube("import", study, "--name", "constant", "--metric", "AP", tmp_path / "same.csv").succeeded()
     opened = sc.open_study(study)
-    found = {str(result.attrs["collection"]): result for result in designs(opened)}
+    found = designs(opened)
     # Scores without any variance ask for no topics.
     assert set(found) == {"small", "other"}
     expected = topic_set_size(design_variances(opened["small"].cube))
@@ -165,7 +170,9 @@ def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, stu
     assert f"takes {int(expected['topics'].min())} topics by" in line
     assert f"{int(expected['topics'].max())} topics by" in line
     assert line.endswith("the collection has 8")
-    panels = OVERVIEWS["design"](list(found.values())).axes
+    draw_designs = view_of("design").overview
+    assert draw_designs is not None
+    panels = draw_designs(list(found.values())).axes
     assert [axes.get_title(loc="left").split(",")[0] for axes in panels] == list(found)
     scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()
@@ -178,9 +185,9 @@ def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, stu
 def test_metrics_that_are_no_means_have_no_design(scorecube: Cli, files: Files, tmp_path: Path) -> None:
     words = ["--metrics", "geo:AP,P@5"]
     scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *words).succeeded()
-    (result,) = designs(sc.open_study(tmp_path / "s"))
+    (result,) = designs(sc.open_study(tmp_path / "s")).values()
     assert result["metric"].values.tolist() == ["P@5"]
     scorecube("evaluate", tmp_path / "t", "--name", "x", *files.options(), "--metrics", "geo:AP").succeeded()
-    assert designs(sc.open_study(tmp_path / "t")) == []
+    assert designs(sc.open_study(tmp_path / "t")) == {}
     scorecube("report", tmp_path / "t", "--out", tmp_path / "page.html").succeeded()
     assert "Topic set size design" not in (tmp_path / "page.html").read_text()

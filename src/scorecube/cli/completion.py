@@ -11,14 +11,11 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scorecube.analyses import registry
 from scorecube.cli.terminal import give_up_stdout, say
 from scorecube.errors import did_you_mean
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells expect it."""
-FROM_SCORES = ("design", "wcw")
-"""What `scorecube show` computes of scores whenever it is asked."""
 LISTED = ("metrics", "analyses", "gains")
 CHOICE = re.compile(r"^(?:Value error, )?'(?P<found>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
 
@@ -124,14 +121,11 @@ def listing(incomplete: str, known: Sequence[str]) -> list[str]:
     return [before + comma + word for word in known if word.startswith(last) and word not in there]
 
 
-def shown() -> tuple[str, ...]:
-    """Return what `scorecube show` has tables of."""
-    return ("scores", *registry.names(), *FROM_SCORES)
-
-
 def shown_names(incomplete: str) -> list[str]:
     """Complete what `scorecube show` has tables of."""
-    return one_of(*shown())(incomplete)
+    from scorecube.report.views.registry import view_names
+
+    return one_of(*view_names())(incomplete)
 
 
 def metric_names(incomplete: str) -> list[str]:

@@ -203,7 +203,8 @@ def variances_to_use(
 
 def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     """Print the table of results, say what there is to say about them, and draw them if wanted."""
-    from scorecube.report.tables import combine, table
+    from scorecube.report.results import table
+    from scorecube.report.tables.rows import combine
     from scorecube.report.text_formats import render
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
@@ -211,16 +212,11 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     typer.echo(render(combine([table(result) for result in results]), form, terminal_width()))
     if figure is None:
         return
-    from scorecube.report import figures
-    from scorecube.report.figures.design import save_figure, size_panels, wcw_panels
+    from scorecube.report.figures.design import size_panels, wcw_of_collections
+    from scorecube.report.figures.files import save_figure
 
-    if len(results) == 1:
-        drawn = figures.figure(results[0])
-    elif results[0].attrs["analysis"] == "design":
-        drawn = size_panels(results)
-    else:
-        drawn = wcw_panels({str(result.attrs["collection"]): result for result in results})
-    save_figure(drawn, figure)
+    draw = size_panels if results[0].attrs["analysis"] == "design" else wcw_of_collections
+    save_figure(draw(results), figure)
     say(f"figure written to {figure}")
 
 
@@ -230,7 +226,7 @@ def check_output(form: str, figure: Path | None) -> None:
 
     choice("--format", form, FORMATS)
     if figure is not None:
-        from scorecube.report.figures.design import check_figure_path
+        from scorecube.report.figures.files import check_figure_path
 
         check_figure_path(figure)
 

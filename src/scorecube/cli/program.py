@@ -247,7 +247,7 @@ def show(
 
     choice("--format", form, FORMATS)
     if orderings:
-        from scorecube.report.tables.orderings import orderings as ordered
+        from scorecube.report.orderings import orderings as ordered
 
         frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
     else:

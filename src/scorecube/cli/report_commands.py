@@ -66,7 +66,7 @@ def figure(
 
     Example: scorecube figure study.zarr swap --out swap.png
     """
-    from scorecube.report.figures.design import check_figure_path, save_figure
+    from scorecube.report.figures.files import check_figure_path, save_figure
     from scorecube.report.study_figure import draw
     from scorecube.storage import open_study
 

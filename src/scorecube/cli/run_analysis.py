@@ -15,7 +15,7 @@ from scorecube.errors import BadPlan
 from scorecube.execute.clients import chosen_profile
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.memory import parse_memory
-from scorecube.report.views.headlines import headline
+from scorecube.report.results import headline
 from scorecube.storage import is_there
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.workflow import api

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadStudy
-from scorecube.report.tables import COLLECTION, FROM_CUBE, FROM_RANKINGS, averages, combine, find_table
+from scorecube.errors import BadName, BadStudy, did_you_mean
+from scorecube.report.tables.rows import COLLECTION, averages, combine
+from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views.view import Source, Table, View
 from scorecube.storage import Collection, Study
 
 ORIGIN = ("source", "licence", "cite", "note")
@@ -55,6 +58,20 @@ def overview_text(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def find_view(study: Study, analysis: str) -> View:
+    """Return the view of an analysis that exists, or of which the study has results.
+
+    Raises
+    ------
+    BadName
+        Any other name.
+    """
+    known = view_names()
+    if analysis not in known and not any(study[name].result_facts(analysis) for name in study):
+        raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}")
+    return view_of(analysis)
+
+
 def collect_table(
     study: Study,
     analysis: str,
@@ -83,23 +100,28 @@ def collect_table(
     BadStudy
         No result of the analysis in any of the collections.
     """
-    chosen, function = find_table(analysis, name)
+    view = find_view(study, analysis)
+    _, table = view.find_table(name)
     frames = []
     for each in collections if collections is not None else study:
-        collection = study[each]
-        for source in _sources(collection, analysis, chosen, every, wanted=collections is not None):
-            frames.append(function(source.assign_attrs({COLLECTION: each})))
+        for source in _sources(study[each], view, table, every, required=collections is not None):
+            frames.append(table.make(source.assign_attrs({COLLECTION: each})))
     if not frames:
         raise BadStudy(f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}")
     return averages(combine(frames)) if average else combine(frames)
 
 
-def _sources(collection: Collection, analysis: str, table: str, every: bool, wanted: bool) -> list[xr.Dataset]:
-    if analysis in FROM_CUBE:
-        if table not in FROM_RANKINGS:
-            return [collection.cube]
-        return [collection.rankings] if wanted or collection.kept()["rankings"] else []
-    if wanted and not every:
-        return [collection.result(analysis)]
-    results = collection.results(analysis)
+def _sources(collection: Collection, view: View, table: Table, every: bool, required: bool) -> list[xr.Dataset]:
+    """Return the datasets that a table is made from."""
+    if table.source is Source.CUBE:
+        return [collection.cube]
+    if table.source is Source.RANKINGS:
+        return [collection.rankings] if required or collection.kept()["rankings"] else []
+    if view.compute is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the rows show what a warning is about
+            return [view.compute(collection.cube)]
+    if required and not every:
+        return [collection.result(view.name)]
+    results = collection.results(view.name)
     return results if every else results[-1:]

@@ -10,8 +10,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName
-from scorecube.report.tables import as_records
-from scorecube.report.tables.rows import CONDITIONS
+from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
 from scorecube.report.text_layout import fit
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
@@ -38,20 +37,36 @@ DECIMALS = {
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
 LATEX |= {"^": r"\^{}", "~": r"\~{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}"}
-
-
 ANY_GAIN = "any"
 
 
 def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with one row where all gain settings give the same numbers, as for metrics that use no gains."""
-    if not {names.GAIN, "collection"} <= set(frame.columns) or frame[names.GAIN].nunique() < 2:
+    if not {names.GAIN, COLLECTION} <= set(frame.columns) or frame[names.GAIN].nunique() < 2:
         return frame
-    n_gains = frame.groupby("collection")[names.GAIN].transform("nunique")
+    n_gains = frame.groupby(COLLECTION)[names.GAIN].transform("nunique")
     others = [column for column in frame.columns if column != names.GAIN]
     alike = frame.groupby(others, dropna=False)[names.GAIN].transform("nunique")
     merged = frame.assign(**{names.GAIN: frame[names.GAIN].where((alike < n_gains) | (n_gains < 2), ANY_GAIN)})
     return merged.drop_duplicates(ignore_index=True)
+
+
+def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as of `merge_gains` with the column ``label``: the metric, with its gain setting where there are several.
+
+    Examples
+    --------
+    >>> rows = {"collection": ["c"] * 4, "metric": ["AP", "AP", "Q", "Q"], "gain": ["1:1", "2:1"] * 2, "mean": [0.3, 0.3, 0.4, 0.5]}
+    >>> with_labels(pd.DataFrame(rows))["label"].tolist()
+    ['AP', 'Q (1:1)', 'Q (2:1)']
+    """
+    merged = merge_gains(frame)
+    if names.GAIN not in merged:
+        return merged.assign(label=merged[names.METRIC])
+    several = merged.groupby(COLLECTION)[names.GAIN].transform("nunique") > 1
+    named = several & (merged[names.GAIN] != ANY_GAIN)
+    label = merged[names.METRIC].where(~named, merged[names.METRIC] + " (" + merged[names.GAIN] + ")")
+    return merged.assign(label=label)
 
 
 def cell_text(column: str, value: Any) -> str:

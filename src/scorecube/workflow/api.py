@@ -19,7 +19,7 @@ from scorecube.execute.estimate import default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
-from scorecube.report.tables import table
+from scorecube.report.results import table
 from scorecube.storage import open_study
 from scorecube.workflow.inputs import (
     check_names,
@@ -129,7 +129,7 @@ def figure(result: xr.Dataset) -> Any:
     >>> len(figure(result).axes) > 0
     True
     """
-    from scorecube.report.figures import figure as draw
+    from scorecube.report.results import figure as draw
 
     return draw(result)
 

@@ -19,7 +19,8 @@ from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client
 from scorecube.report.figures.correlation import average_matrix, matrix_figure, mean_distribution, system_curves
-from scorecube.report.tables import averages, table
+from scorecube.report.results import table
+from scorecube.report.tables.rows import averages
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select

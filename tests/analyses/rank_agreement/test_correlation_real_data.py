@@ -13,7 +13,8 @@ from scipy.stats import kendalltau, spearmanr
 
 import scorecube as sc
 from scorecube.analyses import Correlation
-from scorecube.report.tables import averages, table
+from scorecube.report.results import table
+from scorecube.report.tables.rows import averages
 from scorecube.workflow.api import analyse, import_scores
 
 pytestmark = pytest.mark.data

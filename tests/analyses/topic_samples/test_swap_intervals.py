@@ -18,8 +18,8 @@ from scorecube.analyses.plan import make_plan
 from scorecube.analyses.topic_samples.population_interval import left_out, n_replicates, random_groups
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.errors import BadPlan
-from scorecube.report.tables import table
-from scorecube.report.views.chapters import swap_caption
+from scorecube.report.results import table
+from scorecube.report.views.swap import caption
 from scorecube.statistics.proportion_intervals import effective_size
 from scorecube.workflow.api import analyse
 
@@ -250,6 +250,6 @@ def test_blocks_without_products_are_not_read() -> None:
 def test_tables_and_captions_say_what_intervals_are_about(interval: str, text: str) -> None:
     result = analyse(collection(1, 5, 20, 0.3), Swap(interval=interval, groups=4), trials=9, seed=1, workers=1)
     assert set(table(result, "rates")["interval"]) == {interval}
-    assert text in swap_caption(result)
+    assert text in caption(result)
     del result.attrs["interval"]
-    assert "too narrow" in swap_caption(result)
+    assert "too narrow" in caption(result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MOST_TOPICS
-from scorecube.errors import BadPlan
 from scorecube.report.figures.collections import MOST_BARS, by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 
@@ -27,7 +25,6 @@ CONDITIONS = {"a": (0.05, 0.20, 10), "b": (0.05, 0.10, 5), "c": (0.01, 0.20, 18)
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 DASHES = ("-", "--", ":")
-FORMATS = (".png", ".svg", ".pdf")
 WORDS = {
     "topics": "number of topics", "min_diff": "difference to be detected", "width": "width of the confidence interval",
     "power": "power",
@@ -161,6 +158,11 @@ def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
     return wcw_panels({str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results})
 
 
+def wcw_of_collections(results: Sequence[xr.Dataset]) -> Figure:
+    """Worst-case width by number of topics, a panel a collection."""
+    return wcw_panels({str(each.attrs.get("collection", "")): each for each in results})
+
+
 def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     """Topics by difference to be detected, or by interval width, with what was asked for marked; or an inverse question.
 
@@ -210,29 +212,6 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     axes.set_ylim(bottom=0.0)
     axes.set_title(", ".join(word for word in (_title(chosen), setting) if word), loc="left", fontsize=9, wrap=True)
     axes.legend(fontsize=8)
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the name's ending tells the format. See `check_figure_path` for what is refused."""
-    check_figure_path(path)
-    dateless: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with rc_context(STYLE):
-        figure.savefig(path, dpi=150, metadata=dateless[path.suffix.lower()])
-
-
-def check_figure_path(path: Path) -> None:
-    """Refuse a file that a figure cannot be written to.
-
-    Raises
-    ------
-    BadPlan
-        Another ending than png, svg or pdf, or a folder that does not exist.
-    """
-    if path.suffix.lower() not in FORMATS:
-        found = path.suffix or "no ending"
-        raise BadPlan(f"--figure {path}: a figure is written as {', '.join(FORMATS)}; found {found}")
-    if not path.parent.is_dir():
-        raise BadPlan(f"--figure {path}: there is no folder {path.parent}; make it first, or choose another place")
 
 
 def four_z_squared(alpha: float) -> float:

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
-from scorecube.report.tables.swap import conditions, curves
+from scorecube.report.tables.swap import curves
+from scorecube.report.tables.topic_samples import conditions
 
 COLUMNS = 3
 ROW_HEIGHT = 2.5

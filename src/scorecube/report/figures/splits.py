@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
-from scorecube.report.tables.swap import conditions
+from scorecube.report.tables.topic_samples import conditions
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
-from scorecube.report.tables.swap import conditions
+from scorecube.report.tables.topic_samples import conditions
 
 
 def errors_and_ties(result: xr.Dataset, gain: str | None = None) -> Figure:

@@ -17,7 +17,8 @@ from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.sizes import size_curves
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
-from scorecube.report.tables.swap import conditions, sensitivity
+from scorecube.report.tables.swap import sensitivity
+from scorecube.report.tables.topic_samples import conditions
 
 
 def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:

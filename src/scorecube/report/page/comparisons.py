@@ -2,96 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from scorecube.errors import BadName
-from scorecube.report.page.answers import labelled
+from scorecube.report.orderings import orderings
 from scorecube.report.page.html import html_table
 from scorecube.report.page.sections import Section
-from scorecube.report.tables import COLLECTION, averages
-from scorecube.report.tables.orderings import ORDERED_BY, orderings
-from scorecube.report.text_formats import merge_gains
+from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.text_formats import merge_gains, with_labels
 
-NONE = "-"
 MOST_NAMED = 5
 """Collections that a sentence names."""
 
 
-def _power(frame: pd.DataFrame) -> str:
-    frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values("share", ascending=False, kind="stable")
-    row = frame.iloc[0]
-    return f"{row['label']} {row['share']:.1%}"
-
-
-def _swap(frame: pd.DataFrame) -> str:
-    strict = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())]
-    found = strict.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
-    return f"{found['label'].iloc[0]} {found['required_difference'].iloc[0]:.2f}" if len(found) else NONE
-
-
-def _stability(frame: pd.DataFrame) -> str:
-    frame = frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable")
-    return f"{frame['label'].iloc[0]} {frame['error_rate'].iloc[0]:.2%}"
-
-
-def _correlate(frame: pd.DataFrame) -> str:
-    frame = frame.dropna(subset="tau").sort_values("tau", kind="stable")
-    if frame.empty:
-        return NONE
-    return f"{frame['metric_a'].iloc[0]}, {frame['metric_b'].iloc[0]} {frame['tau'].iloc[0]:.2f}"
-
-
-def _splits(frame: pd.DataFrame) -> str:
-    return f"{frame['label'].iloc[0]} {frame['tau_mean'].iloc[0]:.2f}"
-
-
-def _agreement(frame: pd.DataFrame) -> str:
-    frame = frame.dropna(subset="tau").sort_values("tau", kind="stable")
-    return f"{frame['label'].iloc[0]} {frame['tau'].iloc[0]:.2f}" if len(frame) else NONE
-
-
-def _teams(frame: pd.DataFrame) -> str:
-    left_out = frame["left_out"].max()
-    return f"up to {left_out}"
-
-
-def _design(frame: pd.DataFrame) -> str:
-    frame = frame.sort_values("topics", kind="stable")
-    row = frame.iloc[0]
-    most = f" to {frame['topics'].iloc[-1]}" if len(frame) > 1 else ""
-    return f"{row['topics']}{most}"
-
-
-HEADLINE: Mapping[str, tuple[str, Callable[[pd.DataFrame], str]]] = {
-    "swap": ("most sensitive metric, required difference", _swap),
-    "stability": ("fewest errors", _stability),
-    "bootstrap": ("most pairs apart", _power),
-    "randomisation": ("most pairs apart", _power),
-    "unpaired": ("most pairs apart", _power),
-    "tukey": ("most pairs apart", _power),
-    "paired": ("most pairs apart", _power),
-    "correlate": ("lowest tau of two metrics", _correlate),
-    "splits": ("highest tau of two samples", _splits),
-    "agreement": ("lowest tau of two judgements", _agreement),
-    "teams": ("teams left out", _teams),
-    "design": ("topics needed", _design),
-}
-"""What a column says of an analysis, and how it is made of the first table of one collection."""
-
-
 def headline_columns(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return a column for each section: what it tells, its anchor, and a text for each collection."""
+    """Return a column for each section whose view has one: section, heading, and a text for each collection."""
     columns = []
     for section in sections:
-        heading, tell = HEADLINE[section.kind]
+        column = section.view.column
+        if column is None:
+            continue
         frame = section.first_table
         cells = {}
         for name, rows in frame.groupby(COLLECTION, sort=False) if len(frame) else ():
-            cells[str(name)] = tell(labelled(rows) if "metric" in rows else rows)
-        columns.append({"section": section, "heading": heading, "cells": cells})
+            cells[str(name)] = column.cell(with_labels(rows) if "metric" in rows else rows)
+        columns.append({"section": section, "heading": column.heading, "cells": cells})
     return columns
 
 
@@ -103,7 +41,7 @@ def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
         if not len(frame) or frame[COLLECTION].nunique() < 2:
             continue
         tables, sentence = [], ""
-        if section.kind in ORDERED_BY:
+        if section.view.order is not None:
             try:
                 found = orderings(section.kind, frame)
             except BadName:
@@ -148,7 +86,7 @@ def consistency(found: pd.DataFrame) -> str:
     first = found.iloc[-1]
     conditions = [*found.columns[: list(found.columns).index("metric")], "collections"]
     alike = (found[conditions] == first[conditions]) | (found[conditions].isna() & first[conditions].isna())
-    rows = labelled(found[alike.all(axis=1)].assign(**{COLLECTION: ""})).sort_values("mean_rank", kind="stable")
+    rows = with_labels(found[alike.all(axis=1)].assign(**{COLLECTION: ""})).sort_values("mean_rank", kind="stable")
     ranked = ", then ".join(rows["label"][:3])
     if pd.isna(first["kendall_w"]):
         return f"The collections ({told(first['collections'])}) do not order the metrics: all are equal."

@@ -20,7 +20,7 @@ from scorecube.report.page.cautions import cautions_of_collection, together
 from scorecube.report.page.comparisons import comparisons, headline_columns
 from scorecube.report.page.sections import Part, Section, Sections, read_part, stored_results
 from scorecube.report.study_overview import overview
-from scorecube.report.tables import COLLECTION
+from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,18 +18,15 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import registry
 from scorecube.collection.schema import labels_of
-from scorecube.report import figures
 from scorecube.report.page.cautions import Caution, cautions_of
 from scorecube.report.page.html import download, html_table, picture
-from scorecube.report.study_design import design_of
-from scorecube.report.tables import COLLECTION, TABLES, combine, most_rows
-from scorecube.report.views.chapters import CHAPTERS
-from scorecube.report.views.headlines import headline
+from scorecube.report.results import view_of_result
+from scorecube.report.tables.rows import COLLECTION, combine
+from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views.view import Findings, View
 from scorecube.storage import Study
 
-DESIGN = "design"
 MOST_ROWS = 5_000
 """Of a table that a page carries along; `scorecube show` prints longer ones."""
 MOST_KEPT = 100_000
@@ -65,9 +62,9 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
     found: dict[str, list[Stored]] = {}
     for name in collections:
         latest: dict[tuple[str, str], Stored] = {}
-        for kind in registry.names():
+        for kind in in_report_order(study[name].kept()["results"]):
             for facts in study[name].result_facts(kind):
-                options = json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
+                options = _options(facts)
 
                 def read(name: str = name, kind: str = kind, digest: str = str(facts["digest"])) -> xr.Dataset:
                     result = study[name].find_result(kind, digest)
@@ -75,12 +72,28 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
                     return result.assign_attrs({COLLECTION: name})
 
                 latest[kind, options] = Stored(name, kind, options, facts | {COLLECTION: name}, read)
-        found[name] = list(latest.values())
-        design = design_of(study[name].cube, name)
-        if design is not None:
-            options = json.dumps(json.loads(design.attrs["plan"])["options"], sort_keys=True)
-            found[name].append(Stored(name, DESIGN, options, design.attrs, lambda design=design: design))  # type: ignore[misc]
+        found[name] = [*latest.values(), *_computed(study[name].cube, name)]
     return found
+
+
+def in_report_order(kinds: Iterable[str]) -> list[str]:
+    """Return analyses in the order of the report; those without a view come last, by name."""
+    order = view_names()
+    return sorted(kinds, key=lambda kind: (order.index(kind) if kind in order else len(order), kind))
+
+
+def _options(facts: Mapping[str, Any]) -> str:
+    """Return the options of a result as text; equal texts are equal options."""
+    return json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
+
+
+def _computed(cube: xr.Dataset, name: str) -> Iterator[Stored]:
+    """Yield the results that are not stored but computed from a collection's scores."""
+    for kind in view_names():
+        make = view_of(kind).page_result
+        result = None if make is None else make(cube, name)
+        if result is not None:
+            yield Stored(name, kind, _options(result.attrs), result.attrs, lambda result=result: result)  # type: ignore[misc]
 
 
 @dataclass
@@ -102,14 +115,19 @@ class Section:
     """Rows of every table, or a little more, of all parts together."""
 
     @property
+    def view(self) -> View:
+        """Of the analysis."""
+        return view_of(self.kind)
+
+    @property
     def name(self) -> str:
-        """Of the method."""
-        return CHAPTERS[self.kind].name
+        """Heading of the analysis."""
+        return self.view.heading
 
     @property
     def title(self) -> str:
-        """What tells it from other sections of the method."""
-        return CHAPTERS[self.kind].title(self.options)
+        """What distinguishes it from other sections of the analysis."""
+        return self.view.title(self.options)
 
     @property
     def anchor(self) -> str:
@@ -127,36 +145,39 @@ class Section:
         self.parts.append(part)
         for name, rows in part.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
-            if self.rows[name] > limit(self.kind, name):
+            if self.rows[name] > limit(self.view, name):
                 for each in self.parts:
                     each.frames.pop(name, None)
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return the tables that are not too long, over all collections."""
-        kept = [name for name in TABLES[self.kind] if all(name in part.frames for part in self.parts)]
+        kept = [name for name in self.view.tables if all(name in part.frames for part in self.parts)]
         return {name: combine([part.frames[name] for part in self.parts]) for name in kept}
 
     @property
     def first_table(self) -> pd.DataFrame:
         """The analysis' first table over all collections; empty if it is too long to be kept."""
-        return self.frames().get(next(iter(TABLES[self.kind])), pd.DataFrame())
+        return self.frames().get(self.view.first_table, pd.DataFrame())
+
+    def findings(self) -> Findings:
+        """Return what answers are made from."""
+        return Findings(self.name, self.title, self.frames(), [part.facts for part in self.parts])
 
     def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the section as a page shows it."""
         frames = self.frames()
-        chapter = CHAPTERS[self.kind]
-        draw = figures.OVERVIEWS.get(self.kind) if overview else None
-        first = next(iter(TABLES[self.kind]))
-        shown = chapter.tables(frames) if first in frames else []
+        view = self.view
+        draw = view.overview if overview else None
+        shown = view.page_tables(frames) if view.first_table in frames else []
         short = [name for name in frames if self.rows[name] <= MOST_ROWS]
-        words = f"{chapter.name}, {', '.join(self.collections)}"
+        words = f"{view.heading}, {', '.join(self.collections)}"
         return {
-            "name": chapter.name, "title": self.title, "about": chapter.about, "anchor": self.anchor, "kind": self.kind,
+            "name": view.heading, "title": self.title, "about": view.about, "anchor": self.anchor, "kind": self.kind,
             "overview": picture(draw([part.small for part in self.parts]), words) if draw else None,
             "curves": [part.curve for part in self.parts] if curves else [],
             "tables": [(heading, html_table(frame, heading)) for heading, frame in shown],
             "downloads": [(name, download(frames[name])) for name in short],
-            "too_long": [(name, f"{self.rows[name]:,}") for name in TABLES[self.kind] if name not in short],
+            "too_long": [(name, f"{self.rows[name]:,}") for name in view.tables if name not in short],
         }  # fmt: skip
 
 
@@ -191,19 +212,20 @@ class Part:
     facts: Mapping[str, Any]
 
 
-def limit(kind: str, name: str) -> int:
+def limit(view: View, name: str) -> int:
     """Return the most rows of a table that are kept."""
-    return MOST_KEPT if name == next(iter(TABLES[kind])) else MOST_ROWS
+    return MOST_KEPT if name == view.first_table else MOST_ROWS
 
 
 def read_part(stored: Stored) -> Part:
     """Read one result, draw it, and keep of it what is small."""
     result = stored.read()
+    view = view_of(stored.kind)
     frames, rows = {}, {}
-    for name, function in TABLES[stored.kind].items():
-        rows[name] = most_rows(result, name)
-        if rows[name] <= limit(stored.kind, name):
-            frames[name] = function(result)
+    for name, table in view.tables.items():
+        rows[name] = table.rows(result)
+        if rows[name] <= limit(view, name):
+            frames[name] = table.make(result)
             rows[name] = len(frames[name])
     return Part(
         stored.collection, curve(result), frames, rows, without_large(result), cautions_of(stored.kind, result, frames), stored.facts
@@ -211,15 +233,17 @@ def read_part(stored: Stored) -> Part:
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
-    """Return the pictures and the reading of one result."""
-    kind = str(result.attrs["analysis"])
-    caption = CHAPTERS[kind].caption(result)
-    draw = figures.FIGURES[kind]
-    first, *others = labels_of(result, names.GAIN)
+    """Return the figures and the headline of one result."""
+    view = view_of_result(result)
+    caption = view.caption(result)
+    pictures = []
+    if view.figure is not None:
+        for gain in labels_of(result, names.GAIN):
+            pictures.append((gain, picture(view.figure(result, gain), f"{caption} Gains {gain}.")))
     return {
-        "picture": picture(draw(result, first), f"{caption} Gains {first}."), "caption": caption,
-        "reading": [sentence(line) for line in headline(result)], "collection": str(result.attrs[COLLECTION]),
-        "others": [(gain, picture(draw(result, gain), f"{caption} Gains {gain}.")) for gain in others],
+        "picture": pictures[0][1] if pictures else "", "caption": caption,
+        "reading": [sentence(line) for line in view.headline(result)], "collection": str(result.attrs[COLLECTION]),
+        "others": pictures[1:],
     }  # fmt: skip
 
 
@@ -257,5 +281,5 @@ class Sections:
 
     def in_order(self) -> list[Section]:
         """Return the sections in the order of the analyses."""
-        order = [*registry.names(), DESIGN]
+        order = in_report_order({kind for kind, _ in self._made})
         return [self._made[key] for key in sorted(self._made, key=lambda key: (order.index(key[0]), key[1]))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.design import design_variances, topic_set_size, wcw
 from scorecube.report.tables.rows import COLLECTION
 
 SIZES = ("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta", "topics", "power")
@@ -20,32 +18,28 @@ WHOLE = ("systems", "topics")
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
-    """Numbers of topics, with what was asked for; of a cube, for the variances of its metrics and gain settings.
+    """Numbers of topics, with the requirements.
 
     Parameters
     ----------
     result
-        Of `topic_set_size` or one of the inverse questions, or a cube, whose sizes are computed with all defaults.
+        Of `topic_set_size` or one of the inverse questions.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a variance of 0; the row says it
-        made = topic_set_size(design_variances(result)) if names.SCORE in result else result
-    frame = _rows(made, SIZES, {**_facts(result), **{key: made.attrs[key] for key in ("method", "mode")}})
-    if "expected_width" in made:
-        frame["expected_width"] = _column(made, "expected_width")
+    frame = _rows(result, SIZES, {**_facts(result), **{key: result.attrs[key] for key in ("method", "mode")}})
+    if "expected_width" in result:
+        frame["expected_width"] = _column(result, "expected_width")
     return frame[[*SIZES, *(column for column in frame if column not in SIZES)]]
 
 
 def widths(result: xr.Dataset) -> pd.DataFrame:
-    """Confidence interval widths by number of topics; of a cube, for the variances of its metrics and gain settings.
+    """Confidence interval widths by number of topics.
 
     Parameters
     ----------
     result
-        Of `wcw`, or a cube, whose widths are computed with all defaults.
+        Of `wcw`.
     """
-    made = wcw(design_variances(result)) if names.SCORE in result else result
-    frame = _rows(made, WIDTHS, _facts(result))
+    frame = _rows(result, WIDTHS, _facts(result))
     intervals = frame["route"] == "ci"
     for column in ("systems", "beta"):  # the closed form does without
         if intervals.any():

@@ -8,7 +8,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.report.tables.rows import parts, where
-from scorecube.report.tables.swap import by_size
+from scorecube.report.tables.topic_samples import by_size
 
 
 def quantiles(result: xr.Dataset) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables.swap import by_size
+from scorecube.report.tables.topic_samples import by_size
 
 
 def stability(result: xr.Dataset) -> pd.DataFrame:

@@ -1,1 +1,1 @@
-"""What is shown of each analysis."""
+"""What people see of each analysis, one record a file; see `scorecube.report.views.view`."""

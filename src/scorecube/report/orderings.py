@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,30 +11,13 @@ from scipy.stats import friedmanchisquare, rankdata
 from scorecube.errors import BadName
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains
+from scorecube.report.views.registry import view_names, view_of
+from scorecube.report.views.view import Order
 
 LEAST_METRICS = 3
 """Fewer are no ordering that could be more or less consistent."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The column by which an analysis orders measures, whether more is better, and what must be equal to compare."""
-
-    column: str
-    more_is_better: bool
-    alike: tuple[str, ...] = ()
-
-
-ORDERED_BY = {
-    "swap": Measured("share", True, ("confidence", "size", "sampling")),
-    "stability": Measured("error_rate", False, ("fuzziness", "size", "sampling")),
-    "bootstrap": Measured("share", True, ("alpha",)),
-    "randomisation": Measured("share", True, ("alpha",)),
-    "unpaired": Measured("share", True, ("alpha",)),
-    "tukey": Measured("share", True, ("alpha",)),
-    "paired": Measured("share", True, ("test", "alpha")),
-    "design": Measured("topics", False, ("method", "mode", "min_diff", "width", "systems", "alpha", "beta")),
-}
 COLUMNS = ["metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean", "collections", "kendall_w", "p_value"]
 
 
@@ -73,28 +55,29 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
     >>> orderings("bootstrap", pd.DataFrame(rows))[["metric", "mean_rank", "kendall_w"]].values.tolist()
     [['Q', 1.0, 1.0], ['AP', 2.0, 1.0], ['RR', 3.0, 1.0]]
     """
-    if analysis not in ORDERED_BY:
-        raise BadName(f"{analysis} does not order measures; these do: {', '.join(ORDERED_BY)}")
-    measured = ORDERED_BY[analysis]
+    order = view_of(analysis).order
+    if order is None:
+        others = [name for name in view_names() if view_of(name).order is not None]
+        raise BadName(f"{analysis} does not order metrics; these do: {', '.join(others)}")
     merged = merge_gains(frame)
-    alike = [column for column in measured.alike if column in merged.columns]
+    alike = [column for column in order.conditions if column in merged.columns]
     if "size" in alike and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all():
         alike.remove("size")  # each collection has its own, as it has its own number of topics
     rows = (
-        [row for _, group in merged.groupby(alike, dropna=False, sort=True) for row in _rows(group, measured, alike)]
+        [row for _, group in merged.groupby(alike, dropna=False, sort=True) for row in _rows(group, order, alike)]
         if alike
-        else list(_rows(merged, measured, []))
+        else list(_rows(merged, order, []))
     )
     if not rows:
         raise BadName(f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more")
     return pd.DataFrame(rows)[[*alike, *COLUMNS]]
 
 
-def _rows(group: pd.DataFrame, measured: Measured, alike: list[str]) -> Iterator[dict[str, object]]:
+def _rows(group: pd.DataFrame, order: Order, alike: list[str]) -> Iterator[dict[str, object]]:
     """Yield the rows of what can be compared: collections with the same measures."""
-    sign = -1.0 if measured.more_is_better else 1.0
+    sign = -1.0 if order.more_is_better else 1.0
     wide = group.pivot_table(
-        index=COLLECTION, columns=["metric", "gain"], values=measured.column, aggfunc="last", dropna=False, sort=False
+        index=COLLECTION, columns=["metric", "gain"], values=order.column, aggfunc="last", dropna=False, sort=False
     )
     has = {
         str(name): frozenset(zip(rows["metric"], rows["gain"], strict=True))

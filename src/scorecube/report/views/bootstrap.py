@@ -1,0 +1,19 @@
+"""What people see of the bootstrap test."""
+
+from __future__ import annotations
+
+from scorecube.report.tables import pairs
+from scorecube.report.views.pair_tests import ADJUSTED, PAIR_ROWS, TABLES, estimated_differences, pair_test_view
+from scorecube.report.views.questions import DIFFERENCE
+from scorecube.report.views.view import Table
+
+VIEW = pair_test_view(
+    "bootstrap",
+    "Bootstrap test",
+    "Every pair of runs is compared on topics drawn anew with replacement. The achieved significance level (ASL) is the share of draws "
+    "in which chance alone makes a t statistic as large as the observed one. A metric's discriminative power is the share of pairs "
+    "with an ASL below alpha; the estimated difference is the smallest that is always enough. Pairs are tested one by one: of many "
+    "pairs without any difference, a share of alpha is still expected below it.",
+    tables=TABLES | {"pairs": Table(pairs.asl_pairs, PAIR_ROWS)} | ADJUSTED,
+    answers={DIFFERENCE: estimated_differences},
+)

@@ -1,0 +1,142 @@
+"""What people see of rank correlation between metrics and between gain settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube.report.tables import correlation
+from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.text_formats import merge_gains
+from scorecube.report.views.phrases import NONE, on_collection, value_range
+from scorecube.report.views.questions import AGREEMENT
+from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Table, View, on_demand, select_tables
+
+LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
+"""Tables of comparisons, and the columns that name what is compared."""
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return what is resampled, the confidence level and the rule for marking."""
+    drawn = ", ".join(options["intervals"])
+    parts = [f"{options['confidence']:.0%} intervals" + (f" over {drawn}" if drawn else "")]
+    parts += [] if len(options["along"]) > 1 else [f"along {options['along'][0]}"]
+    parts += [f"marked above {options['bold']:g}"] if options["bold"] is not None else []
+    return ", ".join(parts)
+
+
+def caption(result: xr.Dataset) -> str:
+    """Describe the three panels."""
+    return (
+        f"{correlation.conditions(result)}. Tau of all pairs of metrics; mean scores of the runs in the order of the first metric, with swops; "
+        "all mean scores, with median and quartiles."
+    )
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return the most and the least similar pair of metrics, and the gain setting that changes a ranking most."""
+    lines = []
+    for name, make in (("metrics", correlation.metrics), ("gains", correlation.gains)):
+        rows = _by_tau(make(result))
+        if not rows:
+            continue
+        least, most = rows[0], rows[-1]
+        first, second = LABELS[name]
+        link = " and " if name == "metrics" else " with "
+        what = "metrics" if name == "metrics" else f"gain settings, against {least['default']}"
+        tied = int(max(row["tied_pairs"] for row in rows))
+        ties = f"; up to {tied} pairs of runs are tied" if tied else ""
+        lines.append(
+            f"{what}: tau is highest for {most[first]}{link}{most[second]} ({most['tau']:.3f}) and lowest for "
+            f"{least[first]}{link}{least[second]} ({least['tau']:.3f}); {result.attrs['n_runs']} runs{ties}"
+        )
+    return lines
+
+
+def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the comparisons that have a tau, the lowest first."""
+    rows = merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
+    tables: Headed = []
+    for heading, name in (("Between metrics", "metrics"), ("Gain settings against the default", "gains")):
+        frame = frames[name].drop(columns=list(correlation.COUNTS))
+        if len(frame):
+            tables.append((heading, frame))
+        averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
+        if len(averaged):
+            tables.append((f"{heading}, mean of the collections", averaged))
+    return [*tables, *select_tables(frames, {"Runs in the order of the first metric": "swops"})]
+
+
+def lowest_tau(frame: pd.DataFrame) -> str:
+    """Return the two metrics that rank the runs least alike."""
+    rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
+
+
+def answer(findings: Findings) -> Lines:
+    """Yield the metrics that rank the runs most and least alike, and the gain settings that do."""
+    n_runs = value_range([int(facts["n_runs"]) for facts in findings.facts], "d")
+    for name, link in (("metrics", " and "), ("gains", " with gains ")):
+        rows = _by_tau(findings.frames[name]) if len(findings.frames.get(name, ())) else []
+        if not rows:
+            continue
+        several = len({row[COLLECTION] for row in rows}) > 1
+        first, second = LABELS[name]
+        least, most = (
+            f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {(1 - row['tau']) / 2:.0%} of the pairs)"
+            for row in (rows[0], rows[-1])
+        )
+        what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']}"
+        median = f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}" if len(rows) > 2 else ""
+        sentence = f"{what} disagree on which of two runs is better most for {least}"
+        yield (
+            f"{sentence}, and least for {most}{median}." if len(rows) > 1 else f"{sentence}.",
+            f"Kendall's tau, {n_runs} runs",
+        )
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return a remark on runs with equal means."""
+    ties = int(
+        max((frame["tied_pairs"].max() for frame in frames.values() if "tied_pairs" in frame and len(frame)), default=0)
+    )
+    n_runs = int(result.attrs["n_runs"])
+    text = "Runs have equal means: such pairs count as neither agreeing nor disagreeing, and keep tau below 1."
+    return [(text, f"up to {ties:,} of {n_runs * (n_runs - 1) // 2:,} pairs")] if ties else []
+
+
+VIEW = View(
+    name="correlate",
+    heading="Rank correlation",
+    about=(
+        "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order alike minus the "
+        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance is that of the papers: it is "
+        "valid for unrelated rankings only, and may exceed 1. Bootstrap intervals over topics keep the runs; drawing topics anew adds noise "
+        "to both rankings, so they lie low where rankings are very alike. Intervals over runs keep the topics. A swop is a rise between neighbours when runs "
+        "are sorted by the first metric."
+    ),
+    tables={
+        "metrics": Table(correlation.metrics),
+        "gains": Table(correlation.gains),
+        "intervals": Table(correlation.intervals),
+        "curves": Table(correlation.curves),
+        "swops": Table(correlation.swops),
+    },
+    title=title,
+    caption=caption,
+    headline=headline,
+    page_tables=page_tables,
+    figure=on_demand("figures.correlation:correlation_figure"),
+    overview=on_demand("figures.correlation:average_matrix"),
+    column=Column("lowest tau of two metrics", lowest_tau),
+    answers={AGREEMENT: answer},
+    cautions=cautions,
+)

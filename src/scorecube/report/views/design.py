@@ -1,0 +1,156 @@
+"""What people see of topic set size design; the report makes it from the scores of each collection, with all defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.topic_means import MEAN, kinds_of
+from scorecube.design import design_variances, topic_set_size
+from scorecube.design.variance import within_system_variance
+from scorecube.errors import BadPlan
+from scorecube.report.tables.design import sizes
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.views.phrases import on_collection, value_range
+from scorecube.report.views.questions import TOPICS
+from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Order, Table, View, on_demand
+
+TOPICS_AT_HAND = "topics_at_hand"
+"""Attribute of a design: topics that the collection has."""
+SHOWN_OPTIONS = ("method", "mode", "sided")
+SHOWN_COLUMNS = [COLLECTION, names.METRIC, names.GAIN, "variance", "topics", "power"]
+"""Columns that the title does not replace."""
+EXTRAPOLATED = 2
+"""Times the topics at hand, beyond which a number of topics is called an extrapolation."""
+
+
+def compute(cube: xr.Dataset) -> xr.Dataset:
+    """Return the sizes for the variances of a cube, with all defaults."""
+    return topic_set_size(design_variances(cube))
+
+
+def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
+    """Return the numbers of topics that a collection's metrics need, by ANOVA-based design at its defaults.
+
+    Metrics that are not means over topics, and metrics whose variance is 0 or cannot be estimated, are left out.
+
+    Parameters
+    ----------
+    cube
+        Scores of the collection.
+    name
+        Its name.
+
+    Returns
+    -------
+    result
+        None without any metric left, or where more topics are needed than any collection could have.
+    """
+    cube = cube.isel({names.METRIC: [kind == MEAN for kind in kinds_of(cube)]})
+    if not cube.sizes[names.METRIC]:
+        return None
+    scores = cube[names.SCORE]
+    variance = scores.isel({names.RUN: 0, names.TOPIC: 0}, drop=True).copy(data=within_system_variance(scores.values))
+    variance = variance.isel({names.METRIC: (variance.values > 0).all(axis=1)})
+    if not variance.sizes[names.METRIC]:
+        return None
+    try:
+        result = topic_set_size(variance)
+    except BadPlan:  # more topics than any collection could have
+        return None
+    options = {key: result.attrs[key] for key in SHOWN_OPTIONS} | {
+        key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
+    }
+    facts = {COLLECTION: name, "plan": json.dumps({"options": options}), TOPICS_AT_HAND: cube.sizes[names.TOPIC]}
+    return result.assign_attrs(facts)
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return method and requirements."""
+    wanted = f"difference {options['min_diff']:g}, {options['systems']:g} systems"
+    return f"{options['method']}, {options['mode']}, {wanted}, alpha {options['alpha']:g}, beta {options['beta']:g}"
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return the metrics that need fewest and most topics."""
+    rows = with_labels(sizes(result)).sort_values("topics", kind="stable").to_dict("records")
+    least, most = (f"{row['topics']} topics by {row['label']}" for row in (rows[0], rows[-1]))
+    return [
+        f"to detect a difference of {rows[0]['min_diff']:g} between the best and the worst of {rows[0]['systems']} systems takes {least}"
+        + (f" and {most}" if len(rows) > 1 else "")
+        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}"
+    ]
+
+
+def topics_needed(frame: pd.DataFrame) -> str:
+    """Return the smallest and the largest number of topics."""
+    topics = frame["topics"]
+    return f"{topics.min()} to {topics.max()}" if len(topics) > 1 else f"{topics.min()}"
+
+
+def answer(findings: Findings) -> Lines:
+    """Yield how many topics the metrics need."""
+    rows = with_labels(findings.first_table).sort_values("topics", kind="stable").to_dict("records")
+    first = rows[0]
+    at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in findings.facts}
+    several = len(at_hand) > 1
+    least, most = (
+        f"{row['topics']:,} topics by {row['label']}{on_collection(row, several)}" for row in (first, rows[-1])
+    )
+    enough = sum(row["topics"] <= at_hand[row[COLLECTION]] for row in rows)
+    what = "cases (metric and collection)" if several else "metrics"
+    yield (
+        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} at hand are enough for {enough} of {len(rows)} {what}.",
+        f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
+        f"power {1 - first['beta']:.0%}, with variances like those of these runs and topics",
+    )
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return a remark on metrics that need many more topics than there are."""
+    frame = merge_gains(frames["sizes"])
+    far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs[TOPICS_AT_HAND])]
+    text = (
+        f"Topic set size design asks for more than {EXTRAPOLATED} times the topics that its variances were estimated from: "
+        "take it as an order of magnitude."
+    )
+    return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the numbers of topics."""
+    return [("Topics needed", frames["sizes"][SHOWN_COLUMNS])]
+
+
+VIEW = View(
+    name="design",
+    heading="Topic set size design",
+    about=(
+        "How many topics would a collection need for the best and the worst of several systems to be told apart, if their mean scores differ by "
+        "at least the difference, with probability 1 - beta, at significance level alpha? The variance within systems is estimated from "
+        "all runs and topics of the collection (one-way analysis of variance, topics' differences included). Numbers hold for collections "
+        "whose topics, runs and pools are like these, and are as uncertain as the variance: see leaving teams out. A metric that needs fewer "
+        "topics for a difference is not better for that alone, as equal differences mean less on a metric with a wide range."
+    ),
+    tables={"sizes": Table(sizes)},
+    title=title,
+    caption=lambda result: f"{result.attrs[TOPICS_AT_HAND]} topics at hand. Topics by difference to be detected.",
+    headline=headline,
+    page_tables=page_tables,
+    figure=on_demand("figures.design:size_curves"),
+    overview=on_demand("figures.design:widths_of_designs"),
+    column=Column("topics needed", topics_needed),
+    order=Order(
+        "topics", more_is_better=False, conditions=("method", "mode", "min_diff", "width", "systems", "alpha", "beta")
+    ),
+    answers={TOPICS: answer},
+    cautions=cautions,
+    compute=compute,
+    page_result=design_of,
+)

@@ -1,0 +1,87 @@
+"""Parts of sentences that several views use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from scorecube.report.tables.rows import COLLECTION
+
+MOST_NAMED = 4
+"""Metrics that a sentence names."""
+NONE = "-"
+"""Cell of a collection that has no number."""
+
+
+def value_range(values: Iterable[Any], form: str) -> str:
+    """Return the smallest and the largest number, or the one that all are.
+
+    Examples
+    --------
+    >>> value_range([3, 5, 4], "d"), value_range([0.5], ".1%")
+    ('3 to 5', '50.0%')
+    """
+    known = list(values)
+    low, high = (format(value, form) for value in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} more") -> str:
+    """Return the first parts, joined by commas, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["AP", "Q", "RR"], 2)
+    'AP, Q and 1 more'
+    """
+    more = rest.format(len(parts) - most) if len(parts) > most else ""
+    return ", ".join(parts[:most]) + more
+
+
+def occurrences(labels: Iterable[str]) -> str:
+    """Return how often each label occurs, the most frequent first.
+
+    Examples
+    --------
+    >>> occurrences(["Q", "AP", "Q"])
+    'Q in 2, AP in 1'
+    """
+    counts = pd.Series(list(labels)).value_counts(sort=False).sort_values(ascending=False, kind="stable")
+    return ", ".join(f"{name} in {count}" for name, count in counts[:MOST_NAMED].items())
+
+
+def first_places(frame: pd.DataFrame) -> str:
+    """Return which metrics come first by share, and in how many collections; collections with one metric do not count.
+
+    Examples
+    --------
+    >>> first_places(pd.DataFrame({"collection": ["a", "a", "b"], "label": ["Q", "AP", "AP"], "share": [0.4, 0.3, 0.9]}))
+    'Q in 1 of 1 collections with several metrics'
+    """
+    several = frame[frame.groupby(COLLECTION)["label"].transform("nunique") > 1]
+    ranked = several.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
+    best = ranked.groupby(COLLECTION, sort=False).first()
+    some = " with several metrics" if len(best) < frame[COLLECTION].nunique() else ""
+    return f"{occurrences(best['label'])} of {len(best)} collections{some}" if len(best) else ""
+
+
+def labels_by_share(frame: pd.DataFrame) -> list[str]:
+    """Return the labels of the metrics by mean share over the collections, the largest first."""
+    shares = frame.groupby("label", sort=False)["share"].mean().sort_values(ascending=False, kind="stable")
+    return [str(label) for label in shares.index]
+
+
+def on_collection(row: Mapping[Any, Any], several: bool) -> str:
+    """Return where a row belongs, if there are several collections."""
+    return f" on {row[COLLECTION]}" if several else ""
+
+
+def sample_title(options: Any) -> str:
+    """Return sampling and sizes of topic samples."""
+    size = options["size"]
+    if not size:
+        return f"{options['sampling']} samples"
+    words = str(size) if isinstance(size, int) else f"{size[0]} to {size[-1]}"
+    return f"{options['sampling']} samples of {words} topics"

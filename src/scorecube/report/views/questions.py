@@ -1,0 +1,29 @@
+"""The questions that a report answers first; views say which of them their analysis answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a study.
+
+    Parameters
+    ----------
+    text
+        As a page shows it.
+    analysis
+        To run if no result answers the question yet; its answer comes first.
+    """
+
+    text: str
+    analysis: str
+
+
+DISCRIMINATION = Question("Which metrics discriminate best?", "bootstrap")
+DIFFERENCE = Question("How large a difference to trust?", "swap")
+TOPICS = Question("How many topics next time?", "design")
+AGREEMENT = Question("Do metrics and gain settings agree?", "correlate")
+TEAMS = Question("Does leaving teams out matter?", "teams")
+QUESTIONS = (DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)

@@ -1,0 +1,51 @@
+"""Which view shows which analysis: `report/views/<analysis>.py`, imported when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from scorecube.analyses import registry
+
+if TYPE_CHECKING:
+    from scorecube.report.views.view import View
+
+BEFORE, AFTER = ("scores",), ("design", "wcw")
+"""What is shown beside analyses: computed from the scores, not stored."""
+_added: dict[str, View] = {}
+
+
+def register_view(view: View) -> None:
+    """Add the view of an analysis, or replace the one that it has.
+
+    Parameters
+    ----------
+    view
+        Its name is that of the analysis.
+    """
+    _added[view.name] = view
+
+
+def view_names() -> list[str]:
+    """Return the names of all that can be shown, in the order of the report."""
+    return list(dict.fromkeys([*BEFORE, *registry.names(), *AFTER, *_added]))
+
+
+def view_of(analysis: str) -> View:
+    """Return the view of an analysis; one that shows all values for an analysis without.
+
+    Parameters
+    ----------
+    analysis
+        Name of an analysis, or ``scores``, ``design`` or ``wcw``.
+    """
+    if analysis in _added:
+        return _added[analysis]
+    module = f"{__package__}.{analysis}"
+    if analysis in view_names() and find_spec(module) is not None:
+        view: View = import_module(module).VIEW
+        return view
+    from scorecube.report.views.view import View
+
+    return View(analysis, analysis)

@@ -1,0 +1,271 @@
+"""What people see of one analysis: one record that tables, figures and the report are made from.
+
+A view needs a name, a heading and tables; everything else has a default, so that a new analysis can be shown before anything is
+written about it. Figures are imported when they are drawn (see `on_demand`), because matplotlib takes long to load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube.errors import BadName, nearest
+from scorecube.report.tables.values import number_of_values, values
+from scorecube.report.views.questions import Question
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Frames = Mapping[str, pd.DataFrame]
+"""Tables of an analysis by name, each over all collections; without those that are too long for a page."""
+Headed = list[tuple[str, pd.DataFrame]]
+"""Tables with their headings."""
+Lines = Iterator[tuple[str, str]]
+"""Sentences, each with the conditions under which it is true."""
+
+
+class Source(StrEnum):
+    """What a table is made from."""
+
+    RESULT = "result"
+    CUBE = "cube"
+    RANKINGS = "rankings"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of an analysis.
+
+    Parameters
+    ----------
+    make
+        Makes the table from its source: a tidy data frame whose first column is the collection.
+    rows
+        Counts the rows of a long table, or a little more, without making it; 0 for a table that is never long.
+    source
+        What the table is made from.
+    """
+
+    make: Callable[[xr.Dataset], pd.DataFrame]
+    rows: Callable[[xr.Dataset], int] = lambda _: 0
+    source: Source = Source.RESULT
+
+
+def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
+    """Return a function that counts the rows of a table with one row for each position along some dims."""
+    return lambda result: math.prod(result.sizes.get(dim, 1) for dim in dims)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The column of an analysis in the comparison of collections.
+
+    Parameters
+    ----------
+    heading
+        Of the column.
+    cell
+        Makes the text of a cell from the rows of the first table that belong to one collection; the column ``label`` of these
+        rows has the metric with its gain setting.
+    """
+
+    heading: str
+    cell: Callable[[pd.DataFrame], str]
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the first table of an analysis orders metrics.
+
+    Parameters
+    ----------
+    column
+        By which metrics are ordered.
+    more_is_better
+        Whether the metric with the largest number comes first.
+    conditions
+        Columns that must be equal for two rows to be comparable.
+    """
+
+    column: str
+    more_is_better: bool
+    conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Results of one analysis with equal options, of one collection or several: what answers are made from.
+
+    Parameters
+    ----------
+    heading, title
+        Of the section that shows the results.
+    frames
+        Their tables; the first is not empty.
+    facts
+        Attributes of each result.
+    """
+
+    heading: str
+    title: str
+    frames: Frames
+    facts: Sequence[Mapping[str, Any]]
+
+    @property
+    def first_table(self) -> pd.DataFrame:
+        """The first table of the analysis."""
+        return next(iter(self.frames.values()))
+
+    @property
+    def trials(self) -> int:
+        """Number of trials; 0 for an analysis without."""
+        return int(self.facts[0].get("trials") or 0)
+
+
+def title_of_options(options: Mapping[str, Any]) -> str:
+    """Return all options that have a value.
+
+    Examples
+    --------
+    >>> title_of_options({"size": 20, "top": None})
+    'size 20'
+    """
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None) or "default options"
+
+
+def caption_of_sizes(result: xr.Dataset) -> str:
+    """Return the lengths of all dims and the number of trials."""
+    sizes = [f"{dim} {size:,}" for dim, size in result.sizes.items()]
+    trials = [f"trials {result.attrs['trials']:,}"] if result.attrs.get("trials") else []
+    return f"{', '.join([*sizes, *trials])}."
+
+
+def headline_of_variables(result: xr.Dataset) -> list[str]:
+    """Return one line that names the variables of a result with their dims."""
+    variables = [f"{name}[{', '.join(map(str, array.dims))}]" for name, array in result.data_vars.items()]
+    return [f"{result.attrs.get('analysis', 'result')}: {', '.join(variables)}", *result.attrs.get("notes", [])]
+
+
+def first_table_only(frames: Frames) -> Headed:
+    """Return the first table under its name."""
+    name, frame = next(iter(frames.items()))
+    return [(name.replace("_", " ").capitalize(), frame)]
+
+
+@dataclass(frozen=True)
+class View:
+    """What people see of one analysis.
+
+    Parameters
+    ----------
+    name
+        Of the analysis.
+    heading
+        Of its sections in the report.
+    tables
+        Its tables by name; the first is the default. Without any there is one with all values of a result.
+    about
+        What was done and how to read the results, with the conditions; a paragraph.
+    title
+        Makes of the options what distinguishes a section from others of the same analysis.
+    caption
+        Describes the figure of a result.
+    headline
+        Makes the main findings of a result, the most important first.
+    page_tables
+        Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
+    figure
+        Draws one result at one gain setting, the first by default; None if there is no figure.
+    overview
+        Draws the results of several collections; None if they are drawn one by one.
+    column
+        Column in the comparison of collections, if any.
+    order
+        How the first table orders metrics, if it does.
+    answers
+        For each question that the analysis answers, a function that makes the sentences.
+    cautions
+        Makes of a result and its tables remarks on its limits: what it is and what follows, and the numbers of this result.
+    compute
+        Makes the result from a cube, for an analysis whose results are not stored.
+    page_result
+        Makes the result that the report shows from a cube and the name of its collection, for an analysis whose results are not stored;
+        None if there is none.
+    """
+
+    name: str
+    heading: str
+    tables: Mapping[str, Table] = field(default_factory=lambda: {"values": Table(values, number_of_values)})
+    about: str = ""
+    title: Callable[[Mapping[str, Any]], str] = title_of_options
+    caption: Callable[[xr.Dataset], str] = caption_of_sizes
+    headline: Callable[[xr.Dataset], list[str]] = headline_of_variables
+    page_tables: Callable[[Frames], Headed] = first_table_only
+    figure: Callable[[xr.Dataset, str | None], Figure] | None = None
+    overview: Callable[[Sequence[xr.Dataset]], Figure] | None = None
+    column: Column | None = None
+    order: Order | None = None
+    answers: Mapping[Question, Callable[[Findings], Lines]] = field(default_factory=dict)
+    cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
+    compute: Callable[[xr.Dataset], xr.Dataset] | None = None
+    page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
+
+    @property
+    def first_table(self) -> str:
+        """Name of the default table."""
+        return next(iter(self.tables))
+
+    def find_table(self, name: str | None) -> tuple[str, Table]:
+        """Return a table with its name; the first for no name.
+
+        Raises
+        ------
+        BadName
+            A table that does not exist.
+        """
+        chosen = name or self.first_table
+        if chosen not in self.tables:
+            raise BadName(f"no table {chosen!r} of {self.name}; nearest: {nearest(chosen, list(self.tables))}")
+        return chosen, self.tables[chosen]
+
+
+def on_demand(path: str) -> Callable[..., Any]:
+    """Return a function that is imported when it is first called.
+
+    Parameters
+    ----------
+    path
+        ``module:function``, the module below `scorecube.report`.
+    """
+    module, _, name = path.partition(":")
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"scorecube.report.{module}"), name)(*arguments)
+
+    return call
+
+
+def select_tables(frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()) -> Headed:
+    """Return the existing ones of some tables with their headings, without some columns.
+
+    Parameters
+    ----------
+    frames
+        Tables by name.
+    headings
+        Heading -> name of a table.
+    without
+        Columns to leave out.
+    """
+    return [
+        (heading, frames[name].drop(columns=list(without), errors="ignore"))
+        for heading, name in headings.items()
+        if name in frames
+    ]

@@ -1,0 +1,145 @@
+"""Views: the registry, what they import, analyses with a view from outside the package and without any."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry as analyses
+from scorecube.report.page.render import write_page
+from scorecube.report.results import headline
+from scorecube.report.views import registry
+from scorecube.report.views.questions import QUESTIONS
+from scorecube.report.views.registry import register_view, view_names, view_of
+from scorecube.report.views.view import Source, Table, View
+from scorecube.testing import simulate_cube
+from scorecube.workflow import api
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+
+@dataclass(frozen=True)
+class Toy(sc.Stability):
+    """An analysis that the package does not know."""
+
+    name: ClassVar[str] = "toy"
+
+
+@pytest.fixture
+def toy_study(tmp_path: Path) -> Path:
+    """A study of two collections with results of the toy analysis."""
+    study = sc.open_study(tmp_path / "study.zarr", mode="a")
+    for k, name in enumerate(("one", "two")):
+        study.add(name, cube=simulate_cube(n_runs=4, seed=k, metrics=("AP", "RR"), gains=("3:2:1",)))
+    for task in api.plan_in_study(study, Toy(), trials=10, seed=1):
+        task.run(workers=1)
+    return tmp_path / "study.zarr"
+
+
+@pytest.fixture
+def toy_view() -> Iterator[View]:
+    """A view with little more than what it must have."""
+
+    def errors(result: xr.Dataset) -> pd.DataFrame:
+        collection = result.attrs["collection"]
+        return pd.DataFrame({"collection": collection, "metric": result["metric"].values, "error_rate": 0.25})
+
+    view = View(
+        name="toy",
+        heading="Toy method",
+        tables={"errors": Table(errors)},
+        caption=lambda _: "A caption of the toy.",
+        headline=lambda result: [f"{result.attrs['n_runs']} runs are a toy"],
+    )
+    register_view(view)
+    yield view
+    del registry._added["toy"]
+
+
+def imported(code: str, *modules: str) -> list[str]:
+    """Return which modules are imported after some code."""
+    ask = f"{code}\nimport sys\nprint([name for name in {modules!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
+    return found
+
+
+def test_every_analysis_has_a_view_under_its_name() -> None:
+    assert view_names() == ["scores", *analyses.names(), "design", "wcw"]
+    for name in view_names():
+        view = view_of(name)
+        assert view.name == name
+        assert view.heading
+        assert all(table.source in Source for table in view.tables.values())
+
+
+def test_every_question_is_answered_by_the_analysis_that_it_suggests() -> None:
+    for question in QUESTIONS:
+        assert question in view_of(question.analysis).answers
+
+
+def test_names_of_views_import_nothing_heavy() -> None:
+    code = "from scorecube.report.views.registry import view_names; view_names()"
+    assert imported(code, "numpy", "pandas", "xarray", "matplotlib") == []
+
+
+def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:
+    views = "from scorecube.report.views.registry import view_names, view_of\nfor name in view_names(): view_of(name)"
+    assert imported(views, "pandas", "matplotlib") == ["pandas"]
+    show = "from scorecube.cli.program import app"
+    for words in (["show", str(toy_study), "scores"], ["stability", str(toy_study), "--trials", "5", "--seed", "1"]):
+        assert imported(f"{show}\napp({words!r}, standalone_mode=False)", "pandas", "matplotlib") == ["pandas"]
+
+
+@pytest.mark.usefixtures("toy_view")
+def test_a_view_from_outside_is_shown_and_reported(toy_study: Path, scorecube: Cli, tmp_path: Path) -> None:
+    study = sc.open_study(toy_study)
+    assert headline(study["one"].result("toy")) == ["4 runs are a toy"]
+    shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
+    assert shown[:2] == ["collection,metric,error_rate", "one,AP,0.25"]
+    write_page(study, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    chapter = page[page.index(">Toy method: ") : page.index('id="provenance"')]
+    assert "4 runs are a toy." in chapter
+    assert "A caption of the toy." in chapter
+    assert "<svg" not in chapter
+    refused = scorecube("figure", toy_study, "toy", "--collection", "one", "--out", tmp_path / "x.png")
+    assert refused.status == 1
+    assert "toy has no figure; its tables: errors" in refused.stderr
+    refused = scorecube("figure", toy_study, "toy", "--out", tmp_path / "x.png")
+    assert "toy has no figure; its tables: errors" in refused.stderr
+
+
+def test_an_analysis_without_a_view_has_a_table_of_its_values(toy_study: Path, scorecube: Cli, tmp_path: Path) -> None:
+    study = sc.open_study(toy_study)
+    result = study["one"].result("toy")
+    assert "error_rate[metric, gain, size, fuzziness]" in headline(result)[0]
+    frame = sc.table(result)
+    assert frame.columns[:3].tolist() == ["collection", "metric", "gain"]
+    assert len(frame) == sum(variable.size for variable in result.data_vars.values())
+    for metric, rows in frame[frame["variable"] == "error_rate"].groupby("metric"):
+        assert rows["value"].tolist() == result["error_rate"].sel(metric=metric).values.ravel().tolist()
+    shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
+    assert len(shown) == 1 + 2 * len(frame)
+    write_page(study, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert ">toy: fuzziness " in page
+    assert "metric 2, gain 1" in page
+
+
+def test_an_analysis_that_does_not_exist_is_refused(toy_study: Path, scorecube: Cli) -> None:
+    refused = scorecube("show", toy_study, "tuky")
+    assert refused.status == 1
+    assert "no analysis 'tuky'; known: scores, swap, " in refused.stderr
+    assert "Did you mean 'tukey'?" in refused.stderr

@@ -1,16 +1,114 @@
-"""Errors that a user can cause. Each says what is wrong, where, what was found and what to do."""
+"""Errors that a user can cause; a message names what is wrong, where, what was found and what to do.
+
+Messages name arguments with `option`: as ``drop_missing=True`` in Python, as ``--drop-missing`` on the command line.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+from collections.abc import Callable
+
+START, SEPARATOR, END = "\x02", "\x1f", "\x03"
+"""Control characters around an argument in a message: its name and, if it has a value, the value in Python and in a shell."""
+MARKED = re.compile(f"{START}([^{END}]*){END}")
+
+
+def option(name: str, value: object = None) -> str:
+    """Return marked text that names an argument in a message, for Python and for the command line alike.
+
+    Parameters
+    ----------
+    name
+        Name of the argument in Python.
+    value
+        Value to name with it; None names the argument alone.
+
+    Returns
+    -------
+    text
+        For the message of a `ScorecubeError`, which replaces it when it is shown.
+
+    Examples
+    --------
+    >>> error = ScorecubeError(f"use {option('size', 25)} or {option('drop_missing', True)}, or fewer {option('metrics')}")
+    >>> print(error)
+    use size=25 or drop_missing=True, or fewer metrics
+    >>> error.message()
+    'use --size 25 or --drop-missing, or fewer --metrics'
+    """
+    if value is None:
+        return START + name + END
+    if isinstance(value, bool):
+        shell = ""
+    elif isinstance(value, list | tuple):
+        shell = shlex.quote(",".join(map(str, value)))
+    else:
+        shell = shlex.quote(str(value))
+    return START + SEPARATOR.join([name, repr(value), shell]) + END
+
+
+def default_flag(name: str) -> str:
+    """Return the flag of an argument whose flag is spelled like it.
+
+    Examples
+    --------
+    >>> default_flag("drop_missing")
+    '--drop-missing'
+    """
+    return "--" + name.replace("_", "-")
+
+
+def _in_python(found: re.Match[str]) -> str:
+    name, *value = found[1].split(SEPARATOR)
+    return f"{name}={value[0]}" if value else name
 
 
 class ScorecubeError(Exception):
-    """Base of all errors raised on purpose; the command line prints its text and exits with status 1."""
+    """Base of all errors raised on purpose; the command line prints the message and exits with status 1.
+
+    Parameters
+    ----------
+    text
+        Message; arguments in it are named with `option`.
+    option
+        Name of the argument that is wrong, if one is.
+    """
+
+    def __init__(self, text: str = "", *, option: str | None = None) -> None:
+        super().__init__(text)
+        self.option = option
+
+    @property
+    def marked(self) -> str:
+        """Message with its arguments still marked, for use inside the message of another error."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return MARKED.sub(_in_python, self.marked)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
+        """Return the message as the command line prints it.
+
+        Parameters
+        ----------
+        flag_of
+            Returns the flag of an argument, such as ``--drop-missing`` of ``drop_missing``.
+        """
+
+        def on_command_line(found: re.Match[str]) -> str:
+            name, *value = found[1].split(SEPARATOR)
+            return " ".join(filter(None, [flag_of(name), *value[1:]]))
+
+        return MARKED.sub(on_command_line, self.marked)
 
 
 class BadInput(ScorecubeError):
-    """A file that was read does not hold what it should.
+    """A file or value that does not have the expected content.
 
     Parameters
     ----------
@@ -20,11 +118,20 @@ class BadInput(ScorecubeError):
         The file, if there is one.
     line
         Line number in the file, from 1.
+    option
+        Name of the argument that is wrong, if one is.
     """
 
-    def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        path: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        *,
+        option: str | None = None,
+    ) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + message)
+        super().__init__(where + message, option=option)
         self.path = path
         self.line = line
 
@@ -34,23 +141,23 @@ class BadName(ScorecubeError):
 
 
 class BadPlan(ScorecubeError):
-    """Options of an analysis that are impossible for the data at hand."""
+    """Options that are invalid, or impossible for the data."""
 
 
 class BadStudy(ScorecubeError):
-    """A study that is missing, has not what was asked for, or already holds something else."""
+    """A study that does not exist, lacks the requested content, or already holds other content."""
 
 
 class ClusterFailed(ScorecubeError):
-    """A cluster that was lost while it computed; what was recorded is kept."""
+    """A cluster that was lost during a computation; recorded blocks are kept."""
 
 
 class FetchFailed(ScorecubeError):
-    """Public data that could not be fetched; what was whole is kept."""
+    """Public data that could not be fetched; files already complete are kept."""
 
 
 class StoreFailed(ScorecubeError):
-    """An object store that cannot be reached, or refuses; what was recorded is kept."""
+    """An object store that cannot be reached or refuses a request; recorded blocks are kept."""
 
 
 class CorruptStudy(ScorecubeError):
@@ -58,16 +165,16 @@ class CorruptStudy(ScorecubeError):
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:
-    """Return the known names most like `name`, joined for an error text.
+    """Return the known names most similar to `name`, joined for an error message.
 
     Parameters
     ----------
     name
-        What was asked for.
+        Unknown name.
     known
-        What there is.
+        Existing names.
     count
-        How many to name at most; twice as many if none is like it.
+        Largest number of names; twice as many if none is similar.
 
     Returns
     -------
@@ -76,7 +183,7 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
     """
     import difflib
 
-    # Letter case is the commonest slip in metric names, so it does not count.
+    # Ignore letter case: it is the most common mistake in metric names.
     by_lower: dict[str, list[str]] = {}
     for word in known:
         by_lower.setdefault(word.lower(), []).append(word)
@@ -85,19 +192,19 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return a question that ends an error text, if a known name is like `name`; else nothing.
+    """Return a question that ends an error message, or '' if no known name is similar to `name`.
 
     Parameters
     ----------
     name
-        What was asked for.
+        Unknown name.
     known
-        What there is.
+        Existing names.
 
     Returns
     -------
     text
-        Beginning with a full stop.
+        Begins with a full stop.
 
     Examples
     --------

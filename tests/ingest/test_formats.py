@@ -137,13 +137,13 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("hello world\n", ": cannot tell the layout; give --layout matrix (topics down, runs across), long "),
-        ("a,b\nc,d\n", ": cannot tell the layout; give --layout matrix (topics down, runs across), long "),
+        ("hello world\n", ": cannot tell the layout; use --layout matrix (topics down, runs across), long "),
+        ("a,b\nc,d\n", ": cannot tell the layout; use --layout matrix (topics down, runs across), long "),
         (
             "run,topic,AP\na,1,0.5\n",
             ":1: columns for run and topic and none for the score: call it score (--layout long)",
         ),
-        (TRANSPOSED, ":1: the first column is called 'run'; if runs go down and topics across, give --transpose"),
+        (TRANSPOSED, ":1: the first column is called 'run'; if rows are runs and columns are topics, use --transpose"),
         ("\0a\0,", ": not a text file in UTF-8"),
     ],
     ids=["prose", "words", "no score", "transposed", "16 bits"],
@@ -158,14 +158,16 @@ def test_what_cannot_be_told_is_refused(scorecube: Cli, tmp_path: Path, content:
 
 def test_files_of_two_layouts_are_refused(tmp_path: Path) -> None:
     one, other = write(tmp_path, {"ap.csv": MATRIX, "rr.csv": LONG})
-    text = f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or give --layout"
+    text = (
+        f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or choose the layout"
+    )
     with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
         import_scores([one, other])
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, {"ap.csv": LONG})
-    with pytest.raises(BadPlan, match=r"^--transpose is for matrices, and the layout is long$"):
+    with pytest.raises(BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"):
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
         BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, trec_eval, nev, ir_measures, gdeval, ndeval$"
@@ -187,7 +189,7 @@ def test_transposed_matrices_are_read(tmp_path: Path, corner: str) -> None:
         ("run,401,401\na,1,1\n", ":1: topic 401 stands twice"),
         ("run,401,\na,1,1\n", ":1: column 3 of the header has no topic"),
         ("run,401\n,1\n", ":2: the run is missing"),
-        ("401,402\n0.5,1\n", ":1: --transpose expects run names in a first column called run (or nothing); it is"),
+        ("401,402\n0.5,1\n", ":1: transpose=True expects run names in a first column called run (or nothing); found "),
         ("run\na\n", ":1: the header names no topic"),
         ("run,401\na,1,2\n", ":2: 3 cells, the header has 2"),
     ],

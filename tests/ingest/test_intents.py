@@ -133,15 +133,15 @@ def test_intents_without_relevant_documents_need_no_probability(tmp_path: Path) 
 
 def test_probabilities_need_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", "1 0 a 1\n")
-    with pytest.raises(BadInput, match="qrels: probabilities of intents need judgements by intent: --qrels-format"):
+    with pytest.raises(
+        BadInput, match="qrels: probabilities of intents need judgements by intent; use dialect='trec-intents'"
+    ):
         read_qrels(path, intents={"1": {"0": 1.0}})
 
 
 def test_a_document_twice_suggests_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", BY_INTENT)
-    with pytest.raises(
-        BadInput, match=r"qrels:4: document 'b' is judged twice in topic 1; .*--qrels-format trec-intents"
-    ):
+    with pytest.raises(BadInput, match=r"qrels:4: document 'b' is judged twice in topic 1; .*dialect='trec-intents'"):
         read_qrels(path)
     for dialect, text in [("auto", "1 0 a 1\n1 0 b 1\n1 0 a 1\n"), ("trec-classes", "1 4 a 1\n1 5 b 1\n1 6 a 1\n")]:
         with pytest.raises(

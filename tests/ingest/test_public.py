@@ -178,9 +178,7 @@ def test_address_and_folder_come_from_the_environment(
     paths = fetch_files("toy", registry=toy)
     assert paths[0] == tmp_path / "kept" / "someone" / "scores" / COMMIT / "data" / "toy_ap.csv"
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        FetchFailed, match=r"cannot be written: .*; choose a folder with --cache or SCORECUBE_DATA_CACHE"
-    ):
+    with pytest.raises(FetchFailed, match=r"cannot be written: .*; choose a folder with cache or SCORECUBE_DATA_CACHE"):
         fetch_files("toy", cache=tmp_path / "file", registry=toy)
     with pytest.raises(FetchFailed, match="no address to fetch from"):
         fetch_files("toy", base="ftp://127.0.0.1", registry=toy)
@@ -210,7 +208,7 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
     theirs.mkdir(parents=True)
     (theirs / "toy_ap.csv").write_text("mine")
     (theirs / "notes.txt").write_text("mine, too")
-    with pytest.raises(BadInput, match="exists and holds something else; use --replace"):
+    with pytest.raises(BadInput, match="exists with other content; use replace=True"):
         write_files(known, paths, tmp_path / "out")
     assert files_below(tmp_path / "out") == ["toy/notes.txt", "toy/toy_ap.csv"]
     write_files(known, paths, tmp_path / "out", replace=True)

@@ -242,8 +242,8 @@ RUN_ERRORS = {
     "duplicate": (b"#\n402 Q0 d1 9 0 tag\n", ":6: document 'd1' stands twice in topic 402, first in line 4; remove one of the lines"),
     "duplicate in an unjudged topic": (b"7 Q0 d1 1 0 tag\n8 Q0 d1 1 0 tag\n7 Q0 d1 1 1 tag\n", ":7: document 'd1' stands twice in topic 7, first in line 5; remove one of the lines"),
     "duplicate of any bytes": (b"7 Q0 \xe9 1 0 tag\n7 Q0 \xe9 1 0 tag\n", ":6: document '\N{REPLACEMENT CHARACTER}' stands twice in topic 7, first in line 5; remove one of the lines"),
-    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (--run-name file)"),
-    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (--run-name file)"),
+    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (run_name='file')"),
+    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (run_name='file')"),
 }  # fmt: skip
 
 

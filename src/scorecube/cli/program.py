@@ -11,6 +11,7 @@ import typer
 from scorecube.cli import design_commands, fetch_command, list_commands, options, report_commands, sweep_command
 from scorecube.cli.analysis_commands import COMMANDS, analysis_command, choice, numbers
 from scorecube.cli.completion import SHOWN, Commands, one_of
+from scorecube.cli.flags import flag_of
 from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
 
@@ -33,7 +34,7 @@ def main() -> None:
         app(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
         sys.stdout.flush()
     except ScorecubeError as error:
-        say(f"error: {error}")
+        say(f"error: {error.message(flag_of)}")
         sys.exit(1)
     except BrokenPipeError:
         give_up_stdout()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike, read_padded
 from scorecube.kernels.parsing.byte_words import PADDING
 from scorecube.kernels.parsing.split_lines import GOOD, OTHER_TAG, count_lines, parse_lines
@@ -106,7 +106,7 @@ def read_columns(
             other = line[layout.tag].decode("utf-8", "replace")
             raise BadInput(
                 f"the run tag changes from {found.word(found.tag)!r} to {other!r}; "
-                "one file holds one run: divide it, or name runs by file (--run-name file)", path, bad_line,
+                f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})", path, bad_line,
             )  # fmt: skip
         problem = f"{len(line)} columns; a line of a {layout.what} file has {layout.width}: {layout.line}"
         raise BadInput(problem, path, bad_line)

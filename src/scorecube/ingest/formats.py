@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import ir_measures, ntcireval_scores
 from scorecube.ingest.delimited import DECIMAL_COMMA, TOPIC_HEADERS, Row, is_score, read_text, split_rows
 from scorecube.ingest.files import PathLike
@@ -68,7 +68,9 @@ def read_scores(
     if layout == AUTO:
         layout = MATRIX if transpose else _common_layout(paths)
     if transpose and layout != MATRIX:
-        raise BadPlan(f"--transpose is for matrices, and the layout is {layout}")
+        raise BadPlan(
+            f"{option('transpose', True)} applies to matrices, and the layout is {layout}", option="transpose"
+        )
     if layout == MATRIX:
         return {"": _read_matrices(paths, metric, transpose)}
     if layout == LONG:
@@ -133,8 +135,8 @@ def _detect_table(rows: list[Row], path: PathLike) -> str:
         return LONG
     if columns["run"] and columns["topic"]:
         raise BadInput(
-            "columns for run and topic and none for the score: call it score (--layout long), or, if these are names of "
-            "runs, give --layout matrix", path, rows[0][0],
+            f"columns for run and topic and none for the score: call it score ({option('layout', 'long')}), or, if these "
+            f"are names of runs, use {option('layout', 'matrix')}", path, rows[0][0],
         )  # fmt: skip
     if columns["run"] == [0]:
         return MATRIX  # runs down; its reader says what to do
@@ -142,7 +144,7 @@ def _detect_table(rows: list[Row], path: PathLike) -> str:
     if (topics and len(header) > 1) or (len(rows) > 1 and any(_looks_like_score(cell) for cell in rows[1][1])):
         return MATRIX
     raise BadInput(
-        "cannot tell the layout; give --layout matrix (topics down, runs across), long (columns run, topic, score) "
+        f"cannot tell the layout; use {option('layout', 'matrix')} (topics down, runs across), long (columns run, topic, score) "
         f"or the tool whose output it is: {', '.join(OUTPUTS)} (NTCIREVAL)", path,
     )  # fmt: skip
 
@@ -159,7 +161,7 @@ def _common_layout(paths: Sequence[PathLike]) -> str:
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise BadInput(
-            f"looks like layout {other}, and {first} like {one}; import them one after the other, or give --layout",
+            f"looks like layout {other}, and {first} like {one}; import them one after the other, or choose the {option('layout')}",
             second,
         )
     return next(iter(found))
@@ -167,7 +169,9 @@ def _common_layout(paths: Sequence[PathLike]) -> str:
 
 def _read_matrices(paths: Sequence[PathLike], metric: str | None, transpose: bool) -> Matrices:
     if metric is not None and len(paths) != 1:
-        raise BadPlan(f"--metric names the metric of one file, and {len(paths)} files are given")
+        raise BadPlan(
+            f"{option('metric')} names the metric of one file, and there are {len(paths)} files", option="metric"
+        )
     matrices: Matrices = {}
     for path in paths:
         label = metric or metric_of_file(path)

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput, BadName, option
 from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, Row, is_score, read_rows, score
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.metrics import parse_metric
@@ -105,14 +105,16 @@ def _label_columns(header: list[str], body: list[Row], path: PathLike, line: int
     if transpose:
         if not any(known in word for known in ("", *RUN_HEADERS)[bool(word) :]):
             raise BadInput(
-                f"--transpose expects run names in a first column called run (or nothing); it is called {header[0]!r}",
+                f"{option('transpose', True)} expects run names in a first column called run (or nothing); found {header[0]!r}",
                 path,
                 line,
             )
         return 1
     if word in RUN_HEADERS and not is_score(body[0][1][0]):
         raise BadInput(
-            f"the first column is called {header[0]!r}; if runs go down and topics across, give --transpose", path, line
+            f"the first column is called {header[0]!r}; if rows are runs and columns are topics, use {option('transpose', True)}",
+            path,
+            line,
         )
     return 1 if word in ("", *TOPIC_HEADERS) else 0
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import xarray as xr
 
-from scorecube.errors import BadInput, BadName, FetchFailed, nearest
+from scorecube.errors import BadInput, BadName, FetchFailed, nearest, option
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.ingest.matrix import read_matrix
@@ -247,7 +247,8 @@ def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *,
                 return place
             if not replace:
                 raise BadInput(
-                    "exists and holds something else; use --replace to overwrite it, or another --out", place
+                    f"exists with other content; use {option('replace', True)} to overwrite it, or another {option('folder')}",
+                    place,
                 )
         _put(place, content)
     except OSError as error:
@@ -325,9 +326,7 @@ def _explained(url: str, folder: Path, expected: str) -> Iterator[None]:
     """Turn what can go wrong into one message."""
     from requests import exceptions
 
-    mirror = (
-        "a mirror is named with --from ADDRESS or SCORECUBE_DATA_URL, and holds ADDRESS/<repository>/<commit>/<path>"
-    )
+    mirror = f"to use a mirror that has ADDRESS/<repository>/<commit>/<path>, set {option('base')} or {ADDRESS_VARIABLE} to ADDRESS"
     try:
         yield
     except exceptions.HTTPError as error:
@@ -347,5 +346,5 @@ def _explained(url: str, folder: Path, expected: str) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise FetchFailed(
-            f"{folder}: cannot be written: {error.strerror or error}; choose a folder with --cache or {CACHE_VARIABLE}"
+            f"{folder}: cannot be written: {error.strerror or error}; choose a folder with {option('cache')} or {CACHE_VARIABLE}"
         ) from None

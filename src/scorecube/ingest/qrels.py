@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.collection.judgements import Intents, Qrels
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput, BadName, option
 from scorecube.ingest.columns import Columns, Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, read_bytes
 
@@ -109,7 +109,11 @@ def read_qrels(
     """
     chosen = detect(read_bytes(path)) if Dialect(dialect) is Dialect.AUTO else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:
-        raise BadInput("probabilities of intents need judgements by intent: --qrels-format trec-intents", path)
+        raise BadInput(
+            f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
+            path,
+            option="intents",
+        )
     columns = read_columns(path, LAYOUTS[chosen])
     levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns)

@@ -159,7 +159,7 @@ def plan_in_study(
         try:
             plan = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
         except BadPlan as error:
-            raise BadPlan(f"{name}: {error}") from None
+            raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
         if seed is None:
             plan = make_plan(cube, analysis, trials=trials, seed=_seed_of_stored(collection, plan), samples=samples)
         tasks.append(Task(collection, cube, plan, tuple(analysis.check(cube)), samples))

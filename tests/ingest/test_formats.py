@@ -137,8 +137,14 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("hello world\n", ": cannot tell the layout; use --layout matrix (topics down, runs across), long "),
-        ("a,b\nc,d\n", ": cannot tell the layout; use --layout matrix (topics down, runs across), long "),
+        (
+            "hello world\n",
+            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
+        ),
+        (
+            "a,b\nc,d\n",
+            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
+        ),
         (
             "run,topic,AP\na,1,0.5\n",
             ":1: columns for run and topic and none for the score: call it score (--layout long)",
@@ -170,7 +176,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"):
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
-        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, trec_eval, nev, ir_measures, gdeval, ndeval$"
+        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, ndeval, gdeval, trec_eval, ir_measures, nev$"
     ):
         read_scores([path], layout="wide")
 
@@ -185,8 +191,8 @@ def test_transposed_matrices_are_read(tmp_path: Path, corner: str) -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (TRANSPOSED + "r1,1,1\n", ":4: run r1 stands twice"),
-        ("run,401,401\na,1,1\n", ":1: topic 401 stands twice"),
+        (TRANSPOSED + "r1,1,1\n", ":4: repeated run: r1"),
+        ("run,401,401\na,1,1\n", ":1: repeated topic: 401"),
         ("run,401,\na,1,1\n", ":1: column 3 of the header has no topic"),
         ("run,401\n,1\n", ":2: the run is missing"),
         ("401,402\n0.5,1\n", ":1: transpose=True expects run names in a first column called run (or nothing); found "),

@@ -285,7 +285,7 @@ def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, line: bytes
     [
         (b"", "the file is empty"),
         (b"\n \r\n", "the file is empty"),
-        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file in it: {columns}"),
+        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file; expected {columns}"),
         (gzip.compress(RUN * 50)[:-9], "the gzip file is cut off; copy it again"),
         (gzip.compress(RUN)[:5], "the gzip file is cut off; copy it again"),
         (gzip.compress(RUN)[:-8] + b"damaged!", "the gzip file is damaged: "),

@@ -14,6 +14,7 @@ from scorecube.cli.completion import SHOWN, Commands, one_of
 from scorecube.cli.flags import flag_of
 from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
+from scorecube.ingest.formats import AUTO, layouts
 
 if TYPE_CHECKING:
     from scorecube.analyses import Analysis
@@ -146,21 +147,17 @@ def import_(
     name: options.Name,
     metric: Annotated[
         Optional[str],
-        typer.Option("--metric", help="Metric, where the file does not tell it; else the only one to take."),
+        typer.Option("--metric", help="Metric, where the file does not name it; else the only one to read."),
     ] = None,
     gain: Annotated[
         str,
-        typer.Option(
-            "--gain", help="Gain setting the scores were made with; with a gain column, the only one to take."
-        ),
+        typer.Option("--gain", help="Gain setting of the scores; with a gain column, the only one to read."),
     ] = "auto",
     layout: Annotated[
         str,
         typer.Option(
             "--layout",
-            help="auto, matrix (topics down, runs across; one file a metric), long (columns run, topic, score and perhaps "
-            "metric, gain), or what a tool printed, one file a run: trec_eval (-q, also -o), nev (NTCIREVAL), "
-            "ir_measures (-q), gdeval, ndeval.",
+            help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
         ),
     ] = "auto",
     transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
@@ -171,10 +168,9 @@ def import_(
 
     Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
     """
-    from scorecube.ingest.formats import LAYOUTS
     from scorecube.workflow import api
 
-    choice("--layout", layout, LAYOUTS)
+    choice("--layout", layout, [AUTO, *layouts()])
     api.check_names(name, [])
     cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
     opened = api.open_study(study, mode="a")

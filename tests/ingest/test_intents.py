@@ -106,7 +106,7 @@ def test_scores_are_those_of_the_oracle(tmp_path: Path, depth: int | None) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("topic,intent,p\n1,1,0.5\n", "p.csv:1: the header must have the columns topic, intent and probability, found"),
+        ("topic,intent,p\n1,1,0.5\n", "p.csv:1: the header must have the columns topic, intent and probability; found"),
         ("topic,intent,probability\n1,1,x\n", "p.csv:2: probability 'x' is not a number"),
         ("topic,intent,probability\n1,1,nan\n", "p.csv:2: probability 'nan' is not a number"),
         ("topic,intent,probability\n1,1,1\n1,1,2\n", "p.csv:3: intent '1' of topic 1 has two probabilities"),
@@ -282,8 +282,8 @@ def test_level_maps_print_back_and_are_recorded(tmp_path: Path, text: str) -> No
         (">=0.5:2,>=0.8:1", "levels must rise with the thresholds"),
         (">=0.5:1,>=0.8:1", "levels must rise with the thresholds"),
         (">=0.5:1,>=0.50:2", "levels must rise with the thresholds"),
-        (">=0.5:-2", "levels lie between -1 and 127"),
-        (">=0.5:128", "levels lie between -1 and 127"),
+        (">=0.5:-2", "levels must be between -1 and 127"),
+        (">=0.5:128", "levels must be between -1 and 127"),
     ],
 )
 def test_bad_thresholds_are_refused(text: str, message: str) -> None:

@@ -191,7 +191,7 @@ def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
 def test_matrices_of_other_runs_or_topics_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
     first = write(tmp_path / "ap.csv", MATRIX)
     second = write(tmp_path / "rr.csv", MATRIX.replace(old, new))
-    with pytest.raises(BadInput, match=r"^matrix of RR has other runs or topics than that of AP$"):
+    with pytest.raises(BadInput, match=r"^the matrices of RR and AP have different runs or topics$"):
         import_scores([first, second])
 
 

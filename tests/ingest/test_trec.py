@@ -231,7 +231,7 @@ def test_topics_of_qrels_are_the_collections_topics(tmp_path: Path) -> None:
 
 RUN_ERRORS = {
     "five columns": (b"401 Q0 d4 1 0.5\n", ":5: 5 columns; a line of a run file has 6: topic Q0 document rank score tag"),
-    "one column": (b"\n401\n", ":6: 1 columns; a line of a run file has 6: topic Q0 document rank score tag"),
+    "one column": (b"\n401\n", ":6: 1 column; a line of a run file has 6: topic Q0 document rank score tag"),
     "score": (b"401 Q0 d4 1 abc tag\n", ":5: score 'abc' is not a number"),
     "score nan": (b"401 Q0 d4 1 NaN tag\n", ":5: score 'NaN' is not a number"),
     "score with two points": (b"401 Q0 d4 1 1.2.3 tag\n", ":5: score '1.2.3' is not a number"),
@@ -303,11 +303,11 @@ def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> Non
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as caught:
         sc.read_rankings(f"{tmp_path}/{place}", write(tmp_path / "q", QRELS))
-    assert str(caught.value) == f"{tmp_path}/{place}: no run files found here"
+    assert str(caught.value) == f"{tmp_path}/{place}: found no run files"
 
 
 def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^no run files given$"):
+    with pytest.raises(BadInput, match=r"^no run files: the list of paths is empty$"):
         sc.read_rankings([], write(tmp_path / "q", QRELS))
 
 
@@ -349,10 +349,10 @@ def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
 
 
 TEAM_ERRORS = {
-    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team, found run,group"),
+    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team; found run,group"),
     "no team": (b"run,team\nr1,A\nr2\n", ":3: the run or the team is missing"),
     "empty team": (b"run,team\nr1,A\nr2,\n", ":3: the run or the team is missing"),
-    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has team 'B' here and 'A' before"),
+    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has two teams: 'B' here and 'A' before"),
     "empty": (b"", ": the file is empty"),
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import BYTE_ORDER_MARK, MAGIC, PathLike, read_bytes
 from scorecube.kernels.parsing.byte_words import PADDING
 from scorecube.kernels.parsing.split_lines import GOOD, OTHER_TAG, count_lines, parse_lines
@@ -54,21 +54,21 @@ class Columns:
 
     text: Buffer
     topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    topic_places: Any
+    topic_spans: Any
     documents: Any
     values: Any
     ranks: Any
     numbers: np.ndarray[Any, np.dtype[np.int32]]
     tag: Any
 
-    def word(self, place: Any) -> str:
-        """Return the text at a place."""
-        return bytes(self.text[place[0] : place[1]]).decode("utf-8", "replace")
+    def word(self, span: Any) -> str:
+        """Return the text between two offsets."""
+        return bytes(self.text[span[0] : span[1]]).decode("utf-8", "replace")
 
     @property
     def topics(self) -> list[str]:
         """Topic names in order of first appearance."""
-        return [self.word(place) for place in self.topic_places]
+        return [self.word(span) for span in self.topic_spans]
 
 
 def read_columns(
@@ -113,7 +113,7 @@ def read_columns(
                 f"the run tag changes from {found.word(found.tag)!r} to {other!r}; "
                 f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})", path, bad_line,
             )  # fmt: skip
-        problem = f"{len(line)} columns; a line of a {layout.what} file has {layout.width}: {layout.line}"
+        problem = f"{counted(len(line), 'column')}; a line of a {layout.what} file has {layout.width}: {layout.line}"
         raise BadInput(problem, path, bad_line)
     if len(found.topic_of) == 0:
         raise BadInput(f"no line of a {layout.what} file; expected {layout.line}", path)

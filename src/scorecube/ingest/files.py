@@ -37,10 +37,10 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
         else:
             files = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
         if not files:
-            raise BadInput(f"no {what} found here", text)
+            raise BadInput(f"found no {what}", text)
         found += files
     if not found:
-        raise BadInput(f"no {what} given")
+        raise BadInput(f"no {what}: the list of paths is empty")
     return found
 
 

@@ -148,7 +148,17 @@ def layouts() -> dict[str, str]:
 
 
 def load_format(name: str) -> Format:
-    """Return a format.
+    """Return a format, whose module is imported.
+
+    Parameters
+    ----------
+    name
+        A name of `layouts`.
+
+    Returns
+    -------
+    format
+        The record.
 
     Raises
     ------
@@ -211,6 +221,11 @@ def detect(path: PathLike) -> str:
     ----------
     path
         Plain or gzip.
+
+    Returns
+    -------
+    name
+        A name of `layouts`.
 
     Raises
     ------

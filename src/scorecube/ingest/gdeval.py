@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, counted
 from scorecube.ingest.delimited import read_rows, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
@@ -85,7 +85,7 @@ class TrecTool:
                     line,
                 )
             if len(cells) != len(header):
-                raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+                raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
             run, topic = cells[:2]
             if not run or not topic:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, counted
 from scorecube.ingest.delimited import is_score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
@@ -58,7 +58,7 @@ def _records(text: str, path: PathLike) -> Iterator[Record]:
                 "only means over all topics; run ir_measures with --by_query (-q) to get scores of topics", path, number
             )
         if len(fields) != 3:
-            problem = f"{len(fields)} fields" if fields else f"{content[:40]!r} is not JSON"
+            problem = counted(len(fields), "field") if fields else f"{content[:40]!r} is not JSON"
             raise BadInput(f"{problem}; a line of ir_measures -q has 3: {LINE}", path, number)
         topic, measure, value = fields
         if not IR_SHAPE.fullmatch(measure):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.delimited import (
     GAIN_HEADERS,
     METRIC_HEADERS,
@@ -77,7 +77,7 @@ def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], othe
     name = metric or metric_of_file(path)
     for line, cells in body:
         if len(cells) != len(header):
-            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
         for role in ("run", "topic", "metric"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)

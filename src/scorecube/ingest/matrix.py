@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from scorecube.errors import BadInput, BadName, BadPlan, option
+from scorecube.errors import BadInput, BadName, BadPlan, counted, option
 from scorecube.ingest.delimited import (
     DECIMAL_COMMA,
     RUN_HEADERS,
@@ -123,7 +123,7 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     lines, values = [], np.empty((len(body), len(labels)))
     for k, (line, cells) in enumerate(body):
         if len(cells) != len(header):
-            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
         lines.append(cells[0] if skip else f"{k + 1:0{width}d}")
         if not lines[-1]:
             raise BadInput(f"the {down} is missing", path, line)

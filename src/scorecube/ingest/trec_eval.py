@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, counted
 from scorecube.ingest.delimited import TOPIC_HEADERS, Row, fields_of, is_score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
@@ -64,7 +64,7 @@ def _records(rows: list[Row], path: PathLike) -> Iterator[Record]:
         if _is_name(fields):
             continue
         if len(fields) != 3:
-            raise BadInput(f"{len(fields)} fields; a line of trec_eval -q has 3: {LINE}", path, line)
+            raise BadInput(f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: {LINE}", path, line)
         measure, topic, value = fields
         yield line, topic, measure, value
 

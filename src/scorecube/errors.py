@@ -164,6 +164,17 @@ class CorruptStudy(ScorecubeError):
     """Stored bytes that do not match their recorded digest."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "field"), counted(2, "field")
+    ('1 field', '2 fields')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def nearest(name: str, known: list[str], count: int = 5) -> str:
     """Return the known names most similar to `name`, joined for an error message.
 

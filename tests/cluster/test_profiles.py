@@ -72,7 +72,7 @@ def test_workers_and_memory_of_a_profile() -> None:
     growing = make_profile({"kind": "pbs", "memory": "2GB", "adapt": {"minimum": 0, "maximum": 7}})
     assert (growing.threads, growing.n_jobs) == (7, (0, 7))
     assert make_profile({"kind": "processes", "adapt": {"minimum": 1, "maximum": 3}}).threads == 3
-    with pytest.raises(BadPlan, match="--cluster and --scheduler are two ways to say where"):
+    with pytest.raises(BadPlan, match="profile and address both name a cluster"):
         choose_profile(jobs, "tcp://127.0.0.1:1", None)
 
 

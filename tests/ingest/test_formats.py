@@ -137,13 +137,19 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("hello world\n", ": cannot tell the layout; give --layout matrix (topics down, runs across), long "),
-        ("a,b\nc,d\n", ": cannot tell the layout; give --layout matrix (topics down, runs across), long "),
+        (
+            "hello world\n",
+            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
+        ),
+        (
+            "a,b\nc,d\n",
+            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
+        ),
         (
             "run,topic,AP\na,1,0.5\n",
             ":1: columns for run and topic and none for the score: call it score (--layout long)",
         ),
-        (TRANSPOSED, ":1: the first column is called 'run'; if runs go down and topics across, give --transpose"),
+        (TRANSPOSED, ":1: the first column is called 'run'; if rows are runs and columns are topics, use --transpose"),
         ("\0a\0,", ": not a text file in UTF-8"),
     ],
     ids=["prose", "words", "no score", "transposed", "16 bits"],
@@ -158,17 +164,19 @@ def test_what_cannot_be_told_is_refused(scorecube: Cli, tmp_path: Path, content:
 
 def test_files_of_two_layouts_are_refused(tmp_path: Path) -> None:
     one, other = write(tmp_path, {"ap.csv": MATRIX, "rr.csv": LONG})
-    text = f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or give --layout"
+    text = (
+        f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or choose the layout"
+    )
     with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
         import_scores([one, other])
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, {"ap.csv": LONG})
-    with pytest.raises(BadPlan, match=r"^--transpose is for matrices, and the layout is long$"):
+    with pytest.raises(BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"):
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
-        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, trec_eval, nev, ir_measures, gdeval, ndeval$"
+        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, ndeval, gdeval, trec_eval, ir_measures, nev$"
     ):
         read_scores([path], layout="wide")
 
@@ -183,11 +191,11 @@ def test_transposed_matrices_are_read(tmp_path: Path, corner: str) -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (TRANSPOSED + "r1,1,1\n", ":4: run r1 stands twice"),
-        ("run,401,401\na,1,1\n", ":1: topic 401 stands twice"),
+        (TRANSPOSED + "r1,1,1\n", ":4: repeated run: r1"),
+        ("run,401,401\na,1,1\n", ":1: repeated topic: 401"),
         ("run,401,\na,1,1\n", ":1: column 3 of the header has no topic"),
         ("run,401\n,1\n", ":2: the run is missing"),
-        ("401,402\n0.5,1\n", ":1: --transpose expects run names in a first column called run (or nothing); it is"),
+        ("401,402\n0.5,1\n", ":1: transpose=True expects run names in a first column called run (or nothing); found "),
         ("run\na\n", ":1: the header names no topic"),
         ("run,401\na,1,2\n", ":2: 3 cells, the header has 2"),
     ],

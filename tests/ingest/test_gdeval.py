@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect
-from scorecube.ingest.gdeval import read_gdeval
+from scorecube.ingest.formats import detect, read_scores
+from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import evaluate, import_scores, read_rankings
 
 GDEVAL = "runid,topic,ndcg@20,err@20\nindri,51,0.37535,0.48743\nindri,52,0.05270,0.03263\nindri,amean,0.21403,0.26003\n"
@@ -30,6 +30,10 @@ NDEVAL = f"runid,topic,{','.join(MEASURES)}\n" + "".join(
 def write(path: Path, content: str) -> Path:
     path.write_text(content)
     return path
+
+
+def read_gdeval(paths: list[Path], metric: str | None = None) -> Matrices:
+    return read_scores(paths, layout="gdeval", metric=metric)[""]
 
 
 def test_gdeval_has_names_that_are_none_of_ours(tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ ERRORS = {
     "baseline": (BASELINE, ":2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha"),
     "means": (
         "me,amean,0.5,1\n",
-        ": no scores of topics in it, only means (amean) or nothing; judge and run share no topic",
+        ": no scores of topics in the file, only means (amean) or nothing; judgements and run share no topic",
     ),
 }
 
@@ -120,8 +124,8 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, lines: str, text
     ("content", "text"),
     [
         ("run,topic,ndcg@20\n", ":1: the header of gdeval is runid,topic and measures; found run,topic,ndcg@20"),
-        ("runid,topic,AP\n", ":1: column 3 is 'AP', no measure of gdeval; it has ndcg@20, err@20"),
-        ("runid,topic,NRBP\n", ":1: column 3 is 'NRBP', no measure of gdeval; it has ndcg@20, err@20"),
+        ("runid,topic,AP\n", ":1: column 3 is 'AP', not a measure of gdeval; expected such as ndcg@20, err@20"),
+        ("runid,topic,NRBP\n", ":1: column 3 is 'NRBP', not a measure of gdeval; expected such as ndcg@20, err@20"),
         ("runid,topic,err@5,err@5\n", ":1: two columns are called err@5"),
         (GDEVAL + "runid,topic\n", ":5: the header of gdeval is runid,topic and measures; found runid,topic"),
     ],
@@ -134,6 +138,6 @@ def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> Non
 
 def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", GDEVAL)
-    text = f"{path}: no scores of AP in it; there are gdeval:ERR@20, gdeval:nDCG@20"
+    text = f"{path}: no scores of AP in the file; there are gdeval:ERR@20, gdeval:nDCG@20"
     with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
         read_gdeval([path], "AP")

@@ -71,7 +71,7 @@ def test_scores_of_ranx() -> None:
 def test_aggregates_of_ir_measures_are_refused() -> None:
     tool = pytest.importorskip("ir_measures")
     means = {run: tool.calc_aggregate([tool.AP, tool.nDCG @ 10], QRELS, ranking) for run, ranking in RUNS.items()}
-    text = r"^scores\['good'\]\[.+\] is a float; expected .*; these look like means over all topics \(as of ir_measures' calc_aggr"
+    text = r"^scores\['good'\]\[.+\] is a float; expected .*; these look like means over all topics \(as of calc_aggregate of ir_measures"
     with pytest.raises(BadInput, match=text):
         sc.cube_from_scores(means)
     with pytest.raises(BadInput, match=r"^scores hold float; expected .*; these look like means over all topics"):
@@ -94,7 +94,9 @@ def test_arrays_of_ranx_are_refused() -> None:
         run: tool.evaluate(tool.Qrels(QRELS), tool.Run(ranking), names, return_mean=False)
         for run, ranking in RUNS.items()
     }
-    text = r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: take Run.scores of ranx instead$"
+    text = (
+        r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: use Run.scores of ranx instead$"
+    )
     with pytest.raises(BadInput, match=text):
         sc.cube_from_scores(arrays)
 
@@ -148,24 +150,27 @@ def test_missing_scores_are_gaps() -> None:
 @pytest.mark.parametrize(
     ("scores", "text"),
     [
-        ({}, "no score matrix given"),
-        ({"AP": {}}, "no score matrix given"),
-        ({"a": []}, "no score matrix given"),
+        ({}, "no score matrix"),
+        ({"AP": {}}, "no score matrix"),
+        ({"a": []}, "no score matrix"),
         ([1], "scores are a list; expected a data frame of runs x topics for each metric, "),
         ({"AP": 0.5}, "scores hold float; expected a data frame of runs x topics for each metric, "),
         ({"AP": VALUES, "RR": pd.DataFrame(VALUES)}, "scores hold DataFrame, dict; expected "),
         ({"AP": {"a": 0.5}}, "scores['AP']['a'] is a float; expected a data frame"),
-        ({"x": VALUES}, "cannot tell where the metrics stand in x > bad, good > 1, 2: known measures are on 0 of 3"),
+        (
+            {"x": VALUES},
+            "metrics must be on one level of the dictionaries: known measures are on 0 of 3 levels, x > bad, good > 1, 2;",
+        ),
         (
             {"AP": {"RR": {"1": 0.5}}},
-            "cannot tell where the metrics stand in AP > RR > 1: known measures are on 2 of 3",
+            "metrics must be on one level of the dictionaries: known measures are on 2 of 3 levels, AP > RR > 1;",
         ),
         ({"AP": {"a": {"1": "x"}}}, "AP of run 'a' on topic '1' is 'x', not a finite number"),
         ({"AP": {"a": {"1": math.inf}}}, "AP of run 'a' on topic '1' is inf, not a finite number"),
         ({"AP": VALUES, "map": VALUES}, "run 'good' has two scores of AP on topic '1'"),
         ({"a": [("1", "AP", 1.0), ("1", "AP", 1.0)]}, "run 'a' has two scores of AP on topic '1'"),
-        ({"a": [("1", "AP")]}, "run 'a' holds ('1', 'AP'), which is no record of query_id, measure and value"),
-        ({"AP": pd.DataFrame({"1": ["x"]}, index=["a"])}, "matrix of AP holds what is not a number: "),
+        ({"a": [("1", "AP")]}, "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value"),
+        ({"AP": pd.DataFrame({"1": ["x"]}, index=["a"])}, "matrix of AP: a value is not a number: "),
     ],
 )
 def test_other_things_are_refused(scores: Any, text: str) -> None:

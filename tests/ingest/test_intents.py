@@ -106,7 +106,7 @@ def test_scores_are_those_of_the_oracle(tmp_path: Path, depth: int | None) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("topic,intent,p\n1,1,0.5\n", "p.csv:1: the header must have the columns topic, intent and probability, found"),
+        ("topic,intent,p\n1,1,0.5\n", "p.csv:1: the header must have the columns topic, intent and probability; found"),
         ("topic,intent,probability\n1,1,x\n", "p.csv:2: probability 'x' is not a number"),
         ("topic,intent,probability\n1,1,nan\n", "p.csv:2: probability 'nan' is not a number"),
         ("topic,intent,probability\n1,1,1\n1,1,2\n", "p.csv:3: intent '1' of topic 1 has two probabilities"),
@@ -133,15 +133,15 @@ def test_intents_without_relevant_documents_need_no_probability(tmp_path: Path) 
 
 def test_probabilities_need_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", "1 0 a 1\n")
-    with pytest.raises(BadInput, match="qrels: probabilities of intents need judgements by intent: --qrels-format"):
+    with pytest.raises(
+        BadInput, match="qrels: probabilities of intents need judgements by intent; use dialect='trec-intents'"
+    ):
         read_qrels(path, intents={"1": {"0": 1.0}})
 
 
 def test_a_document_twice_suggests_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", BY_INTENT)
-    with pytest.raises(
-        BadInput, match=r"qrels:4: document 'b' is judged twice in topic 1; .*--qrels-format trec-intents"
-    ):
+    with pytest.raises(BadInput, match=r"qrels:4: document 'b' is judged twice in topic 1; .*dialect='trec-intents'"):
         read_qrels(path)
     for dialect, text in [("auto", "1 0 a 1\n1 0 b 1\n1 0 a 1\n"), ("trec-classes", "1 4 a 1\n1 5 b 1\n1 6 a 1\n")]:
         with pytest.raises(
@@ -282,8 +282,8 @@ def test_level_maps_print_back_and_are_recorded(tmp_path: Path, text: str) -> No
         (">=0.5:2,>=0.8:1", "levels must rise with the thresholds"),
         (">=0.5:1,>=0.8:1", "levels must rise with the thresholds"),
         (">=0.5:1,>=0.50:2", "levels must rise with the thresholds"),
-        (">=0.5:-2", "levels lie between -1 and 127"),
-        (">=0.5:128", "levels lie between -1 and 127"),
+        (">=0.5:-2", "levels must be between -1 and 127"),
+        (">=0.5:128", "levels must be between -1 and 127"),
     ],
 )
 def test_bad_thresholds_are_refused(text: str, message: str) -> None:

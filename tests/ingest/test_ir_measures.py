@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect
-from scorecube.ingest.ir_measures import read_ir_measures
+from scorecube.ingest.formats import detect, read_scores
+from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
 
 MEASURES = ("AP", "nDCG@10", "P(rel=2)@5", "ERR@20", "R@100", "NumRel")
@@ -25,6 +25,10 @@ SUMMARY = "all\tAP\t0.7500\nall\tP@5\t0.3000\n"
 def write(path: Path, content: str) -> Path:
     path.write_text(content)
     return path
+
+
+def read_ir_measures(paths: list[Path], metric: str | None = None) -> Matrices:
+    return read_scores(paths, layout="ir_measures", metric=metric)[""]
 
 
 @pytest.mark.parametrize("options", [["-q"], ["-q", "-n"], ["-q", "-o", "jsonl"], ["-q", "-p", "-1"]], ids=" ".join)
@@ -73,7 +77,7 @@ def test_a_value_may_be_missing(tmp_path: Path) -> None:
 ERRORS = {
     "short": ("q3\t0.5\n", ":5: 2 fields; a line of ir_measures -q has 3: topic measure value"),
     "long": ("q3 AP 0.5 1\n", ":5: 4 fields; a line of ir_measures -q has 3: topic measure value"),
-    "no measure": ("q3\tmap\t0.5\n", ":5: 'map' is no measure of ir_measures; a line has topic measure value"),
+    "no measure": ("q3\tmap\t0.5\n", ":5: 'map' is not a measure of ir_measures; a line has topic measure value"),
     "word": ("q3\tAP\tgood\n", ":5: score 'good' is not a finite number"),
     "infinite": ("q3\tAP\tinf\n", ":5: score 'inf' is not a finite number"),
     "word as mean": ("all\tAP\tgood\n", ":5: score 'good' is not a finite number"),
@@ -84,7 +88,7 @@ ERRORS = {
     ),
     "bad JSON": (
         '{"query_id"\n',
-        ":5: '{\"query_id\"' is no JSON; a line of ir_measures -q has 3: topic measure value",
+        ":5: '{\"query_id\"' is not JSON; a line of ir_measures -q has 3: topic measure value",
     ),
     "short JSON": (
         '{"measure": "AP", "value": 1}\n',
@@ -105,8 +109,8 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
     [
         ("AP\t0.5\nnDCG@10\t0.5\n", None, ":1: only means over all topics; run ir_measures with --by_query (-q)"),
         (SUMMARY, None, ": only means over all topics; no topic of the run is judged"),
-        (OUTPUT, "Q", ": no scores of Q in it; there are AP, P@5"),
-        ("1\tNumRel\t3\n", None, ": no scores of topics in it; there are NumRel"),
+        (OUTPUT, "Q", ": no scores of Q in the file; there are AP, P@5"),
+        ("1\tNumRel\t3\n", None, ": no scores of topics in the file; there are NumRel"),
     ],
 )
 def test_files_without_scores_are_refused(tmp_path: Path, content: str, metric: str | None, text: str) -> None:
@@ -117,5 +121,7 @@ def test_files_without_scores_are_refused(tmp_path: Path, content: str, metric: 
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     files = [write(tmp_path / name, OUTPUT) for name in ("me.txt", "me.tsv")]
-    with pytest.raises(BadInput, match="^" + re.escape(f"{files[1]}: run 'me' stands in {files[0]} already") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}") + "$"
+    ):
         import_scores(files)

@@ -137,7 +137,7 @@ ERRORS = {
     "no run": (",2,AP,1\n", ":7: the run is missing"),
     "no topic": ("c,,AP,1\n", ":7: the topic is missing"),
     "no metric": ("c,2,,1\n", ":7: the metric is missing"),
-    "open quote": ('c,2,"AP,1\n', ":7: not in the form of CSV: "),
+    "open quote": ('c,2,"AP,1\n', ":7: not CSV: "),
 }
 
 
@@ -157,11 +157,11 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("run,topic,score\n", ": a header and no scores"),
+        ("run,topic,score\n", ": a header without scores"),
         ("run,score\na,1\n", ":1: the header has no column for the topic (topic, topics, topic_id"),
         ("name,topic,score\na,1,1\n", ":1: the header has no column for the run (run, runs,"),
         ("run,topic,AP\na,1,1\n", ":1: the header has no column for the score (score, scores,"),
-        ("run,query,qid,score\na,b,1,1\n", ":1: 2 columns may be the topic: query, qid; leave one"),
+        ("run,query,qid,score\na,b,1,1\n", ":1: 2 columns may be the topic: query, qid; keep one of them"),
         ("", ": the file is empty"),
     ],
     ids=["header only", "no topic", "no run", "no score", "two topics", "nothing"],

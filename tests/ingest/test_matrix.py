@@ -84,7 +84,7 @@ def test_matrices_as_a_spreadsheet_saves_them(tmp_path: Path, delimiter: str, en
         ('topic,a\n401,"1,234.5"\n', ":2: score '1,234.5' is not a finite number"),
         ("topic,a,b\n401,0,5,0,25\n", ":2: 5 cells, the header has 3"),
         ("sep=;\ntopic;a\n401;x\n", ":3: score 'x' is not a finite number"),
-        ('topic;a\n401;"0.5\n402;1\n', ":2: not in the form of CSV: "),
+        ('topic;a\n401;"0.5\n402;1\n', ":2: not CSV: "),
     ],
 )
 def test_decimal_commas_and_bad_cells_are_refused(tmp_path: Path, content: str, text: str) -> None:
@@ -112,7 +112,7 @@ ERRORS = {
     "word": (b"404,0.5,good\n", ":5: score 'good' is not a"),
     "underscore": (b"404,0.5,1_0\n", ":5: score '1_0' is not a"),
     "infinite": (b"404,0.5,inf\n", ":5: score 'inf' is not a"),
-    "repeated topic": (b"402,0.5,1\n", ":5: topic 402 stands twice"),
+    "repeated topic": (b"402,0.5,1\n", ":5: repeated topic: 402"),
 }
 
 
@@ -127,8 +127,8 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: bytes, tex
     ("content", "text"),
     [
         (b"", ": the file is empty"),
-        (b"topic,r1,r2\n", ": a header and no scores"),
-        (b"topic,r1,r2,r1\n401,1,2,3\n", ":1: run r1 stands twice"),
+        (b"topic,r1,r2\n", ": a header without scores"),
+        (b"topic,r1,r2,r1\n401,1,2,3\n", ":1: repeated run: r1"),
         (b"topic,r1,\n401,1,2\n", ":1: "),
         (gzip.compress(MATRIX)[:-1], ": the gzip file is cut off; copy it again"),
     ],
@@ -177,13 +177,13 @@ def test_matrices_become_one_cube(tmp_path: Path) -> None:
 def test_a_metric_may_be_given_for_one_file(tmp_path: Path) -> None:
     first, second = write(tmp_path / "scores.csv", MATRIX), write(tmp_path / "other.csv", MATRIX)
     assert import_scores([first], metric="RR")["metric"].values.tolist() == ["RR"]
-    with pytest.raises(BadPlan, match=r"^--metric names the metric of one file, and 2 files are given$"):
+    with pytest.raises(BadPlan, match=r"^metric names the metric of one file, and there are 2 files$"):
         import_scores([first, second], metric="RR")
 
 
 def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path / "ap.csv", MATRIX), write(tmp_path / "map.csv", MATRIX)
-    with pytest.raises(BadPlan, match=re.escape(f"two files hold metric AP: {second} is the second")):
+    with pytest.raises(BadPlan, match=re.escape(f"two files of metric AP: {second} is the second")):
         import_scores([first, second])
 
 
@@ -191,7 +191,7 @@ def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
 def test_matrices_of_other_runs_or_topics_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
     first = write(tmp_path / "ap.csv", MATRIX)
     second = write(tmp_path / "rr.csv", MATRIX.replace(old, new))
-    with pytest.raises(BadInput, match=r"^matrix of RR has other runs or topics than that of AP$"):
+    with pytest.raises(BadInput, match=r"^the matrices of RR and AP have different runs or topics$"):
         import_scores([first, second])
 
 

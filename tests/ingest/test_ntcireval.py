@@ -251,7 +251,7 @@ def test_bad_lists_are_refused_by_file_and_line(tmp_path: Path, file: str, conte
 
 
 RELS = {
-    "one field": ("a L1\nb\n", ":2: 1 fields; a line of a .rel file has 2: document level"),
+    "one field": ("a L1\nb\n", ":2: 1 field; a line of a .rel file has 2: document level"),
     "many fields": ("a L1\nb L1 1 1\n", ":2: 4 fields; a line of a .rel file has 2: document level"),
     "plain level": ("a L1\nb 1\n", ":2: level '1' is not one of L0 to L127"),
     "high level": ("a L128\n", ":1: level 'L128' is not one of L0 to L127"),
@@ -259,7 +259,7 @@ RELS = {
         "a L1\n# b\na L0\n",
         ":3: document 'a' is judged twice in topic 1, first in line 1; remove one of the lines",
     ),
-    "nothing": ("# a L1\n", ": no line of a .rel file in it: document level"),
+    "nothing": ("# a L1\n", ": no line of a .rel file; expected document level"),
     "empty": ("", ": the file is empty"),
 }
 
@@ -276,18 +276,18 @@ def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, content: st
     [
         (
             {"runs/me.res": "a\n"},
-            "runs/me.res: cannot tell topic and run from the name; expected <topic>.<run>.res in a folder named after the "
+            "runs/me.res: the name does not identify topic and run; expected <topic>.<run>.res in a folder named after the "
             "topic or with a judged topic, or <run>/<topic> with one",
         ),
         (
             {"runs/1.2.res": "a\n"},
-            "runs/1.2.res: cannot tell topic and run from the name: topic 1 of run '2', or topic 2 of run '1'; "
-            "put it in a folder named after the topic",
+            "runs/1.2.res: the name does not identify topic and run: topic 1 of run '2', or topic 2 of run '1'; "
+            "put the file in a folder named after the topic",
         ),
-        ({"runs/1.me.res": "a\n", "runs/me.1.res": "a\n"}, "runs/me.1.res: topic 1 of run 'me' stands in {}/runs/1.me.res already"),
-        ({"runs/.hidden": "a\n"}, "runs: no run files found here"),
+        ({"runs/1.me.res": "a\n", "runs/me.1.res": "a\n"}, "runs/me.1.res: a second list of topic 1 of run 'me'; the first is {}/runs/1.me.res"),
+        ({"runs/.hidden": "a\n"}, "runs: found no run files"),
         ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/x": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
-         "rel/1/1.rel: topic 1 is judged in {}/rel/1.rel already"),
+         "rel/1/1.rel: a second file of topic 1; the first is {}/rel/1.rel"),
         ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"},
          "rel: no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"),
     ],

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput
-from scorecube.ingest.ntcireval_scores import read_nev
+from scorecube.ingest.formats import read_scores
+from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
 
 NAMES = {
@@ -35,6 +36,10 @@ def output(scores: dict[str, dict[str, float]]) -> str:
 def write(path: Path, content: str) -> Path:
     path.write_text(content)
     return path
+
+
+def read_nev(paths: list[Path], metric: str | None = None) -> Matrices:
+    return read_scores(paths, layout="nev", metric=metric)[""]
 
 
 def made(start: float = 0.0) -> dict[str, dict[str, float]]:
@@ -80,10 +85,10 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, score
 
 ERRORS = {
     "repeated": ("002 AP=   0.5\n", ":4: a second value of AP on topic '002'; one file holds one run"),
-    "no topic": ("AP=   0.5\n", ":4: 'AP= 0.5' is no line of NTCIREVAL: topic measure= value"),
-    "no sign": ("\n003 AP   0.5\n", ":5: '003 AP 0.5' is no line of NTCIREVAL: topic measure= value"),
-    "no measure": ("003 =   0.5\n", ":4: '003 = 0.5' is no line of NTCIREVAL"),
-    "long": ("003 AP= 0.5 1\n", ":4: '003 AP= 0.5 1' is no line of NTCIREVAL"),
+    "no topic": ("AP=   0.5\n", ":4: 'AP= 0.5' is not a line of NTCIREVAL; expected topic measure= value"),
+    "no sign": ("\n003 AP   0.5\n", ":5: '003 AP 0.5' is not a line of NTCIREVAL; expected topic measure= value"),
+    "no measure": ("003 =   0.5\n", ":4: '003 = 0.5' is not a line of NTCIREVAL"),
+    "long": ("003 AP= 0.5 1\n", ":4: '003 AP= 0.5 1' is not a line of NTCIREVAL"),
     "word": ("003 AP= good\n", ":4: score 'good' is not a finite number"),
     "infinite": ("003 AP= inf\n", ":4: score 'inf' is not a finite number"),
 }
@@ -98,15 +103,17 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 
 def test_files_without_scores_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "me.nev", "001 # syslen=5\n")
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of topics in it") + "$"):
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file") + "$"):
         read_nev([path])
     path = write(tmp_path / "me.nev", output({"1": {"AP": 1}}))
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of Q in it; there are AP") + "$"):
+    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP") + "$"):
         read_nev([path], "Q")
 
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     files = [write(folder / "me.nev", output(made())) for folder in (tmp_path, tmp_path / "other")]
-    with pytest.raises(BadInput, match="^" + re.escape(f"{files[1]}: run 'me' stands in {files[0]} already") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}") + "$"
+    ):
         read_nev(files)

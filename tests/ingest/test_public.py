@@ -124,7 +124,7 @@ def test_a_second_call_asks_for_nothing_and_a_damaged_file_is_fetched_again(
 def test_a_failed_fetch_goes_on_where_it_was(tmp_path: Path, toy: Path, served: Served) -> None:
     last = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
     kept = served.content.pop(last)
-    with pytest.raises(FetchFailed, match=f"{last}: not to be had: the server answered with status 404"):
+    with pytest.raises(FetchFailed, match=f"{last}: cannot be fetched: the server answered with status 404"):
         fetch_files("toy", cache=tmp_path / "cache", registry=toy)
     served.content[last] = kept
     fetch_files("toy", cache=tmp_path / "cache", registry=toy)
@@ -150,7 +150,7 @@ def test_other_bytes_than_expected_are_refused_and_leave_nothing(
         found, expected = (
             hashlib.sha256(each).hexdigest() for each in (served.content[path], MATRICES["data/toy_rr.csv"])
         )
-        assert f"was not kept: SHA-256 {expected} expected, found {found}" in done.stderr
+        assert f"is discarded: found SHA-256 {found}, expected {expected}" in done.stderr
     assert done.stderr.count("error:") == 1
 
 
@@ -162,7 +162,7 @@ def test_without_network_there_is_one_message_and_what_was_fetched_works(
     failed = scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "empty")
     assert failed.status == 1
     assert failed.stderr.startswith(
-        f"error: http://127.0.0.1:9/someone/scores/{COMMIT}/data/toy_ap.csv: not to be had: no connec"
+        f"error: http://127.0.0.1:9/someone/scores/{COMMIT}/data/toy_ap.csv: cannot be fetched: no connec"
     )
     assert not (tmp_path / "s.zarr").exists()
     scorecube("fetch", "toy", *nobody, "--cache", tmp_path / "cache").succeeded()
@@ -178,11 +178,9 @@ def test_address_and_folder_come_from_the_environment(
     paths = fetch_files("toy", registry=toy)
     assert paths[0] == tmp_path / "kept" / "someone" / "scores" / COMMIT / "data" / "toy_ap.csv"
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        FetchFailed, match=r"cannot be written: .*; choose a folder with --cache or SCORECUBE_DATA_CACHE"
-    ):
+    with pytest.raises(FetchFailed, match=r"cannot be written: .*; choose a folder with cache or SCORECUBE_DATA_CACHE"):
         fetch_files("toy", cache=tmp_path / "file", registry=toy)
-    with pytest.raises(FetchFailed, match="no address to fetch from"):
+    with pytest.raises(FetchFailed, match="is not an address to fetch from"):
         fetch_files("toy", base="ftp://127.0.0.1", registry=toy)
 
 
@@ -210,7 +208,7 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
     theirs.mkdir(parents=True)
     (theirs / "toy_ap.csv").write_text("mine")
     (theirs / "notes.txt").write_text("mine, too")
-    with pytest.raises(BadInput, match="exists and holds something else; use --replace"):
+    with pytest.raises(BadInput, match="exists with other content; use replace=True"):
         write_files(known, paths, tmp_path / "out")
     assert files_below(tmp_path / "out") == ["toy/notes.txt", "toy/toy_ap.csv"]
     write_files(known, paths, tmp_path / "out", replace=True)
@@ -240,10 +238,10 @@ def test_slips_are_explained(scorecube: Cli, tmp_path: Path, words: list[str], t
     ("old", "new", "text"),
     [
         ("[sources]", "[source]", "'sources' is missing"),
-        ("data/toy_ap.csv", "../toy_ap.csv", "'../toy_ap.csv' is no relative path"),
-        ("data/toy_ap.csv", "/etc/toy", "'/etc/toy' is no relative path"),
+        ("data/toy_ap.csv", "../toy_ap.csv", "'../toy_ap.csv' is not a relative path"),
+        ("data/toy_ap.csv", "/etc/toy", "'/etc/toy' is not a relative path"),
         ("metric =", "measure =", "unexpected keyword argument 'measure'"),
-        ("files = [", "files = [[", "no registry of collections"),
+        ("files = [", "files = [[", "not a registry of collections"),
     ],
 )
 def test_a_registry_that_is_none_is_refused(toy: Path, old: str, new: str, text: str) -> None:

@@ -231,7 +231,7 @@ def test_topics_of_qrels_are_the_collections_topics(tmp_path: Path) -> None:
 
 RUN_ERRORS = {
     "five columns": (b"401 Q0 d4 1 0.5\n", ":5: 5 columns; a line of a run file has 6: topic Q0 document rank score tag"),
-    "one column": (b"\n401\n", ":6: 1 columns; a line of a run file has 6: topic Q0 document rank score tag"),
+    "one column": (b"\n401\n", ":6: 1 column; a line of a run file has 6: topic Q0 document rank score tag"),
     "score": (b"401 Q0 d4 1 abc tag\n", ":5: score 'abc' is not a number"),
     "score nan": (b"401 Q0 d4 1 NaN tag\n", ":5: score 'NaN' is not a number"),
     "score with two points": (b"401 Q0 d4 1 1.2.3 tag\n", ":5: score '1.2.3' is not a number"),
@@ -242,8 +242,8 @@ RUN_ERRORS = {
     "duplicate": (b"#\n402 Q0 d1 9 0 tag\n", ":6: document 'd1' stands twice in topic 402, first in line 4; remove one of the lines"),
     "duplicate in an unjudged topic": (b"7 Q0 d1 1 0 tag\n8 Q0 d1 1 0 tag\n7 Q0 d1 1 1 tag\n", ":7: document 'd1' stands twice in topic 7, first in line 5; remove one of the lines"),
     "duplicate of any bytes": (b"7 Q0 \xe9 1 0 tag\n7 Q0 \xe9 1 0 tag\n", ":6: document '\N{REPLACEMENT CHARACTER}' stands twice in topic 7, first in line 5; remove one of the lines"),
-    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (--run-name file)"),
-    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (--run-name file)"),
+    "tags": (b"402 Q0 d4 9 0 tags\n", ":5: the run tag changes from 'tag' to 'tags'; one file holds one run: divide it, or name runs by file (run_name='file')"),
+    "tags of any bytes": (b"402 Q0 d4 9 0 t\xe9\n", ":5: the run tag changes from 'tag' to 't\N{REPLACEMENT CHARACTER}'; one file holds one run: divide it, or name runs by file (run_name='file')"),
 }  # fmt: skip
 
 
@@ -285,7 +285,7 @@ def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, line: bytes
     [
         (b"", "the file is empty"),
         (b"\n \r\n", "the file is empty"),
-        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file in it: {columns}"),
+        (b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file; expected {columns}"),
         (gzip.compress(RUN * 50)[:-9], "the gzip file is cut off; copy it again"),
         (gzip.compress(RUN)[:5], "the gzip file is cut off; copy it again"),
         (gzip.compress(RUN)[:-8] + b"damaged!", "the gzip file is damaged: "),
@@ -303,11 +303,11 @@ def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> Non
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as caught:
         sc.read_rankings(f"{tmp_path}/{place}", write(tmp_path / "q", QRELS))
-    assert str(caught.value) == f"{tmp_path}/{place}: no run files found here"
+    assert str(caught.value) == f"{tmp_path}/{place}: found no run files"
 
 
 def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^no run files given$"):
+    with pytest.raises(BadInput, match=r"^no run files: the list of paths is empty$"):
         sc.read_rankings([], write(tmp_path / "q", QRELS))
 
 
@@ -349,10 +349,10 @@ def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
 
 
 TEAM_ERRORS = {
-    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team, found run,group"),
+    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team; found run,group"),
     "no team": (b"run,team\nr1,A\nr2\n", ":3: the run or the team is missing"),
     "empty team": (b"run,team\nr1,A\nr2,\n", ":3: the run or the team is missing"),
-    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has team 'B' here and 'A' before"),
+    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has two teams: 'B' here and 'A' before"),
     "empty": (b"", ": the file is empty"),
 }
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput
-from scorecube.ingest.trec_eval import read_trec_eval
+from scorecube.ingest.formats import read_scores
+from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
 
 NAMES = {
@@ -42,6 +43,10 @@ def made(*measures: str, start: float = 0.0) -> dict[tuple[str, str], float]:
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def read_trec_eval(paths: list[Path], metric: str | None = None) -> Matrices:
+    return read_scores(paths, layout="trec_eval", metric=metric)[""]
 
 
 def test_measures_get_our_names_and_counts_are_skipped(tmp_path: Path) -> None:
@@ -134,7 +139,9 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, output(made("map"))) for name in ("first", "second"))
-    with pytest.raises(BadInput, match="^" + re.escape(f"{second}: run 'me' stands in {first} already") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{second}: a second file of run 'me'; the first is {first}") + "$"
+    ):
         read_trec_eval([first, second])
 
 
@@ -146,13 +153,17 @@ def test_means_only_are_refused(tmp_path: Path) -> None:
 
 def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
     path = write(tmp_path / "x", output(made("map", "P_10")))
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of Q in it; there are AP, P@10") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP, P@10") + "$"
+    ):
         read_trec_eval([path], "Q")
 
 
 def test_counts_only_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x", output(made("num_ret", "infAP")))
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of topics in it; there are infAP, num_ret")):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file; there are infAP, num_ret")
+    ):
         read_trec_eval([path])
 
 

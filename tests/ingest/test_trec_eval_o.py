@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import detect
-from scorecube.ingest.trec_eval import read_trec_eval
+from scorecube.ingest.formats import detect, read_scores
+from scorecube.ingest.in_memory import Matrices
 from scorecube.workflow.api import import_scores
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -36,6 +36,10 @@ NUMBER = block("2", 0.375, 190, 30, 15)
 def write(path: Path, content: str) -> Path:
     path.write_text(content)
     return path
+
+
+def read_trec_eval(paths: list[Path], metric: str | None = None) -> Matrices:
+    return read_scores(paths, layout="trec_eval", metric=metric)[""]
 
 
 @pytest.mark.parametrize("summary", [ALL, NUMBER, NUMBER.replace("Num):\t", "Num):        "), ""])
@@ -67,7 +71,7 @@ def test_one_measure_counts_and_more_runs(tmp_path: Path) -> None:
 
 
 ERRORS = {
-    "words": (TOPICS + "Done.\n", ":65: 'Done.' is no line of trec_eval -o"),
+    "words": (TOPICS + "Done.\n", ":65: 'Done.' is not a line of trec_eval -o"),
     "no number": (
         TOPICS.replace("    Exact:        0.2500", "    Exact:   good"),
         ":32: score 'good' is not a finite number",
@@ -84,10 +88,10 @@ ERRORS = {
     "no topic": ("Queryid (Num):\n" + TOPICS, ":1: the topic is missing"),
     "one block": (
         NUMBER,
-        ":2: one block only, called '2': the scores of this topic, or means over so many topics; run trec_eval with -q",
+        ":2: only one block, called '2': scores of this topic, or means over this number of topics; run trec_eval with -q",
     ),
     "means only": (ALL, ": only means over all topics; run trec_eval with -q to get scores of topics"),
-    "before the blocks": ("Hello\n" + TOPICS, ":1: 'Hello' is no line of trec_eval -o"),
+    "before the blocks": ("Hello\n" + TOPICS, ":1: 'Hello' is not a line of trec_eval -o"),
 }
 
 

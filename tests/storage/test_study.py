@@ -165,10 +165,10 @@ def test_adding_leaves_nothing_behind_in_the_cube(path: Path, empty: Study) -> N
 @pytest.mark.parametrize(
     ("cube", "text"),
     [
-        (small_cube("m2", runs=("a", "c")), "2 runs, and the new scores have 2 or other ones.*--replace"),
+        (small_cube("m2", runs=("a", "c")), "2 runs, and the new scores have 2 or other ones.*replace=True"),
         (small_cube("m2", runs=("a", "b", "c")), "2 runs, and the new scores have 3"),
         (small_cube("m2").isel(topic=[0, 1]), "3 topics, and the new scores have 2"),
-        (small_cube("m", shift=0.1), "other scores or teams.*--replace"),
+        (small_cube("m", shift=0.1), "other scores or teams.*replace=True"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(path: Path, empty: Study, cube: xr.Dataset, text: str) -> None:

@@ -10,6 +10,7 @@ from scorecube.errors import default_flag
 FLAGS = {
     "address": "--scheduler",
     "base": "--from",
+    "collections": "--collection",
     "dialect": "--qrels-format",
     "folder": "--out",
     "level_map": "--levels",

@@ -19,6 +19,7 @@ from scorecube.cli.options import choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
 from scorecube.errors import ScorecubeError
+from scorecube.ingest.formats import AUTO, layouts
 
 CHUNK_DAMAGED = "decompression error"
 """What the compressor says of bytes that are not those it wrote, when a large result is read piece by piece."""
@@ -163,21 +164,17 @@ def import_(
     name: options.Name,
     metric: Annotated[
         Optional[str],
-        typer.Option("--metric", help="Metric, where the file does not tell it; else the only one to take."),
+        typer.Option("--metric", help="Metric, where the file does not name it; else the only one to read."),
     ] = None,
     gain: Annotated[
         str,
-        typer.Option(
-            "--gain", help="Gain setting the scores were made with; with a gain column, the only one to take."
-        ),
+        typer.Option("--gain", help="Gain setting of the scores; with a gain column, the only one to read."),
     ] = "auto",
     layout: Annotated[
         str,
         typer.Option(
             "--layout",
-            help="auto, matrix (topics down, runs across; one file a metric), long (columns run, topic, score and perhaps "
-            "metric, gain), or what a tool printed, one file a run: trec_eval (-q, also -o), nev (NTCIREVAL), "
-            "ir_measures (-q), gdeval, ndeval.",
+            help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
         ),
     ] = "auto",
     transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
@@ -188,10 +185,9 @@ def import_(
 
     Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
     """
-    from scorecube.ingest.formats import LAYOUTS
     from scorecube.workflow import api
 
-    choice("--layout", layout, LAYOUTS)
+    choice("--layout", layout, [AUTO, *layouts()])
     api.check_names(name, [])
     cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
     opened = api.open_study(study, mode="a")

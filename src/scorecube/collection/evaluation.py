@@ -12,7 +12,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.selection import USES_GAINS
 from scorecube.collection.topic_means import SUMMARY, summary_of
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 
 Item = TypeVar("Item")
@@ -111,7 +111,7 @@ def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, 
     if names.INTENT_LEVEL not in rankings:
         raise BadInput(
             f"metric {metric} needs documents judged by intent, and these rankings have none; "
-            "read such judgements with --qrels-format trec-intents (from Python, dialect='trec-intents')"
+            f"read such judgements with {option('dialect', 'trec-intents')}"
         )
     schema.check(rankings, (schema.DOCUMENTS[0], *schema.INTENTS), "rankings")
     chosen = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)

@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.selection import USES_GAINS, uses_gains
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
 LEFT_OUT = "left_out"
 """Attribute of a joined cube: in words, what only one of the two has."""
@@ -124,8 +124,8 @@ def check_joined(cube: xr.Dataset) -> tuple[str, str]:
         ):
             return sets[0], sets[-1]
     raise BadPlan(
-        "two sets of judgements are needed: name two collections of the same runs with --collections A,B "
-        "(from Python, join their cubes with judgement_sets)"
+        f"two sets of judgements are needed: name two collections of the same runs ({option('collections', ['A', 'B'])}), "
+        "or join their cubes with judgement_sets"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scorecube import names
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, option
 from scorecube.kernels.parsing import judge_run
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -148,7 +148,7 @@ class Qrels:
             first = next(k for k in lines if self.document(k) == document)
             before = (self.text[: self.documents[k][0]].tobytes() for k in (first, line))
             if len({part.rpartition(b"\n")[2].split()[1] for part in before}) == 2:
-                advice += ", or, if the second column holds intents, use --qrels-format trec-intents"
+                advice += f", or, if the second column holds intents, use {option('dialect', 'trec-intents')}"
         return BadInput(
             f"document {document.decode('utf-8', 'replace')!r} is judged twice in topic {self.topics[topic]}; {advice}",
             self.path, int(self.numbers[line]),

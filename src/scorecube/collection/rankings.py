@@ -16,7 +16,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput, BadPlan, option
 from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
@@ -189,7 +189,8 @@ def build_rankings(
         if run.name in by_name:
             taken = by_name[run.name].path
             raise BadInput(
-                f"run name {run.name!r} is already taken by {taken}; name runs by file (--run-name file)", run.path
+                f"run name {run.name!r} is already taken by {taken}; name runs by file ({option('run_name', 'file')})",
+                run.path,
             )
         by_name[run.name] = run
     ordered = [by_name[name] for name in sorted(by_name)]
@@ -292,7 +293,7 @@ def check_documents(rankings: xr.Dataset) -> None:
     if names.LEVEL_OF_DOCUMENT not in rankings:
         raise BadPlan(
             "it is not known which documents stand at ranks: the runs were evaluated by an earlier version, or there are only scores; "
-            "evaluate the runs again with --replace (from Python, with_rankings(cube, rankings) puts rankings beside scores)"
+            f"evaluate the runs again with {option('replace', True)}, or join scores and rankings with with_rankings(cube, rankings)"
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")
 

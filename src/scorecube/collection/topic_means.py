@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 SUMMARY = "summary"
@@ -93,6 +93,6 @@ def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
     if odd:
         are, them = ("is no mean", "it") if len(odd) == 1 else ("are no means", "them")
         raise BadPlan(
-            f"{what} compares mean scores, and {', '.join(odd)} {are}; leave {them} out with --metrics, or compare runs by "
+            f"{what} compares mean scores, and {', '.join(odd)} {are}; leave {them} out of {option('metrics')}, or compare runs by "
             f"{them} with: scorecube unpaired"
         )

@@ -11,7 +11,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.topic_means import refuse_other_summaries
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.variance import within_variance
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -98,7 +98,7 @@ def design_variances(cube: xr.Dataset) -> xr.DataArray:
     missing = [str(metric) for metric in found[names.METRIC].values[np.isnan(found.values).any(axis=-1)]]
     if missing:
         raise BadPlan(
-            f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out with --metrics"
+            f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out of {option('metrics')}"
         )
     return found
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses.base import Analysis, Arrays
-from scorecube.errors import ClusterFailed
+from scorecube.errors import ClusterFailed, option
 from scorecube.execute.clusters import Executor, choose_profile, open_executor
 from scorecube.execute.profiles import Profile, make_profile, read_profile
 
@@ -48,7 +48,7 @@ def open_client(
 
 
 def chosen_profile(cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None) -> Profile:
-    """Return the profile that the options --cluster, --scheduler and --workers ask for."""
+    """Return the profile that the options `cluster`, `scheduler` and `workers` describe."""
     return choose_profile(None if cluster is None else read_profile(cluster), scheduler, workers)
 
 
@@ -131,7 +131,7 @@ def failures_told(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         raise ClusterFailed(
             f"{error.allowed_failures + 1} workers ended one after the other under the same block, the last at {error.last_worker.address}: "
-            f"perhaps they lack memory (--block-size, or memory in the profile), their log says more. {GO_ON}"
+            f"perhaps they lack memory ({option('block_units')}, or memory in the profile), their log says more. {GO_ON}"
         ) from None
     except (NoWorkerError, NoValidWorkerError) as error:
         seconds = error.timeout

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
 from scorecube.execute.profiles import BATCH, Profile
 
@@ -333,7 +333,9 @@ def choose_profile(profile: Profile | None, address: str | None, workers: int | 
     """Return the profile that options ask for: a file's, a scheduler's address, or local threads; `workers` overrides it."""
     if address is not None:
         if profile is not None:
-            raise BadPlan("--cluster and --scheduler are two ways to say where: give one of them")
+            raise BadPlan(
+                f"{option('profile')} and {option('address')} both name a cluster; use one of them", option="address"
+            )
         chosen = Profile(kind="scheduler", address=address)
     else:
         chosen = profile or Profile(kind="threads")

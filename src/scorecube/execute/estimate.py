@@ -12,7 +12,7 @@ from scorecube import names
 from scorecube.analyses.base import Combine, Cost, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.execute.memory import default_memory
 
 BLOCK_SECONDS = 0.5
@@ -76,7 +76,7 @@ def room_for(cost: Cost, workers: int, memory: int) -> int:
         needed = cost.result_bytes + workers * (cost.fixed_bytes + cost.bytes)
         raise BadPlan(
             f"this needs about {needed / 1e9:.2g} GB ({cost.result_bytes / 1e9:.2g} for the results, the rest for {workers} workers), "
-            f"and {memory / 1e9:.2g} GB are allowed; use fewer --metrics, --trials or --workers, or raise --memory"
+            f"and {memory / 1e9:.2g} GB are allowed; use fewer {option('metrics')}, {option('trials')} or {option('workers')}, or raise {option('memory')}"
         )
     return max(1, int(each / max(cost.bytes, 1.0)))
 

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
 SHARE = 0.8
 """Of the machine's memory, by default."""
@@ -26,7 +26,10 @@ def parse_memory(text: str) -> int:
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?)?B?\s*", text.upper())
     if found is None or float(found[1]) == 0:
-        raise BadPlan(f"--memory {text!r} is no size such as 4GB, 512MiB or 1.5G")
+        raise BadPlan(
+            f"{option('memory', text)} is not a size; expected a number with a unit, such as 4GB, 512MiB or 1.5G",
+            option="memory",
+        )
     return int(float(found[1]) * UNITS[found[2] or ""])
 
 

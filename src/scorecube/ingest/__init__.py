@@ -1,1 +1,1 @@
-"""Files of the field -> columns: one file per format, errors with file and line."""
+"""Input files and objects of other tools -> columns and matrices; one module per format, errors with file and line."""

@@ -1,4 +1,4 @@
-"""What all score files share: text, rows of cells, numbers, words for columns."""
+"""Text, rows of cells, numbers and column headers of score files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike, read_bytes
 
 Row = tuple[int, list[str]]
-"""Line number and cells, without blanks around them."""
+"""Line number and cells, stripped of blanks."""
 MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
+"""Cells of missing scores, in lower case."""
 RUN_HEADERS = ("run", "runs", "run_id", "runid", "run_name", "system", "systems", "system_id", "sys")
 TOPIC_HEADERS = ("topic", "topics", "topic_id", "query", "queries", "qid", "query_id", "queryid", "q_id")
 SCORE_HEADERS = ("score", "scores", "value", "values")
@@ -36,11 +37,6 @@ def read_text(path: PathLike) -> str:
     return content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_fields(path: PathLike) -> list[Row]:
-    """Return the lines of a file in fields between blanks; empty lines are left out."""
-    return fields_of(read_text(path))
-
-
 def fields_of(text: str) -> list[Row]:
     """Return the lines of a text in fields between blanks; empty lines are left out."""
     return [(number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -58,11 +54,11 @@ def read_rows(path: PathLike) -> list[Row]:
 
 
 def split_rows(text: str, path: PathLike) -> list[Row]:
-    """Return the rows of a text; see `read_rows`. A first line ``sep=;``, as for Excel, says what separates cells."""
-    said = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
-    body = text[said.end() :] if said else text
-    delimiter = said[1] if said else delimiter_of(text)
-    skipped = 1 if said else 0
+    """Return the rows of a text; see `read_rows`. A first line ``sep=;``, as written for Excel, names the delimiter."""
+    declared = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
+    body = text[declared.end() :] if declared else text
+    delimiter = declared[1] if declared else delimiter_of(text)
+    skipped = 1 if declared else 0
     reader = csv.reader(io.StringIO(body), delimiter=delimiter, strict=True, skipinitialspace=True)
     rows, line = [], 1 + skipped
     try:
@@ -71,12 +67,12 @@ def split_rows(text: str, path: PathLike) -> list[Row]:
                 rows.append((line, [cell.strip() for cell in row]))
             line = reader.line_num + 1 + skipped
     except csv.Error as error:
-        raise BadInput(f"not in the form of CSV: {error}", path, line) from None
+        raise BadInput(f"not CSV: {error}", path, line) from None
     return rows
 
 
 def delimiter_of(text: str) -> str:
-    r"""Return what separates cells: what stands as often in the first line as in the second, most often if several do.
+    r"""Return the delimiter: the most frequent character that occurs equally often in the first two lines.
 
     Examples
     --------
@@ -84,18 +80,18 @@ def delimiter_of(text: str) -> str:
     [',', ';', '\t', ',']
     """
     lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2]
-    counts = {each: [_outside_quotes(line).count(each) for line in lines] for each in DELIMITERS}
-    fitting = [each for each in DELIMITERS if counts[each][0] and len(set(counts[each])) == 1]
-    return max(fitting or DELIMITERS[::-1], key=lambda each: counts[each][0])
+    counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in DELIMITERS}
+    fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
+    return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
 
 
 def score(text: str, path: PathLike, line: int) -> float:
-    """Return a cell's number; NaN for an empty cell and the words for none.
+    """Return the number in a cell; NaN for an empty cell and for words such as NA.
 
     Raises
     ------
     BadInput
-        Anything else that is not a finite number.
+        A cell of other content that is not a finite number.
     """
     if text.lower() in MISSING:
         return math.nan
@@ -110,12 +106,23 @@ def score(text: str, path: PathLike, line: int) -> float:
 
 
 def is_score(text: str) -> bool:
-    """Whether a cell is a number or the word for none."""
+    """Return whether a cell is a number, empty, or a word such as NA."""
     try:
         score(text, "", 0)
     except BadInput:
         return False
     return True
+
+
+def header_word(cell: str) -> str:
+    """Return the header of a column in the spelling of `RUN_HEADERS`, `TOPIC_HEADERS`, ...
+
+    Examples
+    --------
+    >>> header_word("Query-ID")
+    'query_id'
+    """
+    return cell.lower().replace(" ", "_").replace("-", "_")
 
 
 def _outside_quotes(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Finding and reading input files, plain or gzip."""
+"""Paths and content of input files, plain or gzip."""
 
 from __future__ import annotations
 
@@ -8,55 +8,49 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from scorecube.errors import BadInput
-from scorecube.kernels.workspace import Workspace
 
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MANY = 4096
-"""Bytes from which on a file is worth reading without a copy."""
-NEWLINE = 10
 MAGIC = b"\x1f\x8b"
+"""First bytes of a gzip file."""
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files that paths, directories and globs stand for, sorted within each.
+    """Return the files of paths, directories and globs, sorted within each.
 
-    Hidden files are left out of directories.
+    Hidden files in directories are left out.
 
     Raises
     ------
     BadInput
-        A path that is nothing, a glob or a directory without files.
+        A path that does not exist, a glob or a directory without files.
     """
     found: list[Path] = []
-    for given in [paths] if isinstance(paths, str | os.PathLike) else paths:
-        text = os.fspath(given)
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        text = os.fspath(path)
         if os.path.isdir(text):
-            files = sorted(path for path in Path(text).iterdir() if path.is_file() and not path.name.startswith("."))
+            files = sorted(file for file in Path(text).iterdir() if file.is_file() and not file.name.startswith("."))
         elif os.path.exists(text):
             files = [Path(text)]
         else:
             files = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
         if not files:
-            raise BadInput(f"no {what} found here", text)
+            raise BadInput(f"found no {what}", text)
         found += files
     if not found:
-        raise BadInput(f"no {what} given")
+        raise BadInput(f"no {what}: the list of paths is empty")
     return found
 
 
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a file, unpacked if it is gzip, whatever it is called.
+    """Return the content of a file, decompressed if its first bytes are those of gzip.
 
     Raises
     ------
     BadInput
-        A file that cannot be read, is empty (unless it may be), or is cut-off or damaged gzip.
+        A file that cannot be read, is empty (unless `may_be_empty`), or is truncated or damaged gzip.
     """
     try:
         content = Path(path).read_bytes()
@@ -71,29 +65,6 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     if not content.strip() and not may_be_empty:
         raise BadInput("the file is empty", path)
     return content.removeprefix(BYTE_ORDER_MARK)
-
-
-def read_padded(path: PathLike, padding: int, workspace: Workspace) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return a file's content as bytes with `padding` zeros behind, as the kernels take it.
-
-    A plain file is read straight into the workspace; old Macintosh line ends become newlines. Raises what `read_bytes` raises.
-    """
-    try:
-        with Path(path).open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            text = workspace.array("text", size + padding, "uint8")
-            whole = size > MANY and file.readinto(text.data[:size]) == size
-    except OSError:
-        whole = False
-    if whole:
-        text[size:] = 0
-        head = text[:3].tobytes()
-        if not head.startswith(MAGIC) and head != BYTE_ORDER_MARK and (text[:MANY] == NEWLINE).any():
-            return text
-    content = read_bytes(path)
-    if b"\r" in content and b"\n" not in content:
-        content = content.replace(b"\r", b"\n")
-    return np.frombuffer(content + bytes(padding), np.uint8)
 
 
 def bare_name(path: PathLike) -> str:

@@ -1,36 +1,176 @@
-"""Which layout a score file has, and reading all files of one."""
+"""Formats of files of per-topic scores: their list, the detection of a file's format, and reading.
+
+Each format is one record, `Format`, in a module of its own, which is imported when it is needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest import ir_measures, ntcireval_scores
-from scorecube.ingest.delimited import DECIMAL_COMMA, TOPIC_HEADERS, Row, is_score, read_text, split_rows
+from scorecube.errors import BadInput, BadName, BadPlan, option
+from scorecube.ingest.delimited import Row, read_text, split_rows
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.gdeval import GDEVAL_TOOL, NDEVAL_TOOL, read_gdeval, tool_of
-from scorecube.ingest.in_memory import Matrices
-from scorecube.ingest.ir_measures import read_ir_measures
-from scorecube.ingest.long import NEEDED, columns_of, read_long
-from scorecube.ingest.matrix import metric_of_file, read_matrix
-from scorecube.ingest.ntcireval_scores import read_nev
-from scorecube.ingest.trec_eval import ALL, RUNID, read_trec_eval
-from scorecube.ingest.trec_eval_o import is_old
 
-AUTO, MATRIX, LONG, TREC_EVAL, NEV = ("auto", "matrix", "long", "trec_eval", "nev")
-IR_MEASURES, GDEVAL, NDEVAL = ("ir_measures", GDEVAL_TOOL, NDEVAL_TOOL)
-OUTPUTS: dict[str, Callable[[Sequence[PathLike], str | None], Matrices]] = {
-    TREC_EVAL: read_trec_eval,
-    NEV: read_nev,
-    IR_MEASURES: read_ir_measures,
-    GDEVAL: partial(read_gdeval, tool=GDEVAL),
-    NDEVAL: partial(read_gdeval, tool=NDEVAL),
+if TYPE_CHECKING:
+    from scorecube.ingest.in_memory import Matrices
+
+AUTO, MATRIX = "auto", "matrix"
+N_LINES = 50
+"""Number of lines that are read to detect a format."""
+
+
+@dataclass(frozen=True)
+class FileHead:
+    """Start of a file of scores, from which its format is detected.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        Its whole text.
+    """
+
+    path: PathLike
+    text: str
+
+    @cached_property
+    def _filled(self) -> list[str]:
+        return [line for line in self.text.split("\n") if line.strip()]
+
+    @property
+    def lines(self) -> list[str]:
+        """First lines that are not empty, at least one."""
+        return self._filled[:N_LINES]
+
+    @cached_property
+    def fields(self) -> list[list[str]]:
+        """Fields between blanks of these lines."""
+        return [line.split() for line in self.lines]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Cells of these lines between commas, tabs or semicolons; no row if a quoted cell ends after the lines.
+
+        Raises
+        ------
+        BadInput
+            A file of no more lines that is not CSV.
+        """
+        if len(self._filled) <= N_LINES:
+            return split_rows(self.text, self.path)
+        try:
+            return split_rows("\n".join(self.lines) + "\n", self.path)
+        except BadInput:
+            return []
+
+    @property
+    def header(self) -> list[str]:
+        """Cells of the first row."""
+        return self.rows[0][1] if self.rows else []
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files of per-topic scores.
+
+    Parameters
+    ----------
+    name
+        Value of the argument `layout`.
+    about
+        Content of a file in a few words, for help and messages.
+    detect
+        Returns whether a file has this format. Formats that are registered later are tried first.
+    read
+        Reads files, and the only metric to take (None for all): gain setting ('' if the files have none) -> metric ->
+        data frame of runs x topics, NaN for missing scores.
+    """
+
+    name: str
+    about: str
+    detect: Callable[[FileHead], bool]
+    read: Callable[[Sequence[PathLike], str | None], dict[str, Matrices]]
+
+
+class BuiltIn(NamedTuple):
+    """Module of a format, which has the record as `FORMAT`, and its content in a few words."""
+
+    module: str
+    about: str
+
+
+BUILT_IN = {
+    MATRIX: BuiltIn("scorecube.ingest.matrix", "topics down, runs across, one file a metric"),
+    "long": BuiltIn("scorecube.ingest.long", "columns run, topic, score and perhaps metric, gain"),
+    "ndeval": BuiltIn("scorecube.ingest.ndeval", "output of ndeval"),
+    "gdeval": BuiltIn("scorecube.ingest.gdeval", "output of gdeval"),
+    "trec_eval": BuiltIn("scorecube.ingest.trec_eval", "output of trec_eval -q, also with -o, one file a run"),
+    "ir_measures": BuiltIn("scorecube.ingest.ir_measures", "output of ir_measures -q, one file a run"),
+    "nev": BuiltIn("scorecube.ingest.ntcireval_scores", "output of NTCIREVAL, one file a run"),
 }
-"""What tools print."""
-LAYOUTS = (AUTO, MATRIX, LONG, *OUTPUTS)
-BEGINNING = 50
-"""Lines that are looked at to tell layouts apart."""
+"""Formats of this package, general ones first. They are tried from the last to the first."""
+_registered: dict[str, Format] = {}
+
+
+def register_format(added: Format) -> None:
+    """Add a format to those that can be read, or replace an added format of the same name.
+
+    Parameters
+    ----------
+    added
+        The format; it is tried before all others.
+
+    Raises
+    ------
+    BadName
+        The name of a format of this package.
+    """
+    if added.name in (AUTO, *BUILT_IN):
+        raise BadName(f"layout {added.name!r} exists in scorecube; choose another name")
+    _registered.pop(added.name, None)
+    _registered[added.name] = added
+
+
+def layouts() -> dict[str, str]:
+    """Return the names of all formats, with their content in a few words.
+
+    Examples
+    --------
+    >>> layouts()["nev"]
+    'output of NTCIREVAL, one file a run'
+    """
+    return {name: entry.about for name, entry in (BUILT_IN | _registered).items()}
+
+
+def load_format(name: str) -> Format:
+    """Return a format, whose module is imported.
+
+    Parameters
+    ----------
+    name
+        A name of `layouts`.
+
+    Returns
+    -------
+    format
+        The record.
+
+    Raises
+    ------
+    BadPlan
+        An unknown name.
+    """
+    if name in _registered:
+        return _registered[name]
+    if name not in BUILT_IN:
+        raise BadPlan(f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout")
+    found: Format = import_module(BUILT_IN[name].module).FORMAT
+    return found
 
 
 def read_scores(
@@ -41,43 +181,41 @@ def read_scores(
     Parameters
     ----------
     paths
-        Files of one layout, plain or gzip.
+        Files of one format, plain or gzip.
     layout
-        ``matrix``: see `read_matrix`, one file a metric; ``long``: see `read_long`; ``trec_eval``: see `read_trec_eval`,
-        one file a run; ``nev``: see `read_nev`, one file a run; ``ir_measures``: see `read_ir_measures`, one file a run;
-        ``gdeval`` and ``ndeval``: see `read_gdeval`; ``auto``: whichever the content shows.
+        Name of the format, see `layouts`; ``auto`` detects it from the content.
     metric
-        Name of the metric where the file does not tell it, else the only one to take.
+        Name of the metric where a file does not name it, else the only metric to read, by its name here or in the tool.
     transpose
         Matrices have runs down and topics across.
 
     Returns
     -------
     matrices
-        Gain setting ('' where the files name none) -> metric -> data frame of runs x topics, NaN for missing.
+        Gain setting ('' where the files name none) -> metric -> data frame of runs x topics, NaN for missing. Metrics
+        of other tools have the names of this package where they mean the same.
 
     Raises
     ------
     BadInput
-        With file and line; files whose layout cannot be told, or of several layouts.
+        With file and line; files of an unknown format, or of several formats.
     BadPlan
-        An unknown layout; options that do not fit it; two matrices of one metric.
+        An unknown layout; options that do not apply to it; two matrices of one metric.
     """
-    if layout not in LAYOUTS:
-        raise BadPlan(f"no layout {layout!r}; known: {', '.join(LAYOUTS)}")
-    if layout == AUTO:
-        layout = MATRIX if transpose else _common_layout(paths)
-    if transpose and layout != MATRIX:
-        raise BadPlan(f"--transpose is for matrices, and the layout is {layout}")
-    if layout == MATRIX:
-        return {"": _read_matrices(paths, metric, transpose)}
-    if layout == LONG:
-        return read_long(paths, metric)
-    return {"": OUTPUTS[layout](paths, metric)}
+    if transpose and layout in (AUTO, MATRIX):
+        from scorecube.ingest.matrix import read_matrices
+
+        return read_matrices(paths, metric, transpose=True)
+    chosen = load_format(_common_format(paths) if layout == AUTO else layout)
+    if transpose:
+        raise BadPlan(
+            f"{option('transpose', True)} applies to matrices, and the layout is {layout}", option="transpose"
+        )
+    return chosen.read(paths, metric)
 
 
 def detect(path: PathLike) -> str:
-    """Return the layout of a file by its first lines.
+    """Return the name of a file's format, detected from its first lines.
 
     Parameters
     ----------
@@ -86,92 +224,31 @@ def detect(path: PathLike) -> str:
 
     Returns
     -------
-    layout
-        One of `LAYOUTS`.
+    name
+        A name of `layouts`.
 
     Raises
     ------
     BadInput
-        A file that cannot be read, or whose layout cannot be told.
+        A file that cannot be read, or whose format is unknown.
     """
-    whole = read_text(path)
-    lines = [line for line in whole.split("\n") if line.strip()]
-    text = "\n".join(lines[:BEGINNING]) + "\n"
-    fields = [line.split() for line in text.splitlines()]
-    told = [line for line in fields if not ntcireval_scores.is_comment(line)]
-    if told and ntcireval_scores.is_line(told[0]):
-        return NEV
-    if is_old(text):
-        return TREC_EVAL
-    if all(ir_measures.is_line(ir_measures.fields_of(line.strip())) for line in text.splitlines()[:2]):
-        return IR_MEASURES
-    word = fields[0][0].lower()
-    named = any(line[:2] == [RUNID, ALL] for line in fields)
-    if named or (word not in TOPIC_HEADERS and all(_is_trec_eval(line) for line in fields[:2])):
-        return TREC_EVAL
-    try:
-        rows = split_rows(whole if len(lines) <= BEGINNING else text, path)
-    except BadInput:
-        if len(lines) <= BEGINNING:
-            raise
-        # A quoted cell that goes on beyond the lines looked at; reading the whole file will tell.
-        rows = []
-    return _detect_table(rows, path)
+    head = FileHead(path, read_text(path))
+    known = layouts()
+    for name in reversed(known):
+        if load_format(name).detect(head):
+            return name
+    choices = "; ".join(f"{option('layout', name)} ({about})" for name, about in known.items())
+    raise BadInput(f"no known layout fits the first lines; choose one: {choices}", path, option="layout")
 
 
-def _is_trec_eval(fields: list[str]) -> bool:
-    return len(fields) == 3 and not is_score(fields[0]) and is_score(fields[2])
-
-
-def _detect_table(rows: list[Row], path: PathLike) -> str:
-    header = rows[0][1] if rows else []
-    tool = tool_of(header)
-    if tool is not None:
-        return tool
-    columns = columns_of(header)
-    if all(columns[role] for role in NEEDED):
-        return LONG
-    if columns["run"] and columns["topic"]:
-        raise BadInput(
-            "columns for run and topic and none for the score: call it score (--layout long), or, if these are names of "
-            "runs, give --layout matrix", path, rows[0][0],
-        )  # fmt: skip
-    if columns["run"] == [0]:
-        return MATRIX  # runs down; its reader says what to do
-    topics = bool(header) and header[0].lower() in ("", *TOPIC_HEADERS)
-    if (topics and len(header) > 1) or (len(rows) > 1 and any(_looks_like_score(cell) for cell in rows[1][1])):
-        return MATRIX
-    raise BadInput(
-        "cannot tell the layout; give --layout matrix (topics down, runs across), long (columns run, topic, score) "
-        f"or the tool whose output it is: {', '.join(OUTPUTS)} (NTCIREVAL)", path,
-    )  # fmt: skip
-
-
-def _looks_like_score(cell: str) -> bool:
-    """Whether a cell is a number, also with a decimal comma, which the matrix reader explains."""
-    return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
-
-
-def _common_layout(paths: Sequence[PathLike]) -> str:
+def _common_format(paths: Sequence[PathLike]) -> str:
     found: dict[str, PathLike] = {}
     for path in paths:
         found.setdefault(detect(path), path)
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise BadInput(
-            f"looks like layout {other}, and {first} like {one}; import them one after the other, or give --layout",
-            second,
-        )
+            f"looks like layout {other}, and {first} like {one}; import them one after the other, or choose the "
+            f"{option('layout')}", second, option="layout",
+        )  # fmt: skip
     return next(iter(found))
-
-
-def _read_matrices(paths: Sequence[PathLike], metric: str | None, transpose: bool) -> Matrices:
-    if metric is not None and len(paths) != 1:
-        raise BadPlan(f"--metric names the metric of one file, and {len(paths)} files are given")
-    matrices: Matrices = {}
-    for path in paths:
-        label = metric or metric_of_file(path)
-        if label in matrices:
-            raise BadPlan(f"two files hold metric {label}: {path} is the second")
-        matrices[label] = read_matrix(path, transpose=transpose)
-    return matrices

@@ -1,4 +1,4 @@
-"""Scores as other tools hold them in memory -> matrices: metric -> data frame of runs x topics, NaN for missing."""
+"""Scores in objects of other tools -> matrices: metric -> data frame of runs x topics, NaN for missing."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from scorecube.metrics import parse_metric
 
 Matrices = dict[str, pd.DataFrame]
 Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
+NO_SCORES = "no score matrix"
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
-"""Measures with a cut-off; ``map_cut`` is not among them: it divides by R, AP@k by min(k, R)."""
+"""Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k, R)."""
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
-"""What trec_eval prints beside scores: counts, logarithms to be averaged, texts; read only if asked for."""
+"""Output of trec_eval beside scores: counts, logarithms to be averaged, texts; read only on request."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
 IR_SHAPE = re.compile(
     r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST|INSQ|infAP|IPrec|Judged|nDCG"
     r"|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
 )
-"""How ir_measures prints its measures."""
+"""Measures in the output of ir_measures."""
 IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
-"""What ir_measures calls measures and are counts; left out as trec_eval's are."""
+"""Measures of ir_measures that are counts; left out as those of trec_eval."""
 NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
-"""How ndeval prints its measures by intents."""
+"""Measures by intent in the output of ndeval."""
 NDEVAL_OTHERS = {"MAP-IA": "AP-IA", "strec": "I-rec"}
-"""Names of ndeval that are not ours; ours are its definitions with its alpha of 0.5 and intents that are equally likely."""
+"""Measures of ndeval with another name here; the others are defined as here, with alpha 0.5 and equally likely intents."""
 GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
@@ -44,7 +45,7 @@ FORMS = (
 
 
 def from_trec_eval(measure: str) -> str:
-    """Return our name of a trec_eval measure, or its own where ours would mean something else.
+    """Return the name here of a trec_eval measure, or its own name if the name here has another meaning.
 
     Examples
     --------
@@ -58,10 +59,10 @@ def from_trec_eval(measure: str) -> str:
 
 
 def from_ir_measures(measure: str) -> str:
-    """Return our name of an ir_measures measure, or one that cannot be taken for another measure of ours.
+    """Return the name here of an ir_measures measure, or a name that no measure here has.
 
-    Its AP@k divides by R, its ERR (gdeval's) by 2**4 whatever the highest level is, its RBP has another default p and
-    other gains; these keep their names behind ``ir_measures:``.
+    Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has another default p and
+    other gains; these keep their names with the prefix ``ir_measures:``.
 
     Examples
     --------
@@ -84,10 +85,10 @@ def from_ir_measures(measure: str) -> str:
 
 
 def from_gdeval(measure: str) -> str:
-    """Return a name for a measure of gdeval that is none of ours.
+    """Return a name for a measure of gdeval, which no measure here has.
 
-    Its nDCG has gains of 2**level - 1 and ours those of the gain setting; its ERR divides by 2**4, whatever the highest
-    level is, and ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only where this is 4.
+    Its nDCG has gains of 2**level - 1, nDCG here those of the gain setting; its ERR divides by 2**4 for every highest
+    level, ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only if the highest level is 4.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def from_gdeval(measure: str) -> str:
 
 
 def from_ndeval(measure: str) -> str:
-    """Return our name of a measure of ndeval, or its own where we have none.
+    """Return the name here of a measure of ndeval, or its own name if there is none.
 
     Examples
     --------
@@ -117,12 +118,12 @@ def from_ndeval(measure: str) -> str:
 
 
 def _from_dictionary(measure: str) -> str:
-    """Return our name of a measure of pytrec_eval or pyndeval."""
+    """Return the name here of a measure of pytrec_eval or pyndeval."""
     return from_ndeval(from_trec_eval(measure))
 
 
 def matrices_of(scores: Nested) -> Matrices:
-    """Make matrices of numbers by metric, run and topic; all get all runs and topics, NaN where there is no number.
+    """Return matrices of numbers by metric, run and topic, all with all runs and topics, NaN for missing numbers.
 
     Parameters
     ----------
@@ -158,16 +159,16 @@ def matrices_of(scores: Nested) -> Matrices:
     return result
 
 
-def to_matrices(given: Mapping[Any, Any]) -> Matrices:
-    """Turn per-topic scores of any known form into matrices; which form it is shows in its shape.
+def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
+    """Convert per-topic scores of any known form into matrices; the form is detected.
 
     Parameters
     ----------
-    given
-        Metric -> data frame (kept as it is); metric -> run -> topic -> value, as ranx and plain programs hold them;
-        run -> topic -> measure -> value, as pytrec_eval returns; run -> metric -> topic -> value, as ``Run.scores`` of
-        ranx; run -> records with query_id, measure and value (or such triples), as ir_measures' ``iter_calc`` yields.
-        Measures of other tools get our names where they mean the same; counts beside pytrec_eval's are left out.
+    scores
+        Metric -> data frame (unchanged); metric -> run -> topic -> value, as in ranx and plain programs;
+        run -> topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, as ``Run.scores`` of
+        ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures.
+        Measures of other tools get the names of this package where they mean the same; counts are left out.
 
     Returns
     -------
@@ -177,7 +178,7 @@ def to_matrices(given: Mapping[Any, Any]) -> Matrices:
     Raises
     ------
     BadInput
-        No scores, another form, a mixture of forms, or dictionaries whose keys do not show which are the metrics.
+        No scores, another form, a mixture of forms, or dictionaries without metrics on exactly one level.
 
     Examples
     --------
@@ -186,66 +187,66 @@ def to_matrices(given: Mapping[Any, Any]) -> Matrices:
     a  0.50
     b  0.25
     """
-    if not isinstance(given, Mapping):
-        raise BadInput(f"scores are a {type(given).__name__}; expected {FORMS}")
-    if not given:
-        raise BadInput("no score matrix given")
-    values = list(given.values())
+    if not isinstance(scores, Mapping):
+        raise BadInput(f"scores are a {type(scores).__name__}; expected {FORMS}", option="scores")
+    if not scores:
+        raise BadInput(NO_SCORES, option="scores")
+    values = list(scores.values())
     if all(isinstance(value, pd.DataFrame) for value in values):
-        return {str(metric): frame for metric, frame in given.items()}
+        return {str(metric): frame for metric, frame in scores.items()}
     if all(isinstance(value, Mapping) for value in values):
-        return matrices_of(_metric_first(given))
+        return matrices_of(_metric_first(scores))
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
         isinstance(value, Iterable) for value in values
     ):
-        records = [(str(run), *_record(record, run)) for run, found in given.items() for record in found]
-        measures = [each for each in records if not IR_COUNTS.fullmatch(each[2])]
+        records = [(str(run), *_record(record, run)) for run, items in scores.items() for record in items]
+        measures = [record for record in records if not IR_COUNTS.fullmatch(record[2])]
         return matrices_of(_collect(measures or records, from_ir_measures))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-    raise BadInput(f"scores hold {kinds}; expected {FORMS}{_means(given)}")
+    raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
 
 
-def _metric_first(given: Mapping[Any, Any]) -> Nested:
-    """Return metric -> run -> topic -> value, wherever the metrics stood; runs always stand outside topics."""
-    paths = [(str(first), str(second), str(third), value) for first, second, third, value in _leaves(given)]
+def _metric_first(scores: Mapping[Any, Any]) -> Nested:
+    """Return metric -> run -> topic -> value of nested dictionaries with metrics on any level, and runs above topics."""
+    paths = [(str(first), str(second), str(third), value) for first, second, third, value in _leaves(scores)]
     if not paths:
-        raise BadInput("no score matrix given")
+        raise BadInput(NO_SCORES, option="scores")
     levels = [sorted({path[k] for path in paths}) for k in range(3)]
     holding = [k for k in range(3) if any(map(is_measure, levels[k]))]
     if len(holding) != 1:
         found = " > ".join(", ".join(level[:3]) for level in levels)
         raise BadInput(
-            f"cannot tell where the metrics stand in {found}: known measures are on {len(holding)} of 3 levels; "
-            "give a data frame of runs x topics for each metric"
+            f"metrics must be on one level of the dictionaries: known measures are on {len(holding)} of 3 levels, {found}; "
+            "use a data frame of runs x topics for each metric"
         )
     metric = holding[0]
     run, topic = [k for k in range(3) if k != metric]
     records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
     if metric == 0:
         return _collect(records, _from_dictionary)
-    return _collect((each for each in records if not NO_MEASURES.fullmatch(each[2])), _from_dictionary)
+    return _collect((record for record in records if not NO_MEASURES.fullmatch(record[2])), _from_dictionary)
 
 
-def _leaves(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    for first, middle in given.items():
+def _leaves(scores: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    for first, middle in scores.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is a {type(values).__name__}"
-                raise BadInput(f"{problem}; expected {FORMS}{_means(middle)}")
+                raise BadInput(f"{problem}; expected {FORMS}{_advice(middle)}")
             yield from ((first, second, third, value) for third, value in values.items())
 
 
-def _means(given: Mapping[Any, Any]) -> str:
-    """Return what to do about measures that stand where topics should be below them; nothing for other words."""
-    if not any(is_measure(str(name)) or IR_SHAPE.fullmatch(str(name)) for name in given):
+def _advice(values: Mapping[Any, Any]) -> str:
+    """Return the end of a message about measures without topics; '' if no key is a measure."""
+    if not any(is_measure(str(name)) or IR_SHAPE.fullmatch(str(name)) for name in values):
         return ""
-    if any(isinstance(value, np.ndarray) for value in given.values()):
-        return "; an array has no topics: take Run.scores of ranx instead"
-    return "; these look like means over all topics (as of ir_measures' calc_aggregate), take iter_calc instead"
+    if any(isinstance(value, np.ndarray) for value in values.values()):
+        return "; an array has no topics: use Run.scores of ranx instead"
+    return "; these look like means over all topics (as of calc_aggregate of ir_measures): use iter_calc instead"
 
 
 def is_measure(name: str) -> bool:
-    """Whether a name is that of a measure: ours, trec_eval's, or one in the way of ranx (``ndcg@10``, ``mrr``).
+    """Return whether a name is that of a measure here, of trec_eval, or of ranx (``ndcg@10``, ``mrr``).
 
     Examples
     --------
@@ -267,7 +268,7 @@ def is_measure(name: str) -> bool:
 
 
 def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Nested:
-    """Return metric -> run -> topic -> value of records (run, topic, measure, value), refusing repeated ones."""
+    """Return metric -> run -> topic -> value of records (run, topic, measure, value); refuse repeated records."""
     result: dict[str, dict[str, dict[str, Any]]] = {}
     label: dict[str, str] = {}
     for run, topic, measure, value in records:
@@ -278,7 +279,7 @@ def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Neste
             raise BadInput(f"run {run!r} has two scores of {label[measure]} on topic {topic!r}")
         row[topic] = value
     if not result:
-        raise BadInput("no score matrix given")
+        raise BadInput(NO_SCORES, option="scores")
     return result
 
 
@@ -289,7 +290,7 @@ def _record(record: Any, run: object) -> Iterator[Any]:
     elif isinstance(record, tuple | list) and len(record) == 3:
         topic, measure, value = record
     else:
-        raise BadInput(f"run {run!r} holds {record!r}, which is no record of query_id, measure and value")
+        raise BadInput(f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value")
     yield from (str(topic), str(measure), value)
 
 
@@ -308,15 +309,15 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
 def cube_from_scores(
     scores: Mapping[str, Any], *, gain: str = names.AUTO, teams: Mapping[str, str] | None = None
 ) -> xr.Dataset:
-    """Make a cube of per-topic scores.
+    """Return a cube of per-topic scores.
 
     Parameters
     ----------
     scores
-        Metric name -> data frame with runs as index and topics as columns, missing cells NaN; or what other tools
-        return (pytrec_eval, ir_measures, ranx, nested dictionaries), see `scorecube.ingest.in_memory.to_matrices`.
+        Metric name -> data frame with runs as index and topics as columns, missing cells NaN; or an object of
+        pytrec_eval, ir_measures or ranx, or nested dictionaries, see `scorecube.ingest.in_memory.to_matrices`.
     gain
-        Label of the gain axis, which is 1 long.
+        Label of the gain axis, whose length is 1.
     teams
         Run -> team.
 
@@ -343,16 +344,16 @@ def cube_from_scores(
     topics: list[str] = []
     for metric, frame in matrices.items():
         ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
-        found_runs, found_topics = list(ordered.index), list(ordered.columns)
-        schema.check_labels(found_runs, names.RUN, f"matrix of {metric}")
-        schema.check_labels(found_topics, names.TOPIC, f"matrix of {metric}")
-        if arrays and (found_runs != runs or found_topics != topics):
-            raise BadInput(f"matrix of {metric} has other runs or topics than that of {next(iter(matrices))}")
-        runs, topics = found_runs, found_topics
+        new_runs, new_topics = list(ordered.index), list(ordered.columns)
+        schema.check_labels(new_runs, names.RUN, f"matrix of {metric}")
+        schema.check_labels(new_topics, names.TOPIC, f"matrix of {metric}")
+        if arrays and (new_runs != runs or new_topics != topics):
+            raise BadInput(f"the matrices of {metric} and {next(iter(matrices))} have different runs or topics")
+        runs, topics = new_runs, new_topics
         try:
             arrays.append(ordered.to_numpy(dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise BadInput(f"matrix of {metric} holds what is not a number: {error}") from None
+            raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
     stacked = np.stack(arrays)[:, np.newaxis]
-    known = teams or {}
-    return cube_dataset(stacked, list(matrices), [gain], runs, topics, [known.get(run, run) for run in runs])
+    team_of = teams or {}
+    return cube_dataset(stacked, list(matrices), [gain], runs, topics, [team_of.get(run, run) for run in runs])

@@ -1,20 +1,22 @@
-"""Scores one to a line: a header with the columns run, topic and score, and perhaps metric and gain."""
+"""One score a line: a header with the columns run, topic and score, and perhaps metric and gain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.delimited import (
     GAIN_HEADERS,
     METRIC_HEADERS,
     RUN_HEADERS,
     SCORE_HEADERS,
     TOPIC_HEADERS,
+    header_word,
     read_rows,
     score,
 )
 from scorecube.ingest.files import PathLike
+from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import Matrices, from_trec_eval, matrices_of
 from scorecube.ingest.matrix import metric_of_file
 
@@ -29,14 +31,14 @@ Cell = tuple[str, str, str, str]
 def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
     """Read files with one score a line; several files are read as one.
 
-    Columns of other names are passed over. A metric without a gain setting beside others that have one holds for all of them.
+    Other columns are ignored. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
 
     Parameters
     ----------
     paths
         Files with a header.
     metric
-        The only metric to take; where a file has no metric column, the name of its metric (by default, its file name).
+        The only metric to read; for a file without a metric column, the name of its metric (by default, its file name).
 
     Returns
     -------
@@ -48,7 +50,7 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
     ------
     BadInput
         Naming file and line: a header without run, topic or score, or with two columns for one; a line of another
-        length; an empty run, topic or metric; a score that is no number; a second score of one run, topic and metric.
+        length; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric.
     """
     found: dict[Cell, float] = {}
     others: set[str] = set()
@@ -58,13 +60,13 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
         _read_one(path, metric, found, others)
     if not found:
         known = f"; there are {', '.join(sorted(others))}" if others else ""
-        raise BadInput(f"no score of {metric}{known}" if others else "a header and no scores", first)
+        raise BadInput(f"no score of {metric}{known}" if others else "a header without scores", first)
     return _by_gain(found, first)
 
 
 def columns_of(header: list[str]) -> dict[str, list[int]]:
-    """Return which columns of a header can be run, topic, score, metric and gain."""
-    words = [cell.lower().replace(" ", "_").replace("-", "_") for cell in header]
+    """Return the columns of a header that may be run, topic, score, metric and gain."""
+    words = [header_word(cell) for cell in header]
     return {role: [k for k, word in enumerate(words) if word in known] for role, known in ROLES.items()}
 
 
@@ -75,7 +77,7 @@ def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], othe
     name = metric or metric_of_file(path)
     for line, cells in body:
         if len(cells) != len(header):
-            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
         for role in ("run", "topic", "metric"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)
@@ -98,12 +100,12 @@ def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], othe
 
 def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
     at = {}
-    for role, places in columns_of(header).items():
-        if len(places) > 1:
-            both = ", ".join(header[k] for k in places)
-            raise BadInput(f"{len(places)} columns may be the {role}: {both}; leave one", path, line)
-        if places:
-            at[role] = places[0]
+    for role, columns in columns_of(header).items():
+        if len(columns) > 1:
+            both = ", ".join(header[k] for k in columns)
+            raise BadInput(f"{len(columns)} columns may be the {role}: {both}; keep one of them", path, line)
+        if columns:
+            at[role] = columns[0]
         elif role in NEEDED:
             raise BadInput(
                 f"the header has no column for the {role} ({', '.join(ROLES[role])}); found {', '.join(header)}",
@@ -131,3 +133,16 @@ def _by_gain(found: dict[Cell, float], path: PathLike) -> dict[str, Matrices]:
             labelled[gain, metric] = runs
     frames = matrices_of({f"{gain}\0{metric}": runs for (gain, metric), runs in labelled.items()})
     return {gain: {metric: frames[f"{gain}\0{metric}"] for metric in [*names, *without]} for gain in nested}
+
+
+def _detect(head: FileHead) -> bool:
+    columns = columns_of(head.header)
+    if columns["run"] and columns["topic"] and not columns["score"]:
+        raise BadInput(
+            f"columns for run and topic and none for the score: call it score ({option('layout', 'long')}), or, if these "
+            f"are names of runs, use {option('layout', 'matrix')}", head.path, head.rows[0][0],
+        )  # fmt: skip
+    return all(columns[role] for role in NEEDED)
+
+
+FORMAT = Format("long", BUILT_IN["long"].about, _detect, read_long)

@@ -1,17 +1,33 @@
-"""Score matrices: topics down and runs across (or the other way round), cells between commas, tabs or semicolons."""
+"""Score matrices: topics down and runs across (or runs down and topics across), cells between commas, tabs or semicolons.
+
+One file holds one metric and is named after it. Without a first column called topic, topics are numbered by line from
+1, padded with zeros.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from scorecube.errors import BadInput, BadName
-from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, Row, is_score, read_rows, score
+from scorecube.errors import BadInput, BadName, BadPlan, counted, option
+from scorecube.ingest.delimited import (
+    DECIMAL_COMMA,
+    RUN_HEADERS,
+    TOPIC_HEADERS,
+    Row,
+    header_word,
+    is_score,
+    read_rows,
+    score,
+)
 from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.formats import BUILT_IN, MATRIX, FileHead, Format
+from scorecube.ingest.in_memory import Matrices
 from scorecube.metrics import parse_metric
 
 ALIASES = {
@@ -29,11 +45,50 @@ ALIASES = {
 }
 
 
+def read_matrices(
+    paths: Sequence[PathLike], metric: str | None = None, *, transpose: bool = False
+) -> dict[str, Matrices]:
+    """Read score matrices, one file for each metric.
+
+    Parameters
+    ----------
+    paths
+        Files as of `read_matrix`.
+    metric
+        Name of the metric of a single file; by default, it comes from the file name.
+    transpose
+        As of `read_matrix`.
+
+    Returns
+    -------
+    matrices
+        '' (no gain settings) -> metric -> runs x topics, NaN for missing cells.
+
+    Raises
+    ------
+    BadInput
+        As of `read_matrix`.
+    BadPlan
+        A metric for several files; two files of one metric.
+    """
+    if metric is not None and len(paths) != 1:
+        raise BadPlan(
+            f"{option('metric')} names the metric of one file, and there are {len(paths)} files", option="metric"
+        )
+    matrices: Matrices = {}
+    for path in paths:
+        label = metric or metric_of_file(path)
+        if label in matrices:
+            raise BadPlan(f"two files of metric {label}: {path} is the second")
+        matrices[label] = read_matrix(path, transpose=transpose)
+    return {"": matrices}
+
+
 def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     """Read a score matrix.
 
     The header names the runs; each further line is a topic. A first column called topic (or nothing) holds the topic
-    ids; without one, topics are numbered by line from 1, padded with zeros.
+    ids; without it, topics are numbered by line from 1, padded with zeros.
 
     Parameters
     ----------
@@ -54,7 +109,7 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     """
     (first, header), *body = read_rows(path)
     if not body:
-        raise BadInput("a header and no scores", path)
+        raise BadInput("a header without scores", path)
     across, down = ("topic", "run") if transpose else ("run", "topic")
     skip = _label_columns(header, body, path, first, transpose)
     labels = header[skip:]
@@ -68,7 +123,7 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     lines, values = [], np.empty((len(body), len(labels)))
     for k, (line, cells) in enumerate(body):
         if len(cells) != len(header):
-            raise BadInput(f"{len(cells)} cells, the header has {len(header)}", path, line)
+            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
         lines.append(cells[0] if skip else f"{k + 1:0{width}d}")
         if not lines[-1]:
             raise BadInput(f"the {down} is missing", path, line)
@@ -80,7 +135,7 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
 
 
 def metric_of_file(path: PathLike) -> str:
-    """Guess a metric's name from a file name: ``p10.csv`` is ``P@10``; a stem that is no metric is its own name.
+    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``, or the name without extensions.
 
     Examples
     --------
@@ -105,20 +160,22 @@ def _label_columns(header: list[str], body: list[Row], path: PathLike, line: int
     if transpose:
         if not any(known in word for known in ("", *RUN_HEADERS)[bool(word) :]):
             raise BadInput(
-                f"--transpose expects run names in a first column called run (or nothing); it is called {header[0]!r}",
+                f"{option('transpose', True)} expects run names in a first column called run (or nothing); found {header[0]!r}",
                 path,
                 line,
             )
         return 1
     if word in RUN_HEADERS and not is_score(body[0][1][0]):
         raise BadInput(
-            f"the first column is called {header[0]!r}; if runs go down and topics across, give --transpose", path, line
+            f"the first column is called {header[0]!r}; if rows are runs and columns are topics, use {option('transpose', True)}",
+            path,
+            line,
         )
     return 1 if word in ("", *TOPIC_HEADERS) else 0
 
 
 def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:
-    """Return a line's numbers: all at once if nothing is odd about them, else one by one."""
+    """Return the numbers of a line, converted one by one only if a plain conversion of all fails."""
     try:
         values = list(map(float, cells))
         if math.isfinite(sum(values)) and "_" not in "".join(cells):
@@ -133,4 +190,21 @@ def _refuse_repeated(labels: list[str], what: str, path: PathLike, lines: list[i
         return
     repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
     second = min(lines[k] for k, label in enumerate(labels) if label in labels[:k])
-    raise BadInput(f"{what} {', '.join(repeated[:5])} stands twice", path, second)
+    raise BadInput(f"repeated {what}: {', '.join(repeated[:5])}", path, second)
+
+
+def _detect(head: FileHead) -> bool:
+    """Return whether a file may be a matrix; `read_matrix` explains runs that go down and decimal commas."""
+    if not head.header:
+        return False
+    word = header_word(head.header[0])
+    if word in RUN_HEADERS or (word in ("", *TOPIC_HEADERS) and len(head.header) > 1):
+        return True
+    return any(_looks_like_score(cell) for _, cells in head.rows[1:2] for cell in cells)
+
+
+def _looks_like_score(cell: str) -> bool:
+    return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
+
+
+FORMAT = Format(MATRIX, BUILT_IN[MATRIX].about, _detect, read_matrices)

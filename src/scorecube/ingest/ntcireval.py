@@ -12,7 +12,7 @@ import numpy as np
 
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import Duplicates
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
 from scorecube.ingest.qrels import HIGHEST_LEVEL, Dialect, LevelMap, Probabilities, Thresholds, read_qrels
 from scorecube.kernels.parsing.byte_words import PADDING
@@ -20,19 +20,19 @@ from scorecube.kernels.parsing.byte_words import PADDING
 REL, RES, LAB = ".rel", ".res", ".lab"
 LEVEL = re.compile(rb"L(\d{1,3})")
 BEGINNING = 65536
-"""Bytes that are looked at to tell ranked lists from run files, which may be large."""
+"""Bytes that are read to distinguish ranked lists from run files, which may be large."""
 WIDTHS = {RES: (1, 1), LAB: (1, 3), REL: (2, 3)}
-"""Fields that a line may have; the third is the equivalence class, which counts only with NTCIREVAL's -ec."""
+"""Smallest and largest number of fields of a line; the third field is the equivalence class, used only with NTCIREVAL's -ec."""
 FORMS = {RES: "document", LAB: "document level", REL: "document level"}
 Row = tuple[int, list[bytes]]
 """Line number and fields."""
 Levels = Mapping[str, Mapping[bytes, int]]
-"""Topic -> document -> level; unjudged documents are not in it."""
+"""Topic -> document -> level, without unjudged documents."""
 
 
 @dataclass(frozen=True)
 class RankedLists:
-    """A run in parts: files of ranked documents, each of one topic.
+    """A run as files of ranked documents, one for each topic.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def read_judgements(
     level_map: LevelMap | None = None,
     intents: PathLike | Probabilities | None = None,
 ) -> Qrels:
-    """Read judgements in any form: `read_rel` of .rel files where no dialect is named, else `read_qrels`.
+    """Read judgements in any form: .rel files by `read_rel`, unless a dialect is named, and others by `read_qrels`.
 
     Parameters
     ----------
     path
-        A file, or the folder of .rel files.
+        A file, or a folder of .rel files.
     dialect, level_map, intents
         As of `read_qrels`.
 
@@ -72,32 +72,33 @@ def read_judgements(
     return read_qrels(path, dialect=dialect, level_map=level_map, intents=intents)
 
 
-def rel_files(given: PathLike) -> list[Path]:
-    """Return the .rel files that a path, a folder or a glob stands for; none if it is a file in another form.
+def rel_files(path: PathLike) -> list[Path]:
+    """Return the .rel files of a path, a folder or a glob; none for a file in another form.
 
     Parameters
     ----------
-    given
+    path
         A file, a folder (also of folders by topic) or a glob.
 
     Returns
     -------
     paths
-        Sorted.
+        Sorted paths.
 
     Raises
     ------
     BadInput
-        A folder without .rel files in it or in its folders.
+        A folder without .rel files in it or in its subfolders.
     """
-    if Path(given).is_dir():
-        found = _named(Path(given), REL)
+    if Path(path).is_dir():
+        found = _with_suffix(Path(path), REL)
         if not found:
             problem = "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"
-            raise BadInput(problem, given)
+            raise BadInput(problem, path)
         return found
-    paths = [Path(given)] if Path(given).exists() or not bare_name(given).endswith(REL) else expand(given, "judgements")
-    return paths if all(_suffix(path) == REL and _is_rel(path) for path in paths) else []
+    is_file = Path(path).exists() or not bare_name(path).endswith(REL)
+    files = [Path(path)] if is_file else expand(path, "judgements")
+    return files if all(_suffix(file) == REL and _is_rel(file) for file in files) else []
 
 
 def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qrels:
@@ -118,65 +119,65 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
     Raises
     ------
     BadInput
-        Naming file and line: too few or many fields, a level that is none, a document twice; two files of one topic.
+        Naming file and line: too few or many fields, an invalid level, a document twice; two files of one topic.
     """
     origin: dict[str, Path] = {}
     for path in paths:
         topic = _topic_of_rel(path)
         if topic in origin:
-            raise BadInput(f"topic {topic} is judged in {origin[topic]} already", path)
+            raise BadInput(f"a second file of topic {topic}; the first is {origin[topic]}", path)
         origin[topic] = path
     topics = sorted(origin)
     parts = []
     for topic in topics:
         rows = [(number, fields) for number, fields in _rows(origin[topic], REL) if not fields[0].startswith(b"#")]
         if not rows:
-            raise BadInput("no line of a .rel file in it: document level", origin[topic])
+            raise BadInput("no line of a .rel file; expected document level", origin[topic])
         _refuse_repeated(rows, origin[topic], f"is judged twice in topic {topic}")
         parts.append(rows)
-    text, documents, topic_of, numbers = _joined(parts)
+    text, documents, topic_of, numbers = _concatenate(parts)
     found = [_level(fields[1], origin[t], n) for t, rows in zip(topics, parts, strict=True) for n, fields in rows]
     levels = np.array([_mapped(level, level_map) for level in found], np.int16)
     return Qrels(str(paths[0].parent), text, topics, topic_of, documents, levels, numbers)
 
 
 def run_sources(runs: Iterable[PathLike] | PathLike, topics: Iterable[str]) -> list[Path | RankedLists]:
-    """Return what runs are to be read from: run files, and ranked lists of one topic each, put together by run.
+    """Return the sources of runs: run files, and ranked lists of one topic each, grouped by run.
 
-    A folder that holds ranked lists, itself or in its folders, stands for these alone; .lab files count where there
-    are no .res files; their levels are compared with those of the judgements, which alone know how many documents are
-    relevant. A .res or .lab file whose first line is that of a run file is a run file.
+    Of a folder with ranked lists, in it or in its subfolders, only these are read: the .lab files if there are no .res
+    files. Levels in .lab files must equal those of the judgements, from which the numbers of relevant documents come.
+    A .res or .lab file whose first line is that of a run file is a run file.
 
     Parameters
     ----------
     runs
         Files, folders or globs.
     topics
-        Judged topics, which tell topic and run apart in names of files.
+        Judged topics, to find topic and run in names of files.
 
     Returns
     -------
     sources
-        Run files, and runs put together of ranked lists.
+        Run files, and runs as ranked lists.
 
     Raises
     ------
     BadInput
-        Nothing found; a list whose name does not tell topic and run; two lists of one run and topic.
+        No files; a list with a name that does not identify topic and run; two lists of one run and topic.
     """
-    given = [runs] if isinstance(runs, str) or not isinstance(runs, Iterable) else list(runs)
-    files = [path for each in given for path in _lists_below(each) or expand(each, "run files")]
-    lists = _ranked_lists(files or expand(given, "run files"))
+    paths = [runs] if isinstance(runs, str) or not isinstance(runs, Iterable) else list(runs)
+    files = [file for path in paths for file in _lists_below(path) or expand(path, "run files")]
+    lists = _ranked_lists(files or expand(paths, "run files"))
     known = set(topics)
     by_run: dict[str, dict[str, Path]] = {}
     for path in lists:
         topic, run = _topic_and_run(path, known)
-        taken = by_run.setdefault(run, {}).setdefault(topic, path)
-        if taken != path:
-            raise BadInput(f"topic {topic} of run {run!r} stands in {taken} already", path)
-    together = [RankedLists(run, tuple(sorted(found.items()))) for run, found in by_run.items()]
-    listed = set(lists)
-    return [*(path for path in files if path not in listed), *together]
+        first = by_run.setdefault(run, {}).setdefault(topic, path)
+        if first != path:
+            raise BadInput(f"a second list of topic {topic} of run {run!r}; the first is {first}", path)
+    grouped = [RankedLists(run, tuple(sorted(found.items()))) for run, found in by_run.items()]
+    in_lists = set(lists)
+    return [*(path for path in files if path not in in_lists), *grouped]
 
 
 def read_lists(
@@ -186,7 +187,7 @@ def read_lists(
     judged: Callable[[], Levels] | None = None,
     level_map: LevelMap | None = None,
 ) -> RunLines:
-    """Read a run's ranked lists; documents are in the order of the file, whatever order is asked for.
+    """Read the ranked lists of a run; documents keep the order of the file, whatever order the caller requests.
 
     Parameters
     ----------
@@ -195,9 +196,9 @@ def read_lists(
     duplicates
         As of `judge`.
     judged
-        Returns levels of the judgements, which those in .lab files must equal; called only if there are such files.
+        Returns the levels of the judgements, which levels in .lab files must equal; called only if there are such files.
     level_map
-        What was done to the levels of the judgements.
+        Mapping that was applied to the levels of the judgements.
 
     Returns
     -------
@@ -207,8 +208,8 @@ def read_lists(
     Raises
     ------
     BadInput
-        Naming file and line: too many fields, an empty line between documents, a document twice, a level that is none
-        or that is another in the judgements.
+        Naming file and line: too many fields, an empty line between documents, a document twice, a level that is
+        invalid or differs from that in the judgements.
     """
     parts = []
     for topic, path in source.files:
@@ -218,7 +219,7 @@ def read_lists(
         if _suffix(path) == LAB and judged is not None:
             _check_levels(rows, path, topic, judged().get(topic), level_map)
         parts.append(rows)
-    text, documents, topic_of, numbers = _joined(parts)
+    text, documents, topic_of, numbers = _concatenate(parts)
     ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(rows) + 1) for rows in parts)])
     return RunLines(
         name=source.name, path=str(source.files[0][1]), text=text, topics=[topic for topic, _ in source.files],
@@ -244,32 +245,33 @@ def _base(path: PathLike) -> str:
     return bare_name(path).removesuffix(_suffix(path))
 
 
-def _named(folder: Path, suffix: str) -> list[Path]:
-    """Return the files of a kind in a folder and in its folders, hidden ones left out."""
+def _with_suffix(folder: Path, suffix: str) -> list[Path]:
+    """Return the files with a suffix in a folder and in its subfolders, without hidden files."""
     found = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
     return [path for path in found if _suffix(path) == suffix and path.is_file() and not path.name.startswith(".")]
 
 
-def _lists_below(given: PathLike) -> list[Path]:
-    if not Path(given).is_dir():
+def _lists_below(path: PathLike) -> list[Path]:
+    if not Path(path).is_dir():
         return []
-    return next((found for suffix in (RES, LAB) if (found := _ranked_lists(_named(Path(given), suffix)))), [])
+    by_suffix = (_ranked_lists(_with_suffix(Path(path), suffix)) for suffix in (RES, LAB))
+    return next(filter(None, by_suffix), [])
 
 
 def _ranked_lists(files: Iterable[Path]) -> list[Path]:
-    """Return the ranked lists among files; empty files are such, of topics without a document, if others are."""
+    """Return the ranked lists among files; beside other lists, an empty file is the list of a topic without documents."""
     first = {path: _first_fields(path) for path in files if _suffix(path) in (RES, LAB)}
     lists = {path for path, count in first.items() if 0 < count <= WIDTHS[_suffix(path)][1]}
     return [path for path, count in first.items() if path in lists or (lists and not count)]
 
 
 def _first_fields(path: Path) -> int:
-    """Return how many fields the first line has that has any."""
+    """Return the number of fields of the first line that is not empty."""
     try:
         with path.open("rb") as file:
             content = file.read(BEGINNING)
     except OSError:
-        content = read_bytes(path)  # says what is wrong
+        content = read_bytes(path)  # raises BadInput with the reason
     if content.startswith(MAGIC):
         content = read_bytes(path, may_be_empty=True)
     return next((len(line.split()) for line in content.split(b"\n") if line.strip()), 0)
@@ -277,8 +279,8 @@ def _first_fields(path: Path) -> int:
 
 def _is_rel(path: Path) -> bool:
     lines = [line.split() for line in read_bytes(path).split(b"\n")]
-    told = next((line for line in lines if line and not line[0].startswith(b"#")), [])
-    return len(told) <= 2 or (len(told) == 3 and bool(LEVEL.fullmatch(told[1])))
+    first = next((line for line in lines if line and not line[0].startswith(b"#")), [])
+    return len(first) <= 2 or (len(first) == 3 and bool(LEVEL.fullmatch(first[1])))
 
 
 def _topic_of_rel(path: Path) -> str:
@@ -287,7 +289,7 @@ def _topic_of_rel(path: Path) -> str:
 
 
 def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
-    """Tell topic and run from a file's name and its folder's."""
+    """Return topic and run, from the names of a file and its folder."""
     base, folder = _base(path), path.absolute().parent.name
     by_folder = [(folder, base.removeprefix(f"{folder}."))] if base.startswith(f"{folder}.") else []
     by_folder += [(folder, base.removesuffix(f".{folder}"))] if base.endswith(f".{folder}") else []
@@ -299,20 +301,20 @@ def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
     if len(found) > 1:
         ways = ", or ".join(f"topic {topic} of run {run!r}" for topic, run in found)
         raise BadInput(
-            f"cannot tell topic and run from the name: {ways}; put it in a folder named after the topic", path
+            f"the name does not identify topic and run: {ways}; put the file in a folder named after the topic", path
         )
     if base in judged:
         found.append((base, folder))
     if not (found or by_folder):
         raise BadInput(
-            f"cannot tell topic and run from the name; expected <topic>.<run>{_suffix(path)} in a folder named after the "
+            f"the name does not identify topic and run; expected <topic>.<run>{_suffix(path)} in a folder named after the "
             "topic or with a judged topic, or <run>/<topic> with one", path,
         )  # fmt: skip
     return (found or by_folder)[0]
 
 
 def _rows(path: Path, suffix: str) -> list[Row]:
-    """Return the lines of a file in fields; empty ones are left out of .rel files and behind the last document."""
+    """Return the lines of a file in fields; empty lines of .rel files and after the last document are left out."""
     content = read_bytes(path, may_be_empty=suffix != REL).rstrip()
     low, high = WIDTHS[suffix]
     rows = []
@@ -322,9 +324,7 @@ def _rows(path: Path, suffix: str) -> list[Row]:
         if not fields and not comment:
             raise BadInput("an empty line between documents, which NTCIREVAL counts as a rank; remove it", path, number)
         if not comment and not low <= len(fields) <= high:
-            problem = (
-                f"{len(fields)} fields; a line of a {suffix} file has {len(FORMS[suffix].split())}: {FORMS[suffix]}"
-            )
+            problem = f"{counted(len(fields), 'field')}; a line of a {suffix} file has {len(FORMS[suffix].split())}: {FORMS[suffix]}"
             raise BadInput(problem, path, number)
         if fields:
             rows.append((number, fields))
@@ -357,7 +357,7 @@ def _mapped(level: int, level_map: LevelMap | None) -> int:
 def _check_levels(
     rows: Sequence[Row], path: Path, topic: str, judged: Mapping[bytes, int] | None, level_map: LevelMap | None
 ) -> None:
-    """Refuse levels that are not those of the judgements, from which the numbers of relevant documents come."""
+    """Refuse levels that differ from the judgements, from which the numbers of relevant documents come."""
     if judged is None:
         return
     for number, fields in rows:
@@ -365,21 +365,21 @@ def _check_levels(
         found = None if found is None else _mapped(found, level_map)
         expected = judged.get(fields[0])
         if found != expected:
-            said = ["unjudged" if level is None else f"L{level}" for level in (found, expected)]
+            texts = ["unjudged" if level is None else f"L{level}" for level in (found, expected)]
             raise BadInput(
-                f"document {fields[0].decode('utf-8', 'replace')!r} is {said[0]} here and {said[1]} in the judgements of "
+                f"document {fields[0].decode('utf-8', 'replace')!r} is {texts[0]} here and {texts[1]} in the judgements of "
                 f"topic {topic}; label the list again, or give the .res files (levels by -ec are not supported)",
                 path, number,
             )  # fmt: skip
 
 
-def _joined(parts: Sequence[Sequence[Row]]) -> tuple[Any, Any, Any, Any]:
-    """Return documents of all parts as one padded text, with their places, parts and line numbers."""
+def _concatenate(parts: Sequence[Sequence[Row]]) -> tuple[Any, Any, Any, Any]:
+    """Return the documents of all parts as one padded text, with their offsets, parts and line numbers."""
     documents = [fields[0] for rows in parts for _, fields in rows]
     text = np.frombuffer(b"\n".join(documents) + bytes(PADDING), np.uint8)
     lengths = np.array([len(document) for document in documents], np.int64)
     stops = np.cumsum(lengths + 1) - 1
-    places = np.stack([stops - lengths, stops], axis=1).astype(np.int32)
+    spans = np.stack([stops - lengths, stops], axis=1).astype(np.int32)
     topic_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(rows) for rows in parts])
     numbers = np.array([number for rows in parts for number, _ in rows], np.int32)
-    return text, places, topic_of, numbers
+    return text, spans, topic_of, numbers

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from scorecube.errors import BadInput
-from scorecube.ingest.delimited import read_fields, score
-from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.in_memory import Matrices
-from scorecube.ingest.one_run import Scores, gather
+from scorecube.ingest.delimited import fields_of
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.formats import BUILT_IN, FileHead, Format
+from scorecube.ingest.one_run import OneRunReader, Record
 
 LINE = "topic measure= value"
 NAMES = {
     "Q-measure": "Q", "O-measure": "O", "P-plus": "P+",
     "QMeasure": "Q", "OMeasure": "O", "PMeasure": "P-measure", "PPlusMeasure": "P+",
 }  # fmt: skip
-"""Names of NTCIREVAL, then those of pyNTCIREVAL where they differ."""
+"""Measures of NTCIREVAL, then those of pyNTCIREVAL where they differ -> names here."""
 CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
     name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
 }
-"""Measures with a cut-off; NTCIREVAL's own nDCG discounts by its -logb, 2 by default, its MSnDCG is our nDCG."""
+"""Measures with a cut-off. NTCIREVAL's nDCG discounts by its option -logb, 2 by default; its MSnDCG is nDCG here."""
 
 
 def from_ntcireval(measure: str) -> str:
-    """Return our name of a measure of NTCIREVAL, or its own where we have none.
+    """Return the name here of a measure of NTCIREVAL, or the measure itself if there is none.
 
     Examples
     --------
@@ -37,51 +37,32 @@ def from_ntcireval(measure: str) -> str:
     return NAMES.get(measure, measure)
 
 
-def read_nev(paths: Iterable[PathLike], metric: str | None = None) -> Matrices:
-    """Read what NTCIREVAL printed, one file a run.
-
-    Parameters
-    ----------
-    paths
-        A file for each run, called <run>.nev.
-    metric
-        The only measure to take, by our name or NTCIREVAL's.
-
-    Returns
-    -------
-    matrices
-        Metric -> runs x topics, NaN for missing; measures have our names where they mean the same.
-
-    Raises
-    ------
-    BadInput
-        Naming file and line: a line that is neither a comment nor topic, measure and value, a value that is no number,
-        a measure twice on a topic; two files of one run, no such measure.
-    """
-    return gather((path, bare_name(path).removesuffix(".nev"), _read_one(path, metric)) for path in paths)
-
-
-def is_comment(fields: list[str]) -> bool:
-    """Whether a line is a comment: ``# syslen=...``, alone or behind the topic."""
+def _is_comment(fields: list[str]) -> bool:
+    """Return whether a line is a comment: ``# syslen=...``, alone or after the topic."""
     return any(field.startswith("#") for field in fields[:2])
 
 
-def is_line(fields: list[str]) -> bool:
-    """Whether a line has the form of topic, measure and value."""
+def _is_line(fields: list[str]) -> bool:
     return len(fields) == 3 and fields[1].endswith("=") and len(fields[1]) > 1
 
 
-def _read_one(path: PathLike, metric: str | None) -> Scores:
-    scores = Scores(path)
-    for line, fields in read_fields(path):
-        if is_comment(fields):
+def _detect(head: FileHead) -> bool:
+    first = next((fields for fields in head.fields if not _is_comment(fields)), [])
+    return _is_line(first)
+
+
+def _records(text: str, path: PathLike) -> Iterator[Record]:
+    for line, fields in fields_of(text):
+        if _is_comment(fields):
             continue
-        if not is_line(fields):
-            raise BadInput(f"{' '.join(fields)[:60]!r} is no line of NTCIREVAL: {LINE}", path, line)
-        topic, measure = fields[0], fields[1].removesuffix("=")
-        label = from_ntcireval(measure)
-        if metric is not None and metric not in (measure, label):
-            scores.pass_over(label)
-            continue
-        scores.add(label, topic, score(fields[2], path, line), line)
-    return scores.complete(metric)
+        if not _is_line(fields):
+            raise BadInput(f"{' '.join(fields)[:60]!r} is not a line of NTCIREVAL; expected {LINE}", path, line)
+        yield line, fields[0], fields[1].removesuffix("="), fields[2]
+
+
+NEV = OneRunReader(
+    parse=lambda text, path: ("", _records(text, path)),
+    label=from_ntcireval,
+    extensions="nev",
+)
+FORMAT = Format("nev", BUILT_IN["nev"].about, _detect, NEV.read)

@@ -1,4 +1,4 @@
-"""Public score matrices: fetched once from their source, checked against SHA-256 sums, kept in a folder of this machine."""
+"""Public score matrices: fetched once from their source, checked against SHA-256 sums, kept in a local folder."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from urllib.parse import urlsplit
 
 import xarray as xr
 
-from scorecube.errors import BadInput, BadName, FetchFailed, nearest
+from scorecube.errors import BadInput, BadName, FetchFailed, nearest, option
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.ingest.matrix import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
-"""Environment variables: where files come from, and the folder that keeps them."""
+"""Environment variables: address of the files, and the folder that keeps them."""
 TIMEOUT_SECONDS = 30
 SOURCE, LICENCE, CITE = "source", "licence", "cite"
-"""Attributes of a cube that was fetched."""
+"""Attributes of a fetched cube."""
 CREDIT_FILE = "SOURCE.txt"
 REGISTRY = files("scorecube").joinpath("data/public.toml")
 SAFE = re.compile(r"(?!\.\.?(/|$))[^/\\]+(/(?!\.\.?(/|$))[^/\\]+)*")
-"""Paths that stay below the folder they are put into."""
+"""Relative paths that do not leave their folder."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PublicFile:
     metric
         Name of its metric.
     sha256
-        Sum of its bytes, in hexadecimal.
+        SHA-256 sum of its bytes, in hexadecimal.
     """
 
     path: str
@@ -52,26 +52,26 @@ class PublicFile:
 
 @dataclass(frozen=True)
 class PublicCollection:
-    """What is known of a public collection before it is fetched.
+    """Facts about a public collection that are known before it is fetched.
 
     Parameters
     ----------
     name
         Name for `fetch`.
     title
-        What it is.
+        Title in a few words.
     repository, commit
-        Source, as ``owner/name``, and the version of it.
+        Source, as ``owner/name``, and its version.
     licence, licence_address, asks
-        Licence that the source states, where it is written, what it asks for in short.
+        Licence that the source states, its address, and its conditions in a few words.
     cite
         Paper to cite.
     runs, topics
-        Their numbers.
+        Numbers of runs and topics.
     files
-        One matrix a metric.
+        One matrix for each metric.
     note
-        What else a user must know.
+        Other facts that users need.
     """
 
     name: str
@@ -89,7 +89,7 @@ class PublicCollection:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Source, licence and paper, as kept in the attributes of the cube."""
+        """Source, licence and paper, as in the attributes of the cube."""
         return {
             SOURCE: f"{self.repository} @ {self.commit}",
             LICENCE: f"{self.licence} ({self.licence_address}). {self.asks}",
@@ -103,12 +103,12 @@ class PublicCollection:
 
 
 def public_collections(registry: PathLike | None = None) -> dict[str, PublicCollection]:
-    """Return the collections that `fetch` knows, by name.
+    """Return the collections that `fetch` accepts, by name.
 
     Parameters
     ----------
     registry
-        TOML file of the form of ``data/public.toml``; None takes that file.
+        TOML file in the form of ``data/public.toml``, which is the default.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def public_collections(registry: PathLike | None = None) -> dict[str, PublicColl
 def fetch(
     name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
 ) -> xr.Dataset:
-    """Fetch a public collection and return its cube; what was fetched before is read from this machine.
+    """Fetch a public collection and return its cube; files that were fetched before are read from a local folder.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def fetch(
 def fetch_files(
     name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
 ) -> list[Path]:
-    """Return the files of a public collection on this machine, fetching those that are missing or damaged.
+    """Return local files of a public collection, after fetching those that are missing or damaged.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def fetch_files(
     BadName
         No collection of this name.
     FetchFailed
-        No connection, a file that is not there or has another sum, a folder that cannot be written. Files that were whole stay.
+        No connection, a file that does not exist or has another sum, a folder that cannot be written. Complete files are kept.
     """
     import pooch
 
@@ -199,10 +199,10 @@ def fetch_files(
     known = collections[name]
     address = base or os.environ.get(ADDRESS_VARIABLE) or default
     if urlsplit(address).scheme not in ("http", "https"):
-        raise FetchFailed(f"{address!r} is no address to fetch from: it must begin with https:// or http://")
+        raise FetchFailed(f"{address!r} is not an address to fetch from; expected https:// or http:// at its start")
     version = f"{known.repository}/{known.commit}"
     folder = Path(cache or os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version
-    keeper = pooch.create(
+    cache_of_files = pooch.create(
         path=folder, base_url=f"{address.rstrip('/')}/{version}/",
         registry={file.path: f"sha256:{file.sha256}" for file in known.files},
     )  # fmt: skip
@@ -210,13 +210,13 @@ def fetch_files(
     found = []
     with _quiet():
         for file in known.files:
-            with _explained(keeper.get_url(file.path), folder, file.sha256):
-                found.append(Path(keeper.fetch(file.path, downloader=downloader)))
+            with _translated_errors(cache_of_files.get_url(file.path), folder, file.sha256):
+                found.append(Path(cache_of_files.fetch(file.path, downloader=downloader)))
     return found
 
 
 def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *, replace: bool = False) -> Path:
-    """Copy fetched files into a folder named after the collection, with a file that names source and licence.
+    """Copy fetched files into a folder named after the collection, with a file about source and licence.
 
     Parameters
     ----------
@@ -225,58 +225,61 @@ def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *,
     paths
         As from `fetch_files`.
     folder
-        Folder above; made if need be.
+        Parent folder; created if it does not exist.
     replace
-        Overwrite what is there and differs.
+        Overwrite files that differ.
 
     Returns
     -------
-    place
-        ``folder/name``, whole or not there.
+    target
+        ``folder/name``, which is complete or does not exist.
 
     Raises
     ------
     BadInput
-        The place exists with something else, or cannot be written.
+        The folder exists with other content, or cannot be written.
     """
-    place = Path(folder) / known.name
+    target = Path(folder) / known.name
     content = {path.name: path.read_bytes() for path in paths} | {CREDIT_FILE: (known.credit + "\n").encode()}
     try:
-        if place.exists():
-            if all((place / name).is_file() and (place / name).read_bytes() == data for name, data in content.items()):
-                return place
+        if target.exists():
+            if all(
+                (target / name).is_file() and (target / name).read_bytes() == data for name, data in content.items()
+            ):
+                return target
             if not replace:
                 raise BadInput(
-                    "exists and holds something else; use --replace to overwrite it, or another --out", place
+                    f"exists with other content; use {option('replace', True)} to overwrite it, or another {option('folder')}",
+                    target,
                 )
-        _put(place, content)
+        _write_all(target, content)
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror or error}", place) from None
-    return place
+        raise BadInput(f"cannot be written: {error.strerror or error}", target) from None
+    return target
 
 
-def _put(place: Path, content: Mapping[str, bytes]) -> None:
-    """Write files beside their place first, so that a folder is never half there; other files in an old folder stay."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    staging = place.with_name(f".{place.name}.{os.getpid()}.new")
+def _write_all(target: Path, content: Mapping[str, bytes]) -> None:
+    """Write files into a staging directory first, so that the folder is never incomplete; its other files are kept."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = target.with_name(f".{target.name}.{os.getpid()}.new")
     staging.mkdir()
     try:
         for name, data in content.items():
             (staging / name).write_bytes(data)
-        if place.exists():
+        if target.exists():
             for name in content:
-                (staging / name).replace(place / name)
+                (staging / name).replace(target / name)
         else:
-            staging.rename(place)
+            staging.rename(target)
     finally:
         if staging.exists():
-            for left in staging.iterdir():
-                left.unlink()
+            for file in staging.iterdir():
+                file.unlink()
             staging.rmdir()
 
 
 def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollection]]:
-    """Return the address that files come from, and collections by name."""
+    """Return the address of the files, and collections by name."""
     try:
         text = (REGISTRY if path is None else Path(path)).read_text(encoding="utf-8")
         content = tomllib.loads(text)
@@ -286,20 +289,20 @@ def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollecti
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
     except KeyError as error:
         raise BadInput(
-            f"no registry of collections: {error} is missing; see data/public.toml of scorecube", path
+            f"not a registry of collections: {error} is missing; see data/public.toml of scorecube", path
         ) from None
     except (TypeError, ValueError) as error:
-        raise BadInput(f"no registry of collections: {error}; see data/public.toml of scorecube", path) from None
+        raise BadInput(f"not a registry of collections: {error}; see data/public.toml of scorecube", path) from None
 
 
 def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
     facts = content["collections"][name]
     source = content["sources"][facts["source"]]
     licence = content["licences"][source["licence"]]
-    matrices = tuple(PublicFile(**each) for each in facts["files"])
-    for place in (name, facts["source"], source["commit"], *(file.path for file in matrices)):
-        if not SAFE.fullmatch(place):
-            raise ValueError(f"{place!r} is no relative path")
+    matrices = tuple(PublicFile(**entry) for entry in facts["files"])
+    for path in (name, facts["source"], source["commit"], *(file.path for file in matrices)):
+        if not SAFE.fullmatch(path):
+            raise ValueError(f"{path!r} is not a relative path")
     return PublicCollection(
         name, facts["title"], facts["source"], source["commit"], source["licence"], licence["address"], licence["asks"],
         source["cite"], facts["runs"], facts["topics"], matrices, facts.get("note", ""),
@@ -308,7 +311,7 @@ def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the library's own lines back: what it does is said by whoever called."""
+    """Silence the log lines of pooch; callers report the download."""
     import pooch
 
     logger = pooch.get_logger()
@@ -321,31 +324,29 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _explained(url: str, folder: Path, expected: str) -> Iterator[None]:
-    """Turn what can go wrong into one message."""
+def _translated_errors(url: str, folder: Path, expected: str) -> Iterator[None]:
+    """Turn errors of pooch and requests into `FetchFailed`."""
     from requests import exceptions
 
-    mirror = (
-        "a mirror is named with --from ADDRESS or SCORECUBE_DATA_URL, and holds ADDRESS/<repository>/<commit>/<path>"
-    )
+    mirror = f"to use a mirror that has ADDRESS/<repository>/<commit>/<path>, set {option('base')} or {ADDRESS_VARIABLE} to ADDRESS"
     try:
         yield
     except exceptions.HTTPError as error:
         status = "unknown" if error.response is None else error.response.status_code
-        raise FetchFailed(f"{url}: not to be had: the server answered with status {status}; {mirror}") from None
+        raise FetchFailed(f"{url}: cannot be fetched: the server answered with status {status}; {mirror}") from None
     except exceptions.RequestException as error:
         slow = isinstance(error, exceptions.Timeout)
         reason = f"no answer within {TIMEOUT_SECONDS} s" if slow else f"no connection ({type(error).__name__})"
         raise FetchFailed(
-            f"{url}: not to be had: {reason}; a collection needs the network once and is then read from {folder}; {mirror}"
+            f"{url}: cannot be fetched: {reason}; a collection is fetched once and then read from {folder}; {mirror}"
         ) from None
     except ValueError as error:
-        told = re.search("but got ([0-9a-f]+)", str(error))
-        came = told[1] if told else str(error)
+        checksum = re.search("but got ([0-9a-f]+)", str(error))
+        found = checksum[1] if checksum else str(error)
         raise FetchFailed(
-            f"{url}: another file than expected came, and was not kept: SHA-256 {expected} expected, found {came}; {mirror}"
+            f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 {found}, expected {expected}; {mirror}"
         ) from None
     except OSError as error:
         raise FetchFailed(
-            f"{folder}: cannot be written: {error.strerror or error}; choose a folder with --cache or {CACHE_VARIABLE}"
+            f"{folder}: cannot be written: {error.strerror or error}; choose a folder with {option('cache')} or {CACHE_VARIABLE}"
         ) from None

@@ -1,4 +1,4 @@
-"""Published facts that live in the package as data."""
+"""Published facts that are data files of the package."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from importlib.resources import files
 import numpy as np
 
 LEVELS = ("b", "a", "s")
-"""Columns of the judged documents at level 1, 2 and 3 (NTCIR's B, A and S)."""
+"""Columns of relevant documents at levels 1, 2 and 3 (B, A and S of NTCIR)."""
 
 
 def ntcir_clir() -> dict[str, tuple[list[str], np.ndarray[tuple[int, int], np.dtype[np.int64]]]]:
-    """Return topics and relevant documents per level of the four NTCIR collections in S1 Tables 7-9.
+    """Return the topics and numbers of relevant documents of the four NTCIR collections in S1 Tables 7-9.
 
     Returns
     -------
     facts
-        Collection -> (topic ids, int64 (topic, 3) relevant documents at levels 1, 2, 3).
+        Collection -> (topic ids, int64 (topic, 3) numbers of relevant documents at levels 1, 2, 3).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Judgements in the dialects of TREC and NTCIR: plain, by intent, and with equivalence classes of answers."""
+"""Judgements in the dialects of TREC and NTCIR: plain, by intent, and with equivalence classes of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.collection.judgements import Intents, Qrels
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput, BadName, option
 from scorecube.ingest.columns import Columns, Layout, finish_numbers, finite_number, number, read_columns
 from scorecube.ingest.files import PathLike, read_bytes
 
@@ -25,10 +25,10 @@ GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 
 
 class Dialect(StrEnum):
-    """How a line of a judgement file reads."""
+    """Columns of a judgement file."""
 
     AUTO = "auto"
-    """Told from the first line."""
+    """Detected from the first line."""
     TREC = "trec"
     """``topic iteration document level``; the level may be written L2."""
     NTCIR = "ntcir"
@@ -36,9 +36,9 @@ class Dialect(StrEnum):
     NTCIR_GRADES = "ntcir-grades"
     """``topic grade document binary`` with the grades S, A, B, C: levels 3, 2, 1, 0."""
     TREC_INTENTS = "trec-intents"
-    """``topic intent document level``, as of the TREC Web track's diversity task; a document may stand once per intent."""
+    """``topic intent document level``, as in the TREC Web track's diversity task; a document has one line for each intent."""
     TREC_CLASSES = "trec-classes"
-    """``topic class document level``: answers of one class say the same; 0 or - is none."""
+    """``topic class document level``: documents of one class give the same answer; 0 or - is no class."""
 
 
 LAYOUTS = {
@@ -53,9 +53,9 @@ NO_CLASS = ("0", "-")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Real-valued judgement -> level: that of the highest threshold it reaches, 0 below all of them.
+    """Levels of real-valued judgements: the level of the highest threshold reached, 0 below all thresholds.
 
-    A level of -1 means pooled but not judged: ``>=-1:-1,>=0:0,>=0.5:1`` keeps a judgement of -1 so.
+    A level of -1 means pooled but not judged: ``>=-1:-1,>=0:0,>=0.5:1`` keeps it for judgements of -1.
     """
 
     steps: tuple[tuple[float, int], ...]
@@ -88,7 +88,7 @@ def read_qrels(
     path
         Lines of topic, a second column, document and level, or another `Dialect`.
     dialect
-        A `Dialect`. ``auto`` takes neither intents nor classes to be meant by a second column.
+        A `Dialect`. ``auto`` never reads the second column as intents or classes.
     level_map
         Level in the file -> level to use; others stay. TREC robust judgements are read by NTCIR tools with {2: 3}, for
         example. A negative level means pooled but not judged. `Thresholds` turn real-valued judgements into levels.
@@ -109,7 +109,11 @@ def read_qrels(
     """
     chosen = detect(read_bytes(path)) if Dialect(dialect) is Dialect.AUTO else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:
-        raise BadInput("probabilities of intents need judgements by intent: --qrels-format trec-intents", path)
+        raise BadInput(
+            f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
+            path,
+            option="intents",
+        )
     columns = read_columns(path, LAYOUTS[chosen])
     levels = _levels(columns, chosen, path, level_map)
     order, topic_of = _sorted_topics(columns)
@@ -121,7 +125,7 @@ def read_qrels(
         qrels = _by_intent(qrels, _second_fields(path), intents)
     elif chosen is Dialect.TREC_CLASSES:
         qrels = _with_classes(qrels, _second_fields(path))
-    qrels.tables  # noqa: B018 - built here, once for all runs, and refuses repeated documents
+    qrels.tables  # noqa: B018 - build the tables once for all runs; this refuses repeated documents
     return qrels
 
 
@@ -148,13 +152,13 @@ def _levels(
 
 
 def _second_fields(path: PathLike) -> list[str]:
-    """Return the second field of each line, of which the reader keeps only places if it is taken for the document."""
+    """Return the second field of each line, read as if it were the document, whose text `read_columns` keeps."""
     columns = read_columns(path, Layout("qrels", "topic label document level", 0, 1, 3))
-    return [columns.word(place) for place in columns.documents]
+    return [columns.word(span) for span in columns.documents]
 
 
 def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None) -> Qrels:
-    """Keep one line of each document, with its highest level, and put levels by intent beside."""
+    """Keep one line of each document, with its highest level, and add the levels by intent."""
     numbers = [{label: k for k, label in enumerate(own)} for own in _own_labels(qrels, labels)]
     n_intents = max(map(len, numbers))
     document_of, topic_of = qrels.document_of, qrels.topic_of
@@ -183,11 +187,11 @@ def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabil
 
 
 def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
-    """Return the labels of each topic, numbers by size: sums over intents then have the order of ndeval's."""
+    """Return the labels of each topic; numbers are sorted by size, so that sums over intents have the order of ndeval."""
     own: list[set[str]] = [set() for _ in qrels.topics]
     for topic, label in zip(qrels.topic_of, labels, strict=True):
         own[topic].add(label)
-    return [sorted(some, key=lambda label: (int(label) if label.isdecimal() else math.inf, label)) for some in own]
+    return [sorted(group, key=lambda label: (int(label) if label.isdecimal() else math.inf, label)) for group in own]
 
 
 def _probability(
@@ -196,18 +200,18 @@ def _probability(
     relevant: np.ndarray[Any, np.dtype[np.bool_]],
     intents: PathLike | Probabilities | None,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return how likely each intent is; those of a topic add up to 1."""
+    """Return the probability of each intent; those of a topic add up to 1."""
     path = intents if isinstance(intents, str | os.PathLike) else None
-    given = _read_probabilities(intents) if isinstance(intents, str | os.PathLike) else intents
+    known = _read_probabilities(intents) if isinstance(intents, str | os.PathLike) else intents
     result: np.ndarray[Any, np.dtype[np.float64]] = (labels != "").astype(np.float64)
-    if given is not None:
+    if known is not None:
         for (k, j), label in np.ndenumerate(labels):
-            # An intent without a relevant document counts for nothing; in TREC's files, 0 is one that has no meaning.
-            value = given.get(qrels.topics[k], {}).get(label, None if relevant[k, j] else 0.0)
+            # An intent without a relevant document does not affect scores; in files of TREC, intent 0 has no meaning.
+            value = known.get(qrels.topics[k], {}).get(label, None if relevant[k, j] else 0.0)
             if value is None or not (math.isfinite(value) and value >= 0.0):
                 found = "no probability" if value is None else f"the probability {value:g}"
                 raise BadInput(
-                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; give a number from 0 up", path
+                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; expected a number of at least 0", path
                 )
             result[k, j] = value
     total = result.sum(axis=1, keepdims=True)
@@ -223,7 +227,7 @@ def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
     needed = ("topic", "intent", "probability")
     if not set(needed) <= set(reader.fieldnames or ()):
         found = ",".join(reader.fieldnames or ())
-        raise BadInput(f"the header must have the columns topic, intent and probability, found {found}", path, 1)
+        raise BadInput(f"the header must have the columns topic, intent and probability; found {found}", path, 1)
     result: dict[str, dict[str, float]] = {}
     for row in reader:
         topic, intent, text = (row[key] or "" for key in needed)
@@ -237,7 +241,7 @@ def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
 
 
 def _with_classes(qrels: Qrels, labels: Sequence[str]) -> Qrels:
-    """Number the classes of answers within each topic."""
+    """Number the equivalence classes within each topic."""
     classes = np.full((len(qrels.topics), int(qrels.document_of.max()) + 1), -1, np.int32)
     numbers: list[dict[str, int]] = [{} for _ in qrels.topics]
     for topic, document, label in zip(qrels.topic_of, qrels.document_of, labels, strict=True):
@@ -247,7 +251,7 @@ def _with_classes(qrels: Qrels, labels: Sequence[str]) -> Qrels:
 
 
 def detect(content: bytes) -> Dialect:
-    """Tell the dialect from the first line that holds data."""
+    """Return the dialect, detected from the first line of data."""
     for line in content.splitlines():
         fields = line.decode("utf-8", "replace").split()
         if fields and not fields[0].startswith("#"):
@@ -260,12 +264,12 @@ def detect(content: bytes) -> Dialect:
 
 
 def parse_level_map(text: str) -> LevelMap:
-    """Read a mapping of levels, or thresholds of real-valued judgements.
+    """Parse a mapping of levels, or thresholds of real-valued judgements.
 
     Parameters
     ----------
     text
-        ``2:3,1:1``: level in the file and level to use; or ``>=0.5:1``: smallest value and level.
+        ``2:3,1:1``: level in the file and level to use; or ``>=0.5:1``: threshold and level.
 
     Returns
     -------
@@ -275,7 +279,7 @@ def parse_level_map(text: str) -> LevelMap:
     Raises
     ------
     BadName
-        A text of neither form.
+        A text of another form.
 
     Examples
     --------
@@ -295,7 +299,7 @@ def parse_level_map(text: str) -> LevelMap:
         if len({limit for limit, _ in found}) < len(found) or sorted(set(levels)) != levels:
             raise BadName(f"level map {text!r}: levels must rise with the thresholds, like >=0.5:1,>=0.8:2")
         if not -1 <= levels[0] <= levels[-1] <= HIGHEST_LEVEL:
-            raise BadName(f"level map {text!r}: levels lie between -1 and {HIGHEST_LEVEL}")
+            raise BadName(f"level map {text!r}: levels must be between -1 and {HIGHEST_LEVEL}")
         return Thresholds(tuple(found))
     pairs = [re.fullmatch(r"\s*(-?[0-9]+):(-?[0-9]+)\s*", part) for part in parts]
     if not all(pairs):

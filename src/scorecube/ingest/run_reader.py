@@ -1,4 +1,4 @@
-"""From a run's file to its levels in ranked order: what is done once for each file, anywhere."""
+"""Reading and judging of one run file: the unit of work of `read_rankings`, in threads and on clusters."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from scorecube.kernels.workspace import Workspace
 
 @dataclass(eq=False)
 class FileJudge:
-    """Reads and judges one run after the other, in memory that each thread uses again.
+    """Reads and judges runs one after the other; each thread reuses its memory.
 
     Parameters
     ----------
     qrels
         Judgements of all runs.
     run_name, order, precision, depth, duplicates
-        See `api.read_rankings`.
+        See `scorecube.read_rankings`.
     level_map
-        Of the levels in labelled lists, which must agree with the judgements.
+        Mapping of the levels in .lab files, which must equal those of the judgements.
     """
 
     qrels: Qrels
@@ -58,9 +58,9 @@ class FileJudge:
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what belongs to the threads of one process."""
+        """Leave out the memory of threads, which other processes do not share."""
         return {key: value for key, value in self.__dict__.items() if key != "_threads"}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Begin with no memory."""
+        """Start without memory of threads."""
         self.__dict__.update(state, _threads=local())

@@ -1,4 +1,4 @@
-"""TREC run files, and the list of teams."""
+"""TREC run files, and the file of teams."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def read_run(
     path
         Lines of topic, Q0, document, rank, score and tag.
     run_name
-        ``tag``: a run is called by its last column; ``file``: by its file name without .gz.
+        ``tag`` names a run by its last column, ``file`` by its file name without .gz.
     with_ranks
         Whether the rank column must be numbers (it is ignored otherwise).
     workspace
-        Memory to be used again: the lines are valid until the next file is read into it.
+        Memory for reuse: the lines are valid until the next file is read into it.
 
     Returns
     -------
     lines
-        Columns of the file; not yet ordered.
+        Columns of the file, not yet ordered.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def read_teams(path: PathLike) -> dict[str, str]:
     reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline=None))
     if not {"run", "team"} <= set(reader.fieldnames or ()):
         raise BadInput(
-            f"the header must have the columns run and team, found {','.join(reader.fieldnames or ())}", path, 1
+            f"the header must have the columns run and team; found {','.join(reader.fieldnames or ())}", path, 1
         )
     teams: dict[str, str] = {}
     for row in reader:
@@ -79,5 +79,5 @@ def read_teams(path: PathLike) -> dict[str, str]:
         if not run or not team:
             raise BadInput("the run or the team is missing", path, reader.line_num)
         if teams.setdefault(run, team) != team:
-            raise BadInput(f"run {run!r} has team {team!r} here and {teams[run]!r} before", path, reader.line_num)
+            raise BadInput(f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before", path, reader.line_num)
     return teams

@@ -1,16 +1,21 @@
-"""Output of trec_eval -q: one file a run, lines of measure, topic and value."""
+"""Output of trec_eval -q, also with -o: one file a run, lines of measure, topic and value.
+
+The line ``runid`` names the run; without one, the file name does. Measures have the names of this package where they
+mean the same. Counts, gm_ measures and infAP are read only on request.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from scorecube.errors import BadInput
-from scorecube.ingest.delimited import fields_of, read_text, score
-from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.in_memory import NO_MEASURES, Matrices, from_trec_eval
-from scorecube.ingest.one_run import Scores, gather
-from scorecube.ingest.trec_eval_o import is_old, read_old
+from scorecube.errors import BadInput, counted
+from scorecube.ingest.delimited import TOPIC_HEADERS, Row, fields_of, is_score
+from scorecube.ingest.files import PathLike
+from scorecube.ingest.formats import BUILT_IN, FileHead, Format
+from scorecube.ingest.in_memory import NO_MEASURES, from_trec_eval
+from scorecube.ingest.one_run import OneRunReader, Record
+from scorecube.ingest.trec_eval_o import is_old, old_records
 
 LINE = "measure topic value"
 RUNID, ALL = "runid", "all"
@@ -19,67 +24,62 @@ BEFORE_9 = (
     (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
     (re.compile(r"R-prec"), "Rprec"),
 )
-"""Names of measures up to version 8 -> since."""
+"""Names of measures up to version 8 -> since version 9."""
 
 
-def read_trec_eval(paths: Iterable[PathLike], metric: str | None = None) -> Matrices:
-    """Read what ``trec_eval -q`` printed, one file a run; also with ``-o``, see `read_old`.
-
-    Parameters
-    ----------
-    paths
-        A file for each run; the ``runid`` line names it, else the file name does (without .txt, .eval, .out, .trec_eval).
-    metric
-        The only measure to take, by our name or trec_eval's. Counts, gm_ measures and infAP are taken only so.
-
-    Returns
-    -------
-    matrices
-        Metric -> runs x topics, NaN for missing; measures have our names where they mean the same.
-
-    Raises
-    ------
-    BadInput
-        Naming file and line: a line that is not measure, topic and value, a value that is no number, a measure twice
-        on a topic, two run names in a file; two files of one run, means without topics, no such measure.
-    """
-    return gather((path, *_read_one(path, metric)) for path in paths)
+def _detect(head: FileHead) -> bool:
+    if is_old(head.lines) or any(fields[:2] == [RUNID, ALL] for fields in head.fields):
+        return True
+    word = head.fields[0][0].lower()
+    return word not in TOPIC_HEADERS and all(_is_line(fields) for fields in head.fields[:2])
 
 
-def _read_one(path: PathLike, metric: str | None) -> tuple[str, Scores]:
-    text = read_text(path)
-    if is_old(text):
-        return _name_of(path), read_old(text, path, metric).complete(metric)
-    run, scores = "", Scores(path)
-    means = False
-    for line, fields in fields_of(text):
-        if fields[0] == RUNID and len(fields) >= 3:
-            name = " ".join(fields[2:])
-            if run not in ("", name):
-                raise BadInput(f"a second run, {name!r} after {run!r}; one file holds one run", path, line)
-            run = name
+def _is_line(fields: list[str]) -> bool:
+    return len(fields) == 3 and not is_score(fields[0]) and is_score(fields[2])
+
+
+def _parse(text: str, path: PathLike) -> tuple[str, Iterable[Record]]:
+    if is_old(text.split("\n")):
+        return "", old_records(text, path)
+    rows = fields_of(text)
+    return _run_name(rows, path), _records(rows, path)
+
+
+def _is_name(fields: list[str]) -> bool:
+    return fields[0] == RUNID and len(fields) >= 3
+
+
+def _run_name(rows: list[Row], path: PathLike) -> str:
+    run = ""
+    for line, fields in rows:
+        name = " ".join(fields[2:]) if _is_name(fields) else run
+        if run not in ("", name):
+            raise BadInput(f"a second run, {name!r} after {run!r}; one file holds one run", path, line)
+        run = name
+    return run
+
+
+def _records(rows: list[Row], path: PathLike) -> Iterator[Record]:
+    for line, fields in rows:
+        if _is_name(fields):
             continue
         if len(fields) != 3:
-            raise BadInput(f"{len(fields)} fields; a line of trec_eval -q has 3: {LINE}", path, line)
-        measure, topic, number = fields
-        if topic == ALL:
-            means = True
-            if not measure.startswith("relstring"):
-                score(number, path, line)
-            continue
-        label = from_trec_eval(_of_version_9(measure))
-        if metric not in (measure, label) if metric is not None else NO_MEASURES.fullmatch(measure):
-            scores.pass_over(label)
-            continue
-        scores.add(label, topic, score(number, path, line), line)
-    if means and not scores.found and not scores.others:
-        raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
-    return run or _name_of(path), scores.complete(metric)
+            raise BadInput(f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: {LINE}", path, line)
+        measure, topic, value = fields
+        yield line, topic, measure, value
 
 
-def _of_version_9(measure: str) -> str:
-    return next((shape.sub(new, measure) for shape, new in BEFORE_9 if shape.fullmatch(measure)), measure)
+def _label(measure: str) -> str:
+    renamed = (shape.sub(new, measure) for shape, new in BEFORE_9 if shape.fullmatch(measure))
+    return from_trec_eval(next(renamed, measure))
 
 
-def _name_of(path: PathLike) -> str:
-    return re.sub(r"\.(txt|eval|out|trec_eval)$", "", bare_name(path))
+TREC_EVAL = OneRunReader(
+    parse=_parse,
+    label=_label,
+    extensions="txt|eval|out|trec_eval",
+    counts=NO_MEASURES,
+    summary=ALL,
+    only_means="only means over all topics; run trec_eval with -q to get scores of topics",
+)
+FORMAT = Format("trec_eval", BUILT_IN["trec_eval"].about, _detect, TREC_EVAL.read)

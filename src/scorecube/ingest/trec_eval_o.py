@@ -1,15 +1,14 @@
-"""Output of trec_eval -o -q, the form before relations: one file a run, a block of lines for each topic."""
+"""Output of trec_eval -o -q, the form of early versions: one file a run, a block of lines for each topic."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scorecube.errors import BadInput
-from scorecube.ingest.delimited import score
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.in_memory import NO_MEASURES, from_trec_eval
-from scorecube.ingest.one_run import Scores
+from scorecube.ingest.one_run import Record
 
 BEGINNING = "Queryid (Num):"
 ALL = "all"
@@ -21,7 +20,7 @@ SECTIONS = {
     "Recall:": "recall",
     "R-Precision": "Rprec",
 }
-"""How the lines begin that stand above numbers -> what the numbers are."""
+"""First words of a line above numbers -> kind of these numbers."""
 COUNTS = {"Retrieved:": "num_ret", "Relevant:": "num_rel", "Rel_ret:": "num_rel_ret"}
 SHAPES = (
     ("num", re.compile(r"(Retrieved:|Relevant:|Rel_ret:)\s*(\S+)")),
@@ -35,48 +34,34 @@ SHAPES = (
 
 @dataclass
 class Block:
-    """A topic's numbers: measure -> (text, line); or those of all topics, which come last."""
+    """Numbers of one topic, or of all topics in the last block: measure -> (text, line)."""
 
     topic: str
     line: int
     values: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def is_old(text: str) -> bool:
-    """Whether a text is in this form."""
-    return any(line.startswith(BEGINNING) for line in text.split("\n"))
+def is_old(lines: Iterable[str]) -> bool:
+    """Return whether lines are of this form."""
+    return any(line.startswith(BEGINNING) for line in lines)
 
 
-def read_old(text: str, path: PathLike, metric: str | None) -> Scores:
-    """Read the blocks of one run.
-
-    Parameters
-    ----------
-    text
-        Of the file at `path`.
-    metric
-        The only measure to take, by our name or that of later versions of trec_eval. Counts are taken only so.
+def old_records(text: str, path: PathLike) -> Iterator[Record]:
+    """Yield the records of one run; measures have the names of later versions of trec_eval.
 
     Raises
     ------
     BadInput
-        Naming file and line: a line that is none of the form, a number that is none, a topic twice, a block without
-        average precision; one block only, of which nobody can tell whether it is of a topic or of all.
+        Naming file and line: a line of another form, a topic twice, a block without average precision; a single
+        block, which may be of a topic or of all topics.
     """
-    blocks = _without_summary(_blocks(text, path), path)
-    scores = Scores(path)
-    for block in blocks:
+    for block in _without_summary(_blocks(text, path), path):
         if "map" not in block.values:
             raise BadInput(
                 f"the block of topic {block.topic!r} has no average precision; it is cut off", path, block.line
             )
-        for measure, (number, line) in block.values.items():
-            label, value = from_trec_eval(measure), score(number, path, line)
-            if metric not in (measure, label) if metric is not None else NO_MEASURES.fullmatch(measure):
-                scores.pass_over(label)
-                continue
-            scores.add(label, block.topic, value, line)
-    return scores
+        for measure, (value, line) in block.values.items():
+            yield line, block.topic, measure, value
 
 
 def _blocks(text: str, path: PathLike) -> list[Block]:
@@ -97,7 +82,7 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
         elif content:
             found = _measure(section, content) if blocks else None
             if found is None:
-                raise BadInput(f"{content[:60]!r} is no line of trec_eval -o", path, number)
+                raise BadInput(f"{content[:60]!r} is not a line of trec_eval -o", path, number)
             measure, value = found
             if measure in blocks[-1].values:
                 raise BadInput(f"a second value of {measure} on topic {blocks[-1].topic!r}", path, number)
@@ -106,7 +91,7 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
 
 
 def _measure(section: str, content: str) -> tuple[str, str] | None:
-    """Return the measure, by its name in later versions, and the number of a line."""
+    """Return the measure, by its name in later versions, and the value in a line."""
     for kind, shape in SHAPES:
         found = shape.fullmatch(content) if kind == section else None
         if found:
@@ -117,7 +102,7 @@ def _measure(section: str, content: str) -> tuple[str, str] | None:
 
 
 def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:
-    """Leave out the block of all topics: called All, or (before version 7) by their number."""
+    """Leave out the block of all topics, whose label is All or, before version 7, the number of topics."""
     topics = [block for block in blocks if block.topic.lower() != ALL]
     if not topics:
         raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
@@ -125,12 +110,12 @@ def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:
         return topics
     if len(blocks) == 1:
         raise BadInput(
-            f"one block only, called {blocks[0].topic!r}: the scores of this topic, or means over so many topics; "
+            f"only one block, called {blocks[0].topic!r}: scores of this topic, or means over this number of topics; "
             "run trec_eval with -q", path, blocks[0].line,
         )  # fmt: skip
     *before, last = topics
-    summed = all(_count(last, name) == sum(_count(block, name) for block in before) for name in COUNTS.values())
-    return before if summed and last.topic == str(len(before)) else topics
+    is_sum = all(_count(last, name) == sum(_count(block, name) for block in before) for name in COUNTS.values())
+    return before if is_sum and last.topic == str(len(before)) else topics
 
 
 def _count(block: Block, name: str) -> int:

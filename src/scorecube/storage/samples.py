@@ -16,7 +16,9 @@ def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
     """Read samples written by `write_samples`, or by anything that writes the same Dataset."""
     found = _read(path)
     if found is None:
-        raise BadInput("no zarr store with samples there; write one with --save-samples", path)
+        raise BadInput(
+            "no zarr store with samples there; save the samples of an analysis first, or name another path", path
+        )
     return found
 
 

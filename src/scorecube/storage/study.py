@@ -22,7 +22,7 @@ import zarr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.errors import BadStudy, nearest
+from scorecube.errors import BadStudy, nearest, option
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
 from scorecube.storage.encoding import FORMAT_VERSION, METADATA, ZARR_FORMAT
@@ -305,18 +305,18 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):
             raise BadStudy(
                 f"{what} exists with {old.sizes[dim]} {dim}s, and the new scores have {new.sizes[dim]} or other ones; "
-                "use --replace to start over, or another --name"
+                f"use {option('replace', True)} to start over, or another {option('name')}"
             )
     try:
         merged = xr.merge([old, new], join="outer", compat="no_conflicts", combine_attrs="override")
     except (xr.MergeError, ValueError):
         raise BadStudy(
-            f"{what} holds other scores or teams for the same runs and topics; use --replace to start over"
+            f"{what} holds other scores or teams for the same runs and topics; use {option('replace', True)} to start over"
         ) from None
     if merged[names.SCORE].isnull().sum() > old[names.SCORE].isnull().sum() + new[names.SCORE].isnull().sum():
         raise BadStudy(
             f"{what} has gain settings {', '.join(schema.labels_of(old, names.GAIN))} for its metrics; "
-            "give new metrics the same gain settings, or new gain settings all its metrics, or use --replace"
+            f"give new metrics the same gain settings, or new gain settings all its metrics, or use {option('replace', True)}"
         )
     for dim in (names.METRIC, names.GAIN):
         before = schema.labels_of(old, dim)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scorecube.analyses import Swap
 from scorecube.analyses.base import Accumulator, Arrays, Combine, Output
 from scorecube.storage import blocks
-from scorecube.storage.blocks import BlockStore, Record, choose, content_hash, gaps
+from scorecube.storage.blocks import BlockStore, Record, content_hash, gaps, select_disjoint
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import Task, analyse, open_study, plan_in_study
@@ -71,7 +71,7 @@ def store_of(task: Task) -> BlockStore:
 
 
 def recorded(task: Task) -> Intervals:
-    return sorted((each.start, each.stop) for each in store_of(task).usable(Swap().outputs(task.cube), 10**9))
+    return sorted((each.start, each.stop) for each in store_of(task).valid_segments(Swap().outputs(task.cube), 10**9))
 
 
 def assert_is_whole(result: xr.Dataset, cube: xr.Dataset, trials: int = TRIALS) -> None:
@@ -261,7 +261,7 @@ def test_a_damaged_block_is_named_and_computed_again(
     else:
         content[place] ^= 0xFF
     chunk.write_bytes(content)
-    (problem,) = store_of(plan(path)).damaged()
+    (problem,) = store_of(plan(path)).find_damage()
     assert "segment 1: content does not match its record" in problem
     assert verify_study(open_study(path))[1] == [f"demo/{problem}"]
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
@@ -292,7 +292,7 @@ def chunk_of(path: Path, name: str, place: int) -> Path:
 
 def test_undamaged_blocks_are_not_named(path: Path) -> None:
     plan(path).run(workers=1, block_units=20)
-    assert store_of(plan(path)).damaged() == []
+    assert store_of(plan(path)).find_damage() == []
     assert verify_study(open_study(path))[1] == []
 
 
@@ -305,7 +305,7 @@ segments = st.lists(
 @given(intervals=segments, trials=st.integers(1, 50))
 def test_chosen_blocks_and_gaps_cover_each_trial_once(intervals: Intervals, trials: int) -> None:
     given_records = [Record(place, *interval, "") for place, interval in enumerate(intervals)]
-    chosen = choose(given_records, trials)
+    chosen = select_disjoint(given_records, trials)
     assert all(each in given_records for each in chosen)
     kept = [(each.start, each.stop) for each in chosen]
     assert trials_in(kept + gaps(kept, trials)) == list(range(trials))
@@ -323,14 +323,14 @@ def test_a_whole_cut_in_any_order_is_chosen_as_it_is(cuts: list[int], chance: An
     parts = [Record(0, low, high, "") for low, high in pairwise(edges)]
     shuffled = parts.copy()
     chance.shuffle(shuffled)
-    assert choose(shuffled, 50) == parts
+    assert select_disjoint(shuffled, 50) == parts
     assert gaps([(part.start, part.stop) for part in parts], 50) == []
 
 
 def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
     short, long = Record(0, 0, 5, ""), Record(1, 0, 9, "")
-    assert choose([short, long], 10) == [long]
-    assert choose([short, long], 8) == [short]
+    assert select_disjoint([short, long], 10) == [long]
+    assert select_disjoint([short, long], 8) == [short]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])

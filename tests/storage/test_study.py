@@ -184,7 +184,7 @@ def test_replacing_drops_scores_rankings_and_results(path: Path, filled: Study) 
     again = open_study(path)
     xr.testing.assert_identical(again["demo"].cube, small_cube("m", runs=("x", "y")))
     assert again["demo"].results("swap") == []
-    assert again["demo"].kept() == {"rankings": False, "results": {}}
+    assert again["demo"].contents() == {"rankings": False, "results": {}}
     with pytest.raises(BadStudy, match="imported as scores and has no rankings"):
         _ = again["demo"].rankings
     xr.testing.assert_identical(again["other"].cube, small_cube())
@@ -219,8 +219,8 @@ def test_a_large_group_is_written_and_read_in_pieces(
     filled: Study, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = filled["demo"].result("swap")
-    monkeypatch.setattr(datasets, "MADE_IN_MEMORY", 0)
-    monkeypatch.setattr(datasets, "READ_WHOLE", 0)
+    monkeypatch.setattr(datasets, "MAX_BUFFERED_BYTES", 0)
+    monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
     filled["demo"].write_result("swap", "pieces", whole.assign_attrs(digest="pieces"))
     found = filled["demo"].find_result("swap", "pieces")
     assert found is not None
@@ -242,7 +242,7 @@ def test_a_large_group_is_written_and_read_in_pieces(
     assert told.endswith("scorecube verify names it")
     chunk.write_bytes(written)
     next(each for each in (pieces / "count/c").rglob("0") if each.is_file()).unlink()
-    with pytest.raises(CorruptStudy, match="misses parts of count; run scorecube verify"):
+    with pytest.raises(CorruptStudy, match="chunks of count are missing; run scorecube verify"):
         filled["demo"].find_result("swap", "pieces")
     assert len(verify_study(open_study(path))[1]) == 1
 

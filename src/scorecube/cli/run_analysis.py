@@ -15,7 +15,7 @@ from scorecube.execute.clients import chosen_profile
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.memory import parse_memory
 from scorecube.report.views.headlines import headline
-from scorecube.storage import is_there
+from scorecube.storage import exists
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.workflow import api
 from scorecube.workflow.api import Task
@@ -36,7 +36,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
 
     memory = None if given["memory"] is None else parse_memory(given["memory"])
     profile = chosen_profile(given["cluster"], given["scheduler"], given["workers"])
-    reading_only = given["dry_run"] or given["out"] or not is_there(study)
+    reading_only = given["dry_run"] or given["out"] or not exists(study)
     opened = api.open_study(study, mode="r" if reading_only else "a")
     samples = None if given["replay"] is None else read_samples(given["replay"])
     selection: dict[str, Any] = {key: split(given[key]) for key in ("metrics", "gains", "runs", "topics")}

@@ -40,11 +40,11 @@ def sweep(
     from scorecube.errors import BadStudy
     from scorecube.execute.clients import open_chosen
     from scorecube.execute.memory import default_memory, parse_memory
-    from scorecube.storage import is_there
+    from scorecube.storage import exists
     from scorecube.workflow import api, bring_in, plan_sweep, read_sweep, run_sweep
 
     asked = read_sweep(file)
-    if resume and not is_there(asked.study):
+    if resume and not exists(asked.study):
         raise BadStudy(f"{asked.study}: no study there to go on with; leave out --resume to begin one")
     size = memory or asked.memory
     limit = default_memory() if size is None else parse_memory(size)

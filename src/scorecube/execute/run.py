@@ -74,7 +74,7 @@ def run(
     planned = estimate(plan, cube, workers, block_units, memory)
     totals, done = Accumulator(outputs, planned.units, analysis.places(cube)), 0
     kept: list[tuple[int, int]] = []
-    for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():
+    for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
         totals.add(segment.start, segment.stop, segment.arrays)
         kept.append((segment.start, segment.stop))
         done += segment.stop - segment.start

@@ -79,5 +79,5 @@ def _results(study: Study, analysis: str, collections: Sequence[str] | None) -> 
     return {
         name: study[name].result(analysis).assign_attrs({COLLECTION: name})
         for name in chosen
-        if collections is not None or study[name].result_facts(analysis)
+        if collections is not None or study[name].result_attributes(analysis)
     }

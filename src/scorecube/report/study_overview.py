@@ -34,7 +34,7 @@ def overview(study: Study) -> dict[str, Any]:
             "missing_scores": int(cube[names.SCORE].isnull().sum()),
             "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
         }
-        collections.append(facts | collection.kept())
+        collections.append(facts | collection.contents())
     return {"study": study.path, "collections": collections}
 
 
@@ -98,7 +98,7 @@ def _sources(collection: Collection, analysis: str, table: str, every: bool, wan
     if analysis in FROM_CUBE:
         if table not in FROM_RANKINGS:
             return [collection.cube]
-        return [collection.rankings] if wanted or collection.kept()["rankings"] else []
+        return [collection.rankings] if wanted or collection.contents()["rankings"] else []
     if wanted and not every:
         return [collection.result(analysis)]
     results = collection.results(analysis)

@@ -262,7 +262,7 @@ def evaluate_into(
     """Evaluate rankings into a collection, adding to the metrics and gain settings it has; return its cube."""
     if name in study and not replace:
         # Scores that were imported are kept as they are; only what was evaluated can be evaluated again.
-        evaluated = study[name].kept()["rankings"]
+        evaluated = study[name].contents()["rankings"]
         before = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         ours = [label for label in labels_of(before, names.METRIC) if isinstance(parse_known(label), Metric)]
         metrics = _union(ours, [str(parse_metric(metric)) for metric in metrics])

@@ -21,7 +21,7 @@ from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.run import on_pool, run
 from scorecube.names import GAIN, SETTING
 from scorecube.storage import Collection, Study
-from scorecube.storage.blocks import choose
+from scorecube.storage.blocks import select_disjoint
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Task:
     def recorded(self) -> int:
         """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        kept = choose(blocks.records(), self.plan.analysis.units(self.cube, self.plan.trials))
+        kept = select_disjoint(blocks.records(), self.plan.analysis.units(self.cube, self.plan.trials))
         return sum(record.stop - record.start for record in kept)
 
     def estimate(self, workers: int, memory: int | None = None) -> Estimate:
@@ -78,7 +78,7 @@ class Task:
     def run(self, **how: Any) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
         steps = self._steps()
-        with self.collection.study.writing(self.collection.name):
+        with self.collection.study.lock(self.collection.name):
             for step in steps:
                 last = step is steps[-1]
                 # Blocks of pairs have all their trials and serve no later step.
@@ -194,7 +194,7 @@ def _seed_of_stored(collection: Collection, plan: Plan) -> int:
     def without(record: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in record.items() if key not in ("seed", "trials")}
 
-    for facts in reversed(collection.result_facts(plan.analysis.name)):
+    for facts in reversed(collection.result_attributes(plan.analysis.name)):
         stored = json.loads(facts["plan"])
         if without(stored) == without(plan.record()) and stored["seed"]:
             return int(stored["seed"])

@@ -66,7 +66,7 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
     for name in collections:
         latest: dict[tuple[str, str], Stored] = {}
         for kind in ANALYSES:
-            for facts in study[name].result_facts(kind):
+            for facts in study[name].result_attributes(kind):
                 options = json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
 
                 def read(name: str = name, kind: str = kind, digest: str = str(facts["digest"])) -> xr.Dataset:

@@ -11,8 +11,7 @@ from scorecube.analyses import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.cli.terminal import say, split, tracking
 from scorecube.errors import BadPlan
-from scorecube.execute.clients import chosen_profile
-from scorecube.execute.clusters import open_executor
+from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.memory import parse_memory
 from scorecube.report.views.headlines import headline
 from scorecube.storage import exists
@@ -35,7 +34,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     study: str = given["study"]
 
     memory = None if given["memory"] is None else parse_memory(given["memory"])
-    profile = chosen_profile(given["cluster"], given["scheduler"], given["workers"])
+    profile = choose_profile(given["cluster"], given["scheduler"], given["workers"])
     reading_only = given["dry_run"] or given["out"] or not exists(study)
     opened = api.open_study(study, mode="r" if reading_only else "a")
     samples = None if given["replay"] is None else read_samples(given["replay"])

@@ -1,4 +1,4 @@
-"""The loop: what is recorded stays, the rest is computed and recorded as it finishes, then the result is made."""
+"""The run loop: recorded blocks are kept, the rest is computed and recorded, then the result is finalised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scorecube.analyses.base import Accumulator, Arrays
 from scorecube.analyses.plan import Plan
 from scorecube.collection import schema
 from scorecube.execute.blas_threads import one_blas_thread
-from scorecube.execute.block_writer import Recorder
+from scorecube.execute.block_writer import BlockWriter
 from scorecube.execute.estimate import INLINE_SECONDS, estimate
 from scorecube.storage.blocks import BlockStore, gaps
 
@@ -44,7 +44,7 @@ def run(
     progress: Progress | None = None,
     finishing: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the last seven arguments.
+    """Compute a plan and return its result; bit-identical for every choice of the arguments after `samples`.
 
     Parameters
     ----------
@@ -53,21 +53,21 @@ def run(
     samples
         Given resamples instead of drawn ones.
     blocks
-        Where blocks are recorded and found again; None keeps them in memory.
+        Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
     client
         Cluster to run on; None runs on local threads, or inline if the work is small.
     workers
         Local threads.
     pool
-        Local threads that other runs use, too (see `stream.py`); None starts its own.
+        Local threads that are shared with other runs (see `concurrent_runs.py`); None starts new ones.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     memory
         Bytes that results and workers may take, see `estimate`.
     progress
-        Called with (units done, units in all).
+        Called with (units done, units in total).
     finishing
-        Called when all blocks are there and the result is about to be made, which may take more memory than they do.
+        Called after the last block and before the result is made, which may need more memory than the blocks.
     """
     analysis, started = plan.analysis, time.time()
     outputs = analysis.outputs(cube)
@@ -81,25 +81,25 @@ def run(
     if progress is not None:
         progress(done, planned.units)
     pending = _cut(gaps(kept, planned.units), planned.block_units)
-    # What is done at once is done again sooner than it is recorded and found.
-    dear = block_units is not None or planned.seconds > INLINE_SECONDS
-    recording = None
-    if blocks is not None and pending and (dear or blocks.records()):
-        recording = Recorder(blocks, outputs, pending, {"work": plan.work_digest})
+    # Short work is faster to repeat than to record and read.
+    worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
+    writer = None
+    if blocks is not None and pending and (worth_recording or blocks.records()):
+        writer = BlockWriter(blocks, outputs, pending, {"work": plan.work_digest})
 
     def on_block(interval: tuple[int, int], arrays: Arrays) -> None:
         nonlocal done
         totals.add(*interval, arrays)
-        if recording is not None:
-            recording.put(interval, arrays)
+        if writer is not None:
+            writer.submit(interval, arrays)
         done += interval[1] - interval[0]
         if progress is not None:
             progress(done, planned.units)
 
     if pending:
-        with one_blas_thread(), recording or nullcontext():
+        with one_blas_thread(), writer or nullcontext():
             _compute(plan, cube, samples, pending, client, workers, pool, on_block)
-    totals.places = None  # free for the result, as what blocks needed is by now
+    totals.places = None  # freed for the result, as is the memory of the blocks by now
     if finishing is not None:
         finishing()
     result: xr.Dataset = on_pool(pool, analysis.finalize, cube, totals.arrays, plan.trials)
@@ -125,9 +125,9 @@ def _compute(
         compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
 
 
-def on_pool(pool: Executor | None, function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function on a worker, if there is a pool of them: what takes a core waits its turn."""
-    return function(*given) if pool is None else pool.submit(function, *given).result()
+def on_pool(pool: Executor | None, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on a worker of the pool, if there is one, so that it does not compete with blocks for a core."""
+    return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
 
 def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
@@ -166,7 +166,7 @@ def for_each(
 
 
 def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
-    """Return what a result says about its making: plan, digests, versions, machine, times (UTC)."""
+    """Return the provenance attributes of a result: plan, digests, versions, machine, times (UTC)."""
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
@@ -186,5 +186,5 @@ def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:
 
 @cache
 def versions() -> str:
-    """Return the versions of what results depend on, as JSON."""
+    """Return the versions of the packages that results depend on, as JSON."""
     return json.dumps({name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")})

@@ -135,11 +135,16 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def _kernels_compiled(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
     """Have every worker import this package and compile or load its kernels before its first task."""
+    from distributed.comm.core import CommClosedError
+
     from scorecube.execute.worker_plugin import CompileKernels
 
     size = sum(array.nbytes for array in inputs.values())
     plugin = CompileKernels(analysis, inputs if size <= MAX_PLUGIN_BYTES else None, intervals[0][0])
-    client.register_plugin(plugin, name=plugin.name)
+    try:
+        client.register_plugin(plugin, name=plugin.name)
+    except OSError as error:  # the scheduler was lost, which the client has not noticed yet
+        raise CommClosedError(str(error)) from None
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
 from scorecube.analyses.base import Accumulator, Arrays, Combine, Output
+from scorecube.execute.executor import Executor
 from scorecube.storage import blocks
 from scorecube.storage.blocks import BlockStore, Record, content_hash, gaps, select_disjoint
 from scorecube.storage.verify import verify_study
@@ -93,13 +94,13 @@ def test_an_interrupted_run_computes_only_what_is_missing(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        plan(path).run(workers=workers, block_units=5, progress=interrupt)
+        plan(path).run(Executor(workers=workers), block_units=5, progress=interrupt)
     kept = recorded(plan(path))
     assert len(trials_in(kept)) == 20
     assert plan(path).stored() is None
     computed.clear()
     seen: list[int] = []
-    result = plan(path).run(workers=workers, block_units=7, progress=lambda done, _: seen.append(done))
+    result = plan(path).run(Executor(workers=workers), block_units=7, progress=lambda done, _: seen.append(done))
     assert trials_in(computed + kept) == list(range(TRIALS))
     assert (seen[0], seen[-1]) == (20, TRIALS)
     assert_is_whole(result, cube)
@@ -109,21 +110,21 @@ def test_an_interrupted_run_computes_only_what_is_missing(
 
 
 def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     assert trials_in(computed) == list(range(TRIALS))
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert computed == []
     assert_is_whole(result, cube)
 
 
 def test_other_ways_of_reading_the_counts_share_the_blocks(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     computed.clear()
     swap = Swap(rule="s1", confidence=(0.75,))
-    result = plan(path, swap=swap).run(workers=1)
+    result = plan(path, swap=swap).run()
     assert computed == []
-    plan(path, swap=Swap(size=20)).run(workers=1)
+    plan(path, swap=Swap(size=20)).run()
     assert trials_in(computed) == list(range(TRIALS))
     expected = analyse(cube, swap, trials=TRIALS, seed=SEED, workers=1)
     xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
@@ -145,13 +146,13 @@ def test_data_without_a_record_is_computed_again(
     with monkeypatch.context() as patch:
         patch.setattr(blocks, "content_hash", killed_at_the_third)
         with pytest.raises(KeyboardInterrupt):
-            plan(path).run(workers=1, block_units=10)
+            plan(path).run(block_units=10)
     written = zarr.open_group(path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r")["count"]
     assert isinstance(written, zarr.Array)
     assert [bool(np.any(written[place])) for place in range(written.shape[0])] == [True] * 3 + [False] * 3
     assert recorded(plan(path)) == [(0, 10), (10, 20)]
     computed.clear()
-    result = plan(path).run(workers=1, block_units=10)
+    result = plan(path).run(block_units=10)
     assert trials_in(computed) == list(range(20, TRIALS))
     assert_is_whole(result, cube)
 
@@ -166,7 +167,7 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
     path: Path, cube: xr.Dataset, monkeypatch: pytest.MonkeyPatch, first: int, call: int
 ) -> None:
     if first:
-        plan(path, first).run(workers=1, block_units=20)
+        plan(path, first).run(block_units=20)
     # Room is made anew file by file, and more room by longer arrays.
     owner, step = (zarr.Array, "resize") if first else (Path, "open")
     real: Any = getattr(owner, step)
@@ -182,8 +183,8 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, killed)
         with pytest.raises(Killed):
-            plan(path).run(workers=1, block_units=20)
-    assert_is_whole(plan(path).run(workers=1, block_units=10), cube)
+            plan(path).run(block_units=20)
+    assert_is_whole(plan(path).run(block_units=10), cube)
 
 
 SLOW_RUN = """
@@ -191,7 +192,7 @@ import sys
 from scorecube.analyses import Swap
 from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Swap(), trials=int(sys.argv[2]), seed=int(sys.argv[3]))
-task.run(workers=1, block_units=1)
+task.run(block_units=1)
 """
 
 
@@ -208,15 +209,15 @@ def test_a_killed_process_is_resumed(path: Path, cube: xr.Dataset, computed: Int
         process.kill()
     kept = recorded(plan(path, trials))
     assert 3 <= len(kept) < trials
-    result = plan(path, trials).run(workers=1)
+    result = plan(path, trials).run()
     assert trials_in(computed + kept) == list(range(trials))
     assert_is_whole(result, cube, trials)
 
 
 def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path, 1000).run(workers=1, block_units=300)
+    plan(path, 1000).run(block_units=300)
     computed.clear()
-    result = plan(path, 2000).run(workers=1, block_units=300)
+    result = plan(path, 2000).run(block_units=300)
     assert trials_in(computed) == list(range(1000, 2000))
     assert_is_whole(result, cube, 2000)
     assert [each.attrs["trials"] for each in plan(path).collection.results("swap")] == [1000, 2000]
@@ -225,11 +226,11 @@ def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Inte
 def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
     path: Path, cube: xr.Dataset, computed: Intervals
 ) -> None:
-    plan(path).run(workers=1)
+    plan(path).run()
     assert store_of(plan(path)).records() == []
     assert "blocks" not in plan(path).collection.group
     computed.clear()
-    result = plan(path, 2 * TRIALS).run(workers=1)
+    result = plan(path, 2 * TRIALS).run()
     assert trials_in(computed) == list(range(2 * TRIALS))
     assert_is_whole(result, cube, 2 * TRIALS)
 
@@ -238,13 +239,13 @@ def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
 def test_fewer_trials_than_recorded_are_their_beginning(
     path: Path, cube: xr.Dataset, computed: Intervals, trials: int
 ) -> None:
-    plan(path, 1000).run(workers=1, block_units=300)
+    plan(path, 1000).run(block_units=300)
     computed.clear()
-    result = plan(path, trials).run(workers=1)
+    result = plan(path, trials).run()
     assert trials_in(computed) == list(range(trials // 300 * 300, trials))
     assert_is_whole(result, cube, trials)
     # What was added for the shorter run overlaps, and must not be counted twice.
-    assert_is_whole(plan(path, 1000).run(workers=1), cube, 1000)
+    assert_is_whole(plan(path, 1000).run(), cube, 1000)
 
 
 @pytest.mark.parametrize("name", ["count", "overlap", "record"])
@@ -252,7 +253,7 @@ def test_fewer_trials_than_recorded_are_their_beginning(
 def test_a_damaged_block_is_named_and_computed_again(
     path: Path, cube: xr.Dataset, computed: Intervals, name: str, kind: str
 ) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     chunk = chunk_of(path, name, 1)
     content = bytearray(chunk.read_bytes())
     place = {"first byte": 0, "middle byte": len(content) // 2, "last byte": -1}.get(kind)
@@ -266,7 +267,7 @@ def test_a_damaged_block_is_named_and_computed_again(
     assert verify_study(open_study(path))[1] == [f"demo/{problem}"]
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert trials_in(computed) == list(range(20, 40))
     assert_is_whole(result, cube)
     assert verify_study(open_study(path))[1] == []
@@ -274,11 +275,11 @@ def test_a_damaged_block_is_named_and_computed_again(
 
 @pytest.mark.parametrize("name", [*OUTPUTS, "record"])
 def test_a_missing_chunk_is_not_read_as_data(path: Path, cube: xr.Dataset, computed: Intervals, name: str) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     chunk_of(path, name, 1).unlink()
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert trials_in(computed) == list(range(20, 40))
     assert_is_whole(result, cube)
 
@@ -291,7 +292,7 @@ def chunk_of(path: Path, name: str, place: int) -> Path:
 
 
 def test_undamaged_blocks_are_not_named(path: Path) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     assert store_of(plan(path)).find_damage() == []
     assert verify_study(open_study(path))[1] == []
 

@@ -109,7 +109,7 @@ import sys, time
 from scorecube.analyses import Bootstrap
 from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Bootstrap(), trials=40, seed=1)
-task.run(workers=1, block_units=1, progress=lambda *_: time.sleep(0.1))
+task.run(block_units=1, progress=lambda *_: time.sleep(0.1))
 """
 
 
@@ -132,12 +132,12 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.3)
         with pytest.raises(BadStudy, match=f"is being written by process {process.pid} on .*wait for it"):
-            plan().run(workers=1)
+            plan().run()
         process.kill()
     kept = plan().recorded()
     assert 3 <= kept < units
     done: list[int] = []
-    result = plan().run(workers=1, progress=lambda count, _: done.append(count))
+    result = plan().run(progress=lambda count, _: done.append(count))
     assert done[0] == kept
     assert_same_bits(result, analyse(cube, Bootstrap(), trials=40, seed=1, workers=1))
 
@@ -147,7 +147,7 @@ def test_a_damaged_object_is_found(s3: str, scorecube: Cli, kind: str) -> None:
     study = open_study(s3, mode="a")
     study.add("demo", cube=simulate_cube(n_runs=4, seed=5))
     (task,) = plan_in_study(study, Bootstrap(), trials=20, seed=1)
-    task.run(workers=1, block_units=3)
+    task.run(block_units=3)
     upstream = open_location(s3).store.store
     keys = [meta["path"] for page in obstore.list(upstream) for meta in page]
     chunks = [

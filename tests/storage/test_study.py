@@ -43,7 +43,7 @@ def rankings() -> xr.Dataset:
 def filled(empty: Study, rankings: xr.Dataset) -> Study:
     """A study of one collection with rankings, a cube, blocks and a result."""
     evaluate_into(empty, "demo", rankings, ["AP", "nDCG@10"], GAINS)
-    plan_in_study(empty, Swap(), trials=20, seed=1)[0].run(workers=1, block_units=10)
+    plan_in_study(empty, Swap(), trials=20, seed=1)[0].run(block_units=10)
     return empty
 
 
@@ -111,7 +111,7 @@ def _cells(count: xr.DataArray) -> list[list[int]]:
 def test_a_result_comes_back_as_it_was_made(path: Path, empty: Study) -> None:
     empty.add("demo", cube=simulate_cube(n_runs=4))
     (task,) = plan_in_study(empty, Swap(), trials=20, seed=1)
-    made = task.run(workers=1)
+    made = task.run()
     stored = open_study(path)["demo"].result("swap")
     xr.testing.assert_identical(stored.drop_attrs(), made.drop_attrs())
     assert {key: stored.attrs[key] for key in made.attrs} == made.attrs

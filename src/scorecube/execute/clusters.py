@@ -13,13 +13,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
+from scorecube.execute.executor import Executor
 from scorecube.execute.profiles import BATCH, Profile, make_profile, read_profile
 from scorecube.storage.network import is_loopback
 
@@ -37,20 +38,11 @@ TASK_LOGGERS = ("asyncio", "tornado.application", "distributed.client", "distrib
 """Loggers of errors in dask's own tasks."""
 
 
-@dataclass(frozen=True)
-class Executor:
-    """Where blocks are computed: a client, or the threads of this process if None; the number of workers; their memory, if known."""
-
-    client: Client | None
-    workers: int
-    memory: int | None = None
-
-
 @contextmanager
 def open_executor(profile: Profile) -> Iterator[Executor]:
     """Start or connect to the cluster of a profile; what was started is stopped at the end."""
     if profile.kind == "threads":
-        yield Executor(None, profile.threads)
+        yield Executor(workers=profile.threads)
         return
     import dask
     import distributed  # noqa: F401  # before the settings: its own defaults would be removed with them at the end

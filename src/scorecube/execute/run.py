@@ -20,12 +20,13 @@ from scorecube.collection import schema
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
 from scorecube.execute.estimate import INLINE_SECONDS, estimate
+from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.storage.blocks import BlockStore, gaps
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
-    from distributed import Client
+    from scorecube.execute.graph import OnBlock
 
 Progress = Callable[[int, int], None]
 
@@ -33,45 +34,55 @@ Progress = Callable[[int, int], None]
 def run(
     cube: xr.Dataset,
     plan: Plan,
+    executor: Executor = CALLING_THREAD,
     *,
     samples: xr.Dataset | None = None,
     blocks: BlockStore | None = None,
-    client: Client | None = None,
-    workers: int = 1,
-    pool: ThreadPoolExecutor | None = None,
     block_units: int | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
-    finishing: Callable[[], None] | None = None,
+    before_finalize: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; bit-identical for every choice of the arguments after `samples`.
+    """Compute a plan and return its result; bit-identical for every choice of the arguments except `samples`.
 
     Parameters
     ----------
     cube
         The plan's cube.
+    executor
+        Where blocks are computed.
     samples
         Given resamples instead of drawn ones.
     blocks
         Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
-    client
-        Cluster to run on; None runs on local threads, or inline if the work is small.
-    workers
-        Local threads.
-    pool
-        Local threads that are shared with other runs (see `concurrent_runs.py`); None starts new ones.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
-    memory
-        Bytes that results and workers may take, see `estimate`.
     progress
         Called with (units done, units in total).
-    finishing
+    before_finalize
         Called after the last block and before the result is made, which may need more memory than the blocks.
     """
-    analysis, started = plan.analysis, time.time()
+    started = time.time()
+    arrays = _compute_blocks(cube, plan, executor, samples, blocks, block_units, progress)
+    if before_finalize is not None:
+        before_finalize()
+    result: xr.Dataset = on_pool(executor.pool, plan.analysis.finalize, cube, arrays, plan.trials)
+    result.attrs |= provenance(plan, cube, started)
+    return result
+
+
+def _compute_blocks(
+    cube: xr.Dataset,
+    plan: Plan,
+    executor: Executor,
+    samples: xr.Dataset | None,
+    blocks: BlockStore | None,
+    block_units: int | None,
+    progress: Progress | None,
+) -> Arrays:
+    """Return the accumulated outputs of all blocks: the recorded ones are read, the others computed and recorded."""
+    analysis = plan.analysis
     outputs = analysis.outputs(cube)
-    planned = estimate(plan, cube, workers, block_units, memory)
+    planned = estimate(plan, cube, executor.workers, block_units, executor.memory)
     totals, done = Accumulator(outputs, planned.units, analysis.places(cube)), 0
     kept: list[tuple[int, int]] = []
     for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
@@ -98,34 +109,28 @@ def run(
 
     if pending:
         with one_blas_thread(), writer or nullcontext():
-            _compute(plan, cube, samples, pending, client, workers, pool, on_block)
-    totals.places = None  # freed for the result, as is the memory of the blocks by now
-    if finishing is not None:
-        finishing()
-    result: xr.Dataset = on_pool(pool, analysis.finalize, cube, totals.arrays, plan.trials)
-    result.attrs |= provenance(plan, cube, started)
-    return result
+            _compute(plan, cube, samples, pending, executor, on_block)
+    return totals.arrays
 
 
 def _compute(
-    plan: Plan, cube: xr.Dataset, samples: xr.Dataset | None, pending: list[tuple[int, int]], client: Client | None, workers: int,
-    pool: ThreadPoolExecutor | None, on_block: Any,
+    plan: Plan, cube: xr.Dataset, samples: xr.Dataset | None, pending: list[tuple[int, int]], executor: Executor, on_block: OnBlock
 ) -> None:  # fmt: skip
     inputs = plan.analysis.inputs(cube, plan.trials, plan.seed, samples)
-    if client is not None:
+    if executor.client is not None:
         from scorecube.execute.clients import compute_on_client
 
-        compute_on_client(client, plan.analysis, inputs, pending, on_block)
-    elif pool is None and (workers == 1 or len(pending) == 1):
+        compute_on_client(executor.client, plan.analysis, inputs, pending, on_block)
+    elif executor.pool is None and (executor.workers == 1 or len(pending) == 1):
         for interval in pending:
             on_block(interval, plan.analysis.block(inputs, *interval))
     else:
         from scorecube.execute.graph import compute_on_threads
 
-        compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
+        compute_on_threads(plan.analysis, inputs, pending, executor.workers, on_block, executor.pool)
 
 
-def on_pool(pool: Executor | None, function: Callable[..., Any], *arguments: Any) -> Any:
+def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function on a worker of the pool, if there is one, so that it does not compete with blocks for a core."""
     return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
@@ -135,11 +140,7 @@ def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]
 
 
 def for_each(
-    function: Callable[[Any], Any],
-    items: list[Any],
-    workers: int,
-    progress: Progress | None,
-    client: Client | None = None,
+    function: Callable[[Any], Any], items: list[Any], executor: Executor, progress: Progress | None
 ) -> list[Any]:
     """Return the function of every item, in order; several at a time on a cluster or on local threads."""
     done = 0
@@ -150,11 +151,11 @@ def for_each(
         if progress is not None:
             progress(done, len(items))
 
-    if client is not None:
+    if executor.client is not None:
         from scorecube.execute.clients import map_on_client
 
-        return map_on_client(client, function, items, finished)
-    if workers == 1 or len(items) == 1:
+        return map_on_client(executor.client, function, items, finished)
+    if executor.workers == 1 or len(items) == 1:
         results = []
         for item in items:
             results.append(function(item))
@@ -162,7 +163,7 @@ def for_each(
         return results
     from scorecube.execute.graph import map_on_threads
 
-    return map_on_threads(function, items, workers, finished)
+    return map_on_threads(function, items, executor.workers, finished)
 
 
 def provenance(plan: Plan, cube: xr.Dataset, started: float) -> dict[str, Any]:

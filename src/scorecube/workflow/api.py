@@ -22,6 +22,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.errors import BadPlan
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.executor import Executor
 from scorecube.execute.run import for_each, run
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_scores
@@ -124,7 +125,7 @@ def read_rankings(
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics)
-    judged_runs = for_each(judge_file, sources, workers or default_workers(), progress, client)
+    judged_runs = for_each(judge_file, sources, Executor(client, workers or default_workers()), progress)
     attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
@@ -222,11 +223,9 @@ def analyse(
     return run(
         loaded,
         plan,
+        Executor(client, workers or default_workers(), memory),
         samples=samples,
-        client=client,
-        workers=workers or default_workers(),
         block_units=block_units,
-        memory=memory,
         progress=progress,
     )
 

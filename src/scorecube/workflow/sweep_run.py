@@ -18,6 +18,7 @@ from scorecube.analyses import Analysis
 from scorecube.errors import BadPlan
 from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.executor import Executor
 from scorecube.execute.memory import default_memory, resident_bytes
 from scorecube.storage import Study, open_study
 from scorecube.workflow.sweep_file import Entry
@@ -128,7 +129,7 @@ def _job(
     task: Task, client: Client | None, workers: int, memory: int, progress: Progress
 ) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
     def do(pool: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
-        task.run(client=client, workers=workers, pool=pool, memory=memory, progress=progress, finishing=grow)
+        task.run(Executor(client, workers, memory, pool), progress=progress, before_finalize=grow)
 
     return do
 

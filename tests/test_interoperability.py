@@ -53,7 +53,7 @@ def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
                 collection.cube["score"].values,
             )
             digests = {str(node.attrs["digest"]) for node in tree[f"/{name}"].subtree if "digest" in node.attrs}
-            kept = collection.kept()["results"]
+            kept = collection.contents()["results"]
             assert {str(result.attrs["digest"]) for each in kept for result in collection.results(each)} <= digests
 
 

@@ -58,7 +58,7 @@ def sweep_on_a_cluster(names: Names) -> None:
     assert required.shape == (4, 4)
     # Were the plans of the second sweep others than those of the first, there would be more results.
     stored = names["sc"].open_study(names["folder"] / "results.zarr")
-    assert [stored[name].kept()["results"] for name in stored] == [{"bootstrap": 1, "swap": 2}] * 4
+    assert [stored[name].contents()["results"] for name in stored] == [{"bootstrap": 1, "swap": 2}] * 4
     assert required.loc[ALL].notna().all().all()
     assert required.loc[["P+", "RR"]].isna().all().all()
 

@@ -24,7 +24,8 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.execute.clients import open_client
 from scorecube.execute.estimate import BLOCK_SECONDS, MIN_BLOCKS_PER_WORKER, MOST_BLOCKS, RECORD_SECONDS
-from scorecube.execute.graph import lower
+from scorecube.execute.executor import Executor
+from scorecube.execute.graph import build_graph
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 
@@ -81,7 +82,7 @@ def overhead(cube: xr.Dataset) -> tuple[list[float], list[float], list[float]]:
 
         def record(trials: int, seed: int) -> None:
             (task,) = plan_in_study(study, SWAP, trials=trials, seed=seed)
-            task.run(client=client, workers=2, block_units=1)
+            task.run(Executor(client, workers=2), block_units=1)
 
         def in_memory() -> None:
             analyse(cube, SWAP, trials=TASKS, seed=1, client=client, block_units=1)
@@ -99,7 +100,7 @@ def sizes(cube: xr.Dataset) -> tuple[int, int, int]:
     inputs = SWAP.inputs(SWAP.prepare(cube), TRIALS, 1)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
-        (task,) = lower(SWAP, client.submit(len, ()), [(0, 1)]).values()
+        (task,) = build_graph(SWAP, client.submit(len, ()), [(0, 1)]).values()
         own = len(pickle.dumps(task.dask[task.key]))
     result = SWAP.block(inputs, 0, 1)
     return sum(array.nbytes for array in inputs.values()), own, len(pickle.dumps(result))

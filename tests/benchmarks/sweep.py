@@ -17,7 +17,8 @@ import numpy as np
 
 import scorecube as sc
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.execute.concurrent_runs import BusyPool
+from scorecube.execute.concurrent_runs import TimedThreadPool
+from scorecube.execute.executor import Executor
 from scorecube.metrics import parse_metric
 from scorecube.storage import Study
 from scorecube.workflow import Entry, plan_sweep, run_sweep
@@ -62,9 +63,9 @@ def as_a_stream(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
 def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
     """Do the same, one after the other: each has all workers, and the next begins when its result is stored."""
     start, computing = time.perf_counter(), time.process_time()
-    with BusyPool(WORKERS) as pool:
+    with TimedThreadPool(WORKERS) as pool:
         for task in tasks:
-            task.run(workers=WORKERS, pool=pool, memory=MEMORY)
+            task.run(Executor(None, WORKERS, MEMORY, pool))
     seconds = time.perf_counter() - start
     return seconds, Utilisation(pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS))
 

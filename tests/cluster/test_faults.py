@@ -20,9 +20,9 @@ from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clients import failures_told, open_chosen, open_client
-from scorecube.execute.clusters import losses_told_once
-from scorecube.execute.worker_plugin import WarmKernels
+from scorecube.execute.clients import open_client, translate_errors
+from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
+from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
@@ -96,8 +96,8 @@ def test_the_last_holder_of_the_data_may_be_lost(small: xr.Dataset, on_one_core:
 
 
 def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
-    told = {"kind": "processes", "adapt": {"minimum": 0, "maximum": 2}}
-    with open_client(told) as client:
+    settings = {"kind": "processes", "adapt": {"minimum": 0, "maximum": 2}}
+    with open_client(settings) as client:
         assert client is not None
         assert not client.scheduler_info(n_workers=-1)["workers"]
         result = analyse(small, Swap(), client=client, **HOW)
@@ -107,7 +107,7 @@ def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Da
 
 
 def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
-    with open_chosen(PROFILES / "local.yaml", None, 2) as executor:
+    with open_executor(choose_profile(PROFILES / "local.yaml", None, 2)) as executor:
         assert executor.client is not None
         assert executor.workers == 2
         (worker,) = executor.client.scheduler_info(n_workers=-1)["workers"].values()
@@ -122,8 +122,8 @@ def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
 
 
-def test_workers_that_come_later_are_warm_before_their_first_task(small: xr.Dataset) -> None:
-    plugin = WarmKernels(Swap(), Swap().inputs(Swap().prepare(small), 1, 3), 0)
+def test_workers_that_come_later_have_compiled_before_their_first_task(small: xr.Dataset) -> None:
+    plugin = CompileKernels(Swap(), Swap().inputs(Swap().prepare(small), 1, 3), 0)
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
         before = client.run(eval, MODULES).popitem()[1]
@@ -155,7 +155,7 @@ def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], s
             process.kill()
 
 
-def test_a_lost_scheduler_is_told_in_one_message(small: xr.Dataset) -> None:
+def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:
     with bare_scheduler() as (process, address), open_client(None, address) as client:
         assert client is not None
         killed: list[int] = []
@@ -169,7 +169,7 @@ def test_a_lost_scheduler_is_told_in_one_message(small: xr.Dataset) -> None:
         with pytest.raises(ClusterFailed) as raised:
             analyse(small, Swap(), client=client, progress=kill, **HOW)
     assert str(raised.value).startswith(f"the dask scheduler at {address} was lost (")
-    assert str(raised.value).endswith("give the same command again to compute the rest")
+    assert str(raised.value).endswith("rerun the same command to resume")
 
 
 def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -178,7 +178,7 @@ def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.L
     def log(error: Exception) -> None:
         logger.error("Exception in callback", exc_info=error)
 
-    with losses_told_once():
+    with quiet_connection_losses():
         log(CommClosedError("Stream is closed"))
         log(ValueError("another fault"))
     assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["another fault"]
@@ -186,17 +186,17 @@ def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.L
     assert len(caplog.records) == 2
 
 
-def test_a_cluster_without_workers_is_told_in_one_message(small: xr.Dataset) -> None:
+def test_a_cluster_without_workers_is_reported_in_one_message(small: xr.Dataset) -> None:
     patience = {"DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "1s"}
     with (
         bare_scheduler(**patience) as (_, address),
         open_client(None, address) as client,
-        pytest.raises(ClusterFailed, match=f"{address} had no worker for 1 s. Blocks that were recorded are kept"),
+        pytest.raises(ClusterFailed, match=f"{address} had no worker for 1 s. Recorded blocks are kept"),
     ):
         analyse(small, Swap(), client=client, **HOW)
 
 
-def test_a_block_that_ends_its_workers_is_told_in_one_message() -> None:
+def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
     from distributed.core import Status
     from distributed.scheduler import KilledWorker, WorkerState
 
@@ -208,6 +208,6 @@ def test_a_block_that_ends_its_workers_is_told_in_one_message() -> None:
         nanny="", server_id="w", scheduler=None,
     )  # fmt: skip
     client: Client = Reached()  # type: ignore[assignment]
-    told = r"6 workers ended one after the other .* the last at tls://10.0.0.7:1"
-    with pytest.raises(ClusterFailed, match=told), failures_told(client):
+    message = r"6 workers ended while they computed the same block, the last at tls://10.0.0.7:1"
+    with pytest.raises(ClusterFailed, match=message), translate_errors(client):
         raise KilledWorker("swap-0", last, 5)

@@ -167,9 +167,9 @@ def test_a_killed_worker_and_a_cut_link_change_nothing(network: Network, study: 
 def registered(network: Network) -> list[str]:
     """Return the workers that the scheduler knows."""
     code = (
-        "from scorecube.execute.clients import open_chosen\n"
-        f"with open_chosen({str(network.profile)!r}, None, None) as executor:\n"
-        "    print(*executor.client.scheduler_info(n_workers=-1)['workers'])"
+        "from scorecube.execute.clients import open_client\n"
+        f"with open_client({str(network.profile)!r}) as client:\n"
+        "    print(*client.scheduler_info(n_workers=-1)['workers'])"
     )
     done = run_quietly(*network.on("head"), sys.executable, "-c", code, timeout=60)
     assert done.returncode == 0, done.stderr + network.log()
@@ -189,7 +189,7 @@ def test_a_lost_scheduler_stops_the_run_which_then_goes_on(
     assert status == 1
     last = said.strip().splitlines()[-1]
     assert last.startswith(f"error: the dask scheduler at {network.scheduler} was lost"), said
-    assert last.endswith("Blocks that were recorded are kept: give the same command again to compute the rest")
+    assert last.endswith("Recorded blocks are kept; rerun the same command to resume")
     assert "Traceback" not in said
     assert seconds < 30
     assert 0.2 <= kept < 1
@@ -235,15 +235,18 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(network: Networ
 
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
-    "another run's certificate": ({"tls": "{stranger}"}, "no dask scheduler lets us in at 'tls://10.99.0.1:8786'"),
-    "no certificate": ({}, "wants certificates: give a profile of kind scheduler with 'tls: DIRECTORY'"),
+    "another run's certificate": (
+        {"tls": "{stranger}"},
+        "cannot connect to the dask scheduler at tls://10.99.0.1:8786",
+    ),
+    "no certificate": ({}, "needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'"),
     "not encrypted": (
         {"address": "tcp://10.99.0.1:8786"},
         "is not on this machine and its connections are not encrypted",
     ),
     "not encrypted on purpose": (
         {"address": "tcp://10.99.0.1:8786", "insecure": True},
-        "no dask scheduler lets us in at 'tcp://10.99.0.1:8786'",
+        "cannot connect to the dask scheduler at tcp://10.99.0.1:8786",
     ),
 }
 

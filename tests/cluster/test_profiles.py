@@ -1,4 +1,4 @@
-"""Profiles are data: every shipped one is read, mistakes are told with file and line, what a profile asks for is what is asked for."""
+"""Profiles are data: every shipped one is read, mistakes are reported with file and line, jobs request what their profile says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import FILES, check_files, write_authority
-from scorecube.execute.clients import open_chosen, open_client
+from scorecube.execute.clients import open_client
 from scorecube.execute.clusters import choose_profile, configuration, make_job_cluster, needs_certificates
 from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
 
@@ -37,18 +37,18 @@ def test_there_is_a_profile_of_every_kind() -> None:
         ("workers: 3", "{path}: a cluster profile needs a kind, one of threads, "),
         ("# one\nkind: threads\nworkes: 3", "{path}:3: unknown setting 'workes'; nearest: workers"),
         ("kind: processes\nqueue: long", "{path}:2: profiles of kind processes have no setting 'queue'; they have workers, memory"),
-        ("kind: processes\nworkers: 0", "{path}:2: workers is 0, but must be a whole number from 1 on"),
-        ("kind: processes\nworkers: true", "{path}:2: workers is True, but must be a whole number from 1 on"),
+        ("kind: processes\nworkers: 0", "{path}:2: workers is 0, but must be an integer of 1 or more"),
+        ("kind: processes\nworkers: true", "{path}:2: workers is True, but must be an integer of 1 or more"),
         ("kind: processes\nmemory: much", "{path}:2: memory is 'much', but must be a size such as 4GB"),
         ("kind: processes\nadapt: {minimum: 3, maximum: 2}", "{path}:2: adapt is {'minimum': 3, 'maximum': 2}, but must be 0 <= "),
         ("kind: processes\nadapt: 3", "{path}:2: adapt is 3, but must be minimum and maximum"),
-        ("kind: processes\ntls: 3.5", "{path}:2: tls is 3.5, but must be a text"),
+        ("kind: processes\ntls: 3.5", "{path}:2: tls is 3.5, but must be a string"),
         ("kind: processes\ntimeouts: {tpc: 20s}", "{path}:2: timeouts is {'tpc': '20s'}, but must be some of tcp, connect"),
         ("kind: processes\ntimeouts: {tcp: 20}", "{path}:2: timeouts is {'tcp': 20}, but must be durations such as 20s, 10min or 2h"),
         ("kind: processes\ntimeouts: {tcp: 10s}", "{path}:2: timeouts is {'tcp': '10s'}, but must be a tcp timeout above 10s"),
         ("kind: slurm\njobs: 3", "{path}: a profile of kind slurm needs memory"),
         ("kind: slurm\nmemory: 1GB\nwalltime: 4:00:00", "{path}:3: walltime is 14400, but must be a time in quotes"),
-        ("kind: slurm\nmemory: 1GB\ndirectives: -x", "{path}:3: directives is '-x', but must be a list of texts"),
+        ("kind: slurm\nmemory: 1GB\ndirectives: -x", "{path}:3: directives is '-x', but must be a list of strings"),
         ("kind: slurm\nmemory: 1GB\nrun_directory: $NO_SUCH_PLACE/x", "{path}:3: run_directory is '$NO_SUCH_PLACE/x', but must be a path whose"),
         ("kind: scheduler", "{path}: a profile of kind scheduler needs either an address or a scheduler_file"),
         ("kind: scheduler\naddress: host", "{path}:2: address is 'host', but must be an address such as tls://host:8786"),
@@ -56,7 +56,7 @@ def test_there_is_a_profile_of_every_kind() -> None:
         ("kind: {", "{path}: the cluster profile is not YAML: "),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_line(text: str, message: str, tmp_path: Path) -> None:
+def test_mistakes_are_reported_with_their_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(text)
     with pytest.raises(BadPlan) as raised:
@@ -81,8 +81,8 @@ def test_timeouts_hold_for_the_run_only() -> None:
     import distributed  # noqa: F401 - brings its settings
 
     before = dask.config.get("distributed.comm.timeouts.tcp"), dask.config.get("distributed.scheduler.worker-ttl")
-    told = {"kind": "processes", "workers": 1, "timeouts": {"tcp": "13s"}}
-    with open_client(told) as client:
+    settings = {"kind": "processes", "workers": 1, "timeouts": {"tcp": "13s"}}
+    with open_client(settings) as client:
         assert client is not None
         for config in (dask.config.config, client.run(lambda: __import__("dask").config.config).popitem()[1]):
             assert dask.config.get("distributed.comm.timeouts.tcp", config=config) == "13s"
@@ -171,7 +171,7 @@ def test_no_open_port_without_certificates() -> None:
     assert not certified(private=True, tls=False)
     assert not certified(private=False, insecure=True)
     assert certified(private=False, insecure=True, tls=True)
-    with pytest.raises(BadPlan, match="'tls: false' with no interface would let everybody"):
+    with pytest.raises(BadPlan, match="'tls: false' with no interface lets everybody"):
         certified(private=False, tls=False)
 
 
@@ -188,7 +188,7 @@ def test_a_loopback_interface_needs_no_certificates(submitting: Path) -> None:
 def test_no_connection_elsewhere_without_certificates(address: str) -> None:
     with (
         pytest.raises(BadPlan, match="is not on this machine and its connections are not encrypted"),
-        open_chosen(None, address, None),
+        open_client(None, address),
     ):
         pass
 
@@ -207,6 +207,6 @@ def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) 
         check_files(folder)
     (folder / "ca.crt").unlink()
     with pytest.raises(
-        BadPlan, match=r"no ca.crt there; make certificates with: python -m scorecube.execute.certificates"
+        BadPlan, match=r"no ca.crt there; create certificates with: python -m scorecube.execute.certificates"
     ):
         check_files(folder)

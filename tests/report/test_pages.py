@@ -48,7 +48,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Study:
         study.add(f"c{k}", cube=simulate_cube(n_runs=6, seed=k, metrics=METRICS, gains=("3:2:1",)))
     for analysis in (sc.Bootstrap(), sc.Swap()):
         for task in api.plan_in_study(study, analysis, trials=40, seed=1):
-            task.run(workers=1)
+            task.run()
     return sc.open_study(path)
 
 

@@ -43,7 +43,7 @@ def toy_study(tmp_path: Path) -> Path:
     for k, name in enumerate(("one", "two")):
         study.add(name, cube=simulate_cube(n_runs=4, seed=k, metrics=("AP", "RR"), gains=("3:2:1",)))
     for task in api.plan_in_study(study, Toy(), trials=10, seed=1):
-        task.run(workers=1)
+        task.run()
     return tmp_path / "study.zarr"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ ENVIRONMENT = {
     "AWS_REGION": "us-east-1",
     "AWS_ALLOW_HTTP": "true",
 }
+NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,9 @@ def stand_in() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def s3(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def s3(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> str:
     """URL of a prefix where nothing is; the environment leads to the stand-in."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_ENDPOINT_URL", stand_in.endpoint)
-    number = getattr(request.config, "_s3_places", 0)
-    request.config._s3_places = number + 1  # type: ignore[attr-defined]
-    return f"s3://{BUCKET}/of test {number}/study.zarr"
+    return f"s3://{BUCKET}/of test {next(NUMBERS)}/study.zarr"

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
 from scorecube.analyses.base import Accumulator, Arrays, Combine, Output
+from scorecube.execute.executor import Executor
 from scorecube.storage import blocks
-from scorecube.storage.blocks import BlockStore, Record, choose, content_hash, gaps
+from scorecube.storage.blocks import BlockStore, Record, content_hash, gaps, select_disjoint
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
@@ -72,9 +73,8 @@ def store_of(task: Task) -> BlockStore:
 
 
 def recorded(task: Task) -> Intervals:
-    return sorted(
-        (each.start, each.stop) for each in store_of(task).usable(Swap().outputs(task.prepared.prepared), 10**9)
-    )
+    outputs = Swap().outputs(task.prepared.prepared)
+    return sorted((each.start, each.stop) for each in store_of(task).valid_segments(outputs, 10**9))
 
 
 def assert_is_whole(result: xr.Dataset, cube: xr.Dataset, trials: int = TRIALS) -> None:
@@ -96,13 +96,13 @@ def test_an_interrupted_run_computes_only_what_is_missing(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        plan(path).run(workers=workers, block_units=5, progress=interrupt)
+        plan(path).run(Executor(workers=workers), block_units=5, progress=interrupt)
     kept = recorded(plan(path))
     assert len(trials_in(kept)) == 20
     assert plan(path).stored() is None
     computed.clear()
     seen: list[int] = []
-    result = plan(path).run(workers=workers, block_units=7, progress=lambda done, _: seen.append(done))
+    result = plan(path).run(Executor(workers=workers), block_units=7, progress=lambda done, _: seen.append(done))
     assert trials_in(computed + kept) == list(range(TRIALS))
     assert (seen[0], seen[-1]) == (20, TRIALS)
     assert_is_whole(result, cube)
@@ -112,21 +112,21 @@ def test_an_interrupted_run_computes_only_what_is_missing(
 
 
 def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     assert trials_in(computed) == list(range(TRIALS))
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert computed == []
     assert_is_whole(result, cube)
 
 
 def test_other_ways_of_reading_the_counts_share_the_blocks(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     computed.clear()
     swap = Swap(rule="s1", confidence=(0.75,))
-    result = plan(path, swap=swap).run(workers=1)
+    result = plan(path, swap=swap).run()
     assert computed == []
-    plan(path, swap=Swap(size=20)).run(workers=1)
+    plan(path, swap=Swap(size=20)).run()
     assert trials_in(computed) == list(range(TRIALS))
     expected = analyse(cube, swap, trials=TRIALS, seed=SEED, workers=1)
     xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
@@ -148,13 +148,13 @@ def test_data_without_a_record_is_computed_again(
     with monkeypatch.context() as patch:
         patch.setattr(blocks, "content_hash", killed_at_the_third)
         with pytest.raises(KeyboardInterrupt):
-            plan(path).run(workers=1, block_units=10)
+            plan(path).run(block_units=10)
     written = zarr.open_group(path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r")["count"]
     assert isinstance(written, zarr.Array)
     assert [bool(np.any(written[place])) for place in range(written.shape[0])] == [True] * 3 + [False] * 3
     assert recorded(plan(path)) == [(0, 10), (10, 20)]
     computed.clear()
-    result = plan(path).run(workers=1, block_units=10)
+    result = plan(path).run(block_units=10)
     assert trials_in(computed) == list(range(20, TRIALS))
     assert_is_whole(result, cube)
 
@@ -169,7 +169,7 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
     path: Path, cube: xr.Dataset, monkeypatch: pytest.MonkeyPatch, first: int, call: int
 ) -> None:
     if first:
-        plan(path, first).run(workers=1, block_units=20)
+        plan(path, first).run(block_units=20)
     # Room is made anew file by file, and more room by longer arrays.
     owner, step = (zarr.Array, "resize") if first else (Path, "open")
     real: Any = getattr(owner, step)
@@ -185,8 +185,8 @@ def test_a_run_killed_while_it_makes_room_can_be_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, killed)
         with pytest.raises(Killed):
-            plan(path).run(workers=1, block_units=20)
-    assert_is_whole(plan(path).run(workers=1, block_units=10), cube)
+            plan(path).run(block_units=20)
+    assert_is_whole(plan(path).run(block_units=10), cube)
 
 
 SLOW_RUN = """
@@ -194,7 +194,7 @@ import sys
 from scorecube.analyses import Swap
 from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Swap(), trials=int(sys.argv[2]), seed=int(sys.argv[3]))
-task.run(workers=1, block_units=1)
+task.run(block_units=1)
 """
 
 
@@ -211,15 +211,15 @@ def test_a_killed_process_is_resumed(path: Path, cube: xr.Dataset, computed: Int
         process.kill()
     kept = recorded(plan(path, trials))
     assert 3 <= len(kept) < trials
-    result = plan(path, trials).run(workers=1)
+    result = plan(path, trials).run()
     assert trials_in(computed + kept) == list(range(trials))
     assert_is_whole(result, cube, trials)
 
 
 def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
-    plan(path, 1000).run(workers=1, block_units=300)
+    plan(path, 1000).run(block_units=300)
     computed.clear()
-    result = plan(path, 2000).run(workers=1, block_units=300)
+    result = plan(path, 2000).run(block_units=300)
     assert trials_in(computed) == list(range(1000, 2000))
     assert_is_whole(result, cube, 2000)
     assert [each.attrs["trials"] for each in plan(path).collection.results("swap")] == [1000, 2000]
@@ -228,11 +228,11 @@ def test_more_trials_extend_the_run(path: Path, cube: xr.Dataset, computed: Inte
 def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
     path: Path, cube: xr.Dataset, computed: Intervals
 ) -> None:
-    plan(path).run(workers=1)
+    plan(path).run()
     assert store_of(plan(path)).records() == []
     assert "blocks" not in plan(path).collection.group
     computed.clear()
-    result = plan(path, 2 * TRIALS).run(workers=1)
+    result = plan(path, 2 * TRIALS).run()
     assert trials_in(computed) == list(range(2 * TRIALS))
     assert_is_whole(result, cube, 2 * TRIALS)
 
@@ -241,13 +241,13 @@ def test_work_that_is_done_at_once_is_done_again_instead_of_recorded(
 def test_fewer_trials_than_recorded_are_their_beginning(
     path: Path, cube: xr.Dataset, computed: Intervals, trials: int
 ) -> None:
-    plan(path, 1000).run(workers=1, block_units=300)
+    plan(path, 1000).run(block_units=300)
     computed.clear()
-    result = plan(path, trials).run(workers=1)
+    result = plan(path, trials).run()
     assert trials_in(computed) == list(range(trials // 300 * 300, trials))
     assert_is_whole(result, cube, trials)
     # What was added for the shorter run overlaps, and must not be counted twice.
-    assert_is_whole(plan(path, 1000).run(workers=1), cube, 1000)
+    assert_is_whole(plan(path, 1000).run(), cube, 1000)
 
 
 @pytest.mark.parametrize("name", ["count", "overlap", "record"])
@@ -255,7 +255,7 @@ def test_fewer_trials_than_recorded_are_their_beginning(
 def test_a_damaged_block_is_named_and_computed_again(
     path: Path, cube: xr.Dataset, computed: Intervals, name: str, kind: str
 ) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     chunk = chunk_of(path, name, 1)
     content = bytearray(chunk.read_bytes())
     place = {"first byte": 0, "middle byte": len(content) // 2, "last byte": -1}.get(kind)
@@ -264,12 +264,12 @@ def test_a_damaged_block_is_named_and_computed_again(
     else:
         content[place] ^= 0xFF
     chunk.write_bytes(content)
-    (problem,) = store_of(plan(path)).damaged()
+    (problem,) = store_of(plan(path)).find_damage()
     assert "segment 1: content does not match its record" in problem
     assert verify_study(open_study(path))[1] == [f"demo/{problem}"]
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert trials_in(computed) == list(range(20, 40))
     assert_is_whole(result, cube)
     assert verify_study(open_study(path))[1] == []
@@ -277,11 +277,11 @@ def test_a_damaged_block_is_named_and_computed_again(
 
 @pytest.mark.parametrize("name", [*OUTPUTS, "record"])
 def test_a_missing_chunk_is_not_read_as_data(path: Path, cube: xr.Dataset, computed: Intervals, name: str) -> None:
-    plan(path).run(workers=1, block_units=20)
+    plan(path).run(block_units=20)
     chunk_of(path, name, 1).unlink()
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
     computed.clear()
-    result = plan(path).run(workers=1)
+    result = plan(path).run()
     assert trials_in(computed) == list(range(20, 40))
     assert_is_whole(result, cube)
 
@@ -294,8 +294,8 @@ def chunk_of(path: Path, name: str, place: int) -> Path:
 
 
 def test_undamaged_blocks_are_not_named(path: Path) -> None:
-    plan(path).run(workers=1, block_units=20)
-    assert store_of(plan(path)).damaged() == []
+    plan(path).run(block_units=20)
+    assert store_of(plan(path)).find_damage() == []
     assert verify_study(open_study(path))[1] == []
 
 
@@ -308,7 +308,7 @@ segments = st.lists(
 @given(intervals=segments, trials=st.integers(1, 50))
 def test_chosen_blocks_and_gaps_cover_each_trial_once(intervals: Intervals, trials: int) -> None:
     given_records = [Record(place, *interval, "") for place, interval in enumerate(intervals)]
-    chosen = choose(given_records, trials)
+    chosen = select_disjoint(given_records, trials)
     assert all(each in given_records for each in chosen)
     kept = [(each.start, each.stop) for each in chosen]
     assert trials_in(kept + gaps(kept, trials)) == list(range(trials))
@@ -326,14 +326,14 @@ def test_a_whole_cut_in_any_order_is_chosen_as_it_is(cuts: list[int], chance: An
     parts = [Record(0, low, high, "") for low, high in pairwise(edges)]
     shuffled = parts.copy()
     chance.shuffle(shuffled)
-    assert choose(shuffled, 50) == parts
+    assert select_disjoint(shuffled, 50) == parts
     assert gaps([(part.start, part.stop) for part in parts], 50) == []
 
 
 def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
     short, long = Record(0, 0, 5, ""), Record(1, 0, 9, "")
-    assert choose([short, long], 10) == [long]
-    assert choose([short, long], 8) == [short]
+    assert select_disjoint([short, long], 10) == [long]
+    assert select_disjoint([short, long], 8) == [short]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])

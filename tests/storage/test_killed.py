@@ -29,6 +29,7 @@ KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 FORKING = f"""
 import os, sys, time
 from scorecube.analyses import Bootstrap
+from scorecube.execute.executor import Executor
 from scorecube.workflow.api import open_study, plan_in_study
 print("ready", flush=True)
 while line := sys.stdin.readline():
@@ -37,7 +38,7 @@ while line := sys.stdin.readline():
     if child == 0:
         (task,) = plan_in_study(open_study(path, mode="a"), Bootstrap(), trials={TRIALS}, seed={SEED})
         # A pause behind each block, so that most of the time passes while blocks are being recorded.
-        task.run(workers=int(workers), block_units={BLOCK_UNITS}, progress=lambda *_: time.sleep(0.02))
+        task.run(Executor(workers=int(workers)), block_units={BLOCK_UNITS}, progress=lambda *_: time.sleep(0.02))
         os._exit(0)
     print(child, flush=True)
     sys.stdin.readline()

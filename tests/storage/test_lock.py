@@ -16,8 +16,8 @@ from tests.conftest import Cli
 
 from scorecube.errors import BadStudy
 from scorecube.storage import lock
-from scorecube.storage.location import open_place
-from scorecube.storage.lock import EXPIRES, LockFile, left_behind, machine, writing
+from scorecube.storage.location import open_location
+from scorecube.storage.lock import EXPIRY_SECONDS, LockFile, hold_lock, is_stale, machine_name
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 
@@ -31,12 +31,12 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def mark(location: str) -> LockFile:
-    return open_place(location).mark()
+def lock_file(location: str) -> LockFile:
+    return open_location(location).lock_file()
 
 
 def content(process: int, where: str = "", since: str = "2026-11-21 12:00 UTC") -> str:
-    return json.dumps({"machine": where or machine(), "process": process, "since": since, "token": "x"})
+    return json.dumps({"machine": where or machine_name(), "process": process, "since": since, "token": "x"})
 
 
 def dead_process() -> int:
@@ -45,27 +45,27 @@ def dead_process() -> int:
     return process.pid
 
 
-def test_another_process_is_refused_and_named(location: str, mark: LockFile, scorecube: Cli) -> None:
+def test_another_process_is_refused_and_named(location: str, lock_file: LockFile, scorecube: Cli) -> None:
     other = os.getppid()
-    assert mark.make(content(other))
+    assert lock_file.create(content(other))
     with pytest.raises(
-        BadStudy, match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it"
+        BadStudy, match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it to finish"
     ):
         open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
-    assert not open_place(location).is_there()
-    mark.remove()
+    assert not open_location(location).exists()
+    lock_file.remove()
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
-    assert mark.make(content(other))  # of adding collections: results are no business of it
+    assert lock_file.create(content(other))  # of adding collections: results are no business of it
     scorecube("swap", location, "--trials", 2, "--seed", 1).succeeded()
-    of_demo = open_place(location).mark("demo")
-    assert of_demo.make(content(other))
+    of_demo = open_location(location).lock_file("demo")
+    assert of_demo.create(content(other))
     told = scorecube("swap", location, "--trials", 3, "--seed", 1)
     assert told.status == 1
-    assert f"at once if you delete {location}.demo.lock" in told.stderr
+    assert f"to continue at once, delete {location}.demo.lock" in told.stderr
     with pytest.raises(BadStudy, match="being written"):
         open_study(location, mode="a").add("demo", cube=simulate_cube(metrics=["RR"], n_runs=2))
     # Other collections are nobody's yet.
-    mark.remove()
+    lock_file.remove()
     open_study(location, mode="a").add("other", cube=simulate_cube(n_runs=2))
     scorecube("swap", location, "--collection", "other", "--trials", 3, "--seed", 1).succeeded()
     # Reading needs no leave.
@@ -76,33 +76,33 @@ def test_another_process_is_refused_and_named(location: str, mark: LockFile, sco
     assert found[0] == content(other)
 
 
-def test_what_a_killed_process_left_is_taken_over(location: str, mark: LockFile) -> None:
-    assert mark.make(content(dead_process()))
+def test_what_a_killed_process_left_is_taken_over(location: str, lock_file: LockFile) -> None:
+    assert lock_file.create(content(dead_process()))
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
-    assert mark.read() is None
+    assert lock_file.read() is None
 
 
-def test_nothing_is_left_behind_by_success_or_failure(location: str, mark: LockFile) -> None:
+def test_nothing_is_left_behind_by_success_or_failure(location: str, lock_file: LockFile) -> None:
     study = open_study(location, mode="a")
-    with study.writing():
-        found = mark.read()
+    with study.lock():
+        found = lock_file.read()
         assert found is not None
         facts = json.loads(found[0])
-        assert (facts["process"], facts["machine"]) == (os.getpid(), machine())
-    assert mark.read() is None
-    with pytest.raises(KeyboardInterrupt), study.writing():
+        assert (facts["process"], facts["machine"]) == (os.getpid(), machine_name())
+    assert lock_file.read() is None
+    with pytest.raises(KeyboardInterrupt), study.lock():
         raise KeyboardInterrupt
-    assert mark.read() is None
+    assert lock_file.read() is None
 
 
-def test_threads_of_one_process_share_it(mark: LockFile) -> None:
+def test_threads_of_one_process_share_it(lock_file: LockFile) -> None:
     inside, leave, seen = threading.Barrier(4), threading.Event(), []
 
     def work() -> None:
-        with writing(mark):
+        with hold_lock(lock_file):
             inside.wait(20)
             leave.wait(20)
-            seen.append(mark.read() is not None)
+            seen.append(lock_file.read() is not None)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -112,42 +112,42 @@ def test_threads_of_one_process_share_it(mark: LockFile) -> None:
     for thread in threads:
         thread.join()
     assert seen == [True] * 3
-    assert mark.read() is None
+    assert lock_file.read() is None
 
 
-def test_of_several_that_take_over_one_succeeds(location: str, mark: LockFile) -> None:
-    assert mark.make(content(dead_process()))
-    marks = [open_place(location).mark() for _ in range(4)]
-    assert all(each.read() is not None for each in marks)
-    assert sum(each.take_over(content(k)) for k, each in enumerate(marks)) == 1
+def test_of_several_that_take_over_one_succeeds(location: str, lock_file: LockFile) -> None:
+    assert lock_file.create(content(dead_process()))
+    lock_files = [open_location(location).lock_file() for _ in range(4)]
+    assert all(each.read() is not None for each in lock_files)
+    assert sum(each.take_over(content(k)) for k, each in enumerate(lock_files)) == 1
 
 
-def test_it_is_renewed_while_it_is_held(mark: LockFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "RENEWED", 0.05)
+def test_it_is_renewed_while_it_is_held(lock_file: LockFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "RENEWAL_SECONDS", 0.05)
     renewed = threading.Event()
-    renew = type(mark).renew
+    renew = type(lock_file).renew
 
     def noted(self: Any, text: str) -> None:
         renew(self, text)
         renewed.set()
 
-    monkeypatch.setattr(type(mark), "renew", noted)
-    with writing(mark):
-        before = mark.read()
+    monkeypatch.setattr(type(lock_file), "renew", noted)
+    with hold_lock(lock_file):
+        before = lock_file.read()
         assert renewed.wait(20)
-        after = mark.read()
+        after = lock_file.read()
         assert before is not None
         assert after is not None
         assert before[0] == after[0]
     time.sleep(0.1)
-    assert mark.read() is None
+    assert lock_file.read() is None
 
 
-def test_one_that_was_taken_over_is_not_removed(mark: LockFile) -> None:
-    with writing(mark):
-        mark.remove()
-        assert mark.make(content(os.getppid()))
-    found = mark.read()
+def test_one_that_was_taken_over_is_not_removed(lock_file: LockFile) -> None:
+    with hold_lock(lock_file):
+        lock_file.remove()
+        assert lock_file.create(content(os.getppid()))
+    found = lock_file.read()
     assert found is not None
     assert found[0] == content(os.getppid())
 
@@ -156,12 +156,12 @@ def test_one_that_was_taken_over_is_not_removed(mark: LockFile) -> None:
     ("text", "age", "expected"),
     [
         (content(1, "another machine"), 0, False),
-        (content(1, "another machine"), EXPIRES - 1, False),
-        (content(1, "another machine"), EXPIRES + 1, True),
+        (content(1, "another machine"), EXPIRY_SECONDS - 1, False),
+        (content(1, "another machine"), EXPIRY_SECONDS + 1, True),
         (content(os.getppid()), 0, False),
         (content(os.getpid()), 0, True),  # of an earlier process with this number: this one knows what it holds
         ("", 0, False),  # just being written
-        ("", EXPIRES + 1, True),
+        ("", EXPIRY_SECONDS + 1, True),
         ("[1]", 0, False),
     ],
     ids=[
@@ -176,13 +176,13 @@ def test_one_that_was_taken_over_is_not_removed(mark: LockFile) -> None:
     ],
 )
 def test_who_is_gone_is_known(text: str, age: float, expected: bool) -> None:
-    assert left_behind(text, age) is expected
+    assert is_stale(text, age) is expected
 
 
 def test_a_folder_that_cannot_be_written_to_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(self: Any, text: str) -> bool:
         raise PermissionError
 
-    monkeypatch.setattr(lock.FileMark, "make", refused)
+    monkeypatch.setattr(lock.LocalLockFile, "create", refused)
     open_study(tmp_path / "study.zarr", mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert list(open_study(tmp_path / "study.zarr")) == ["demo"]

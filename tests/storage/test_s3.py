@@ -19,7 +19,7 @@ from tests.storage.conftest import StandIn
 
 from scorecube.analyses import Bootstrap
 from scorecube.errors import BadStudy, StoreFailed
-from scorecube.storage.location import open_place
+from scorecube.storage.location import open_location
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study
 
@@ -98,7 +98,7 @@ def test_a_report_is_drawn_of_it(s3: str, tmp_path: Path, scorecube: Cli) -> Non
 def test_plain_xarray_reads_it(s3: str) -> None:
     cube = simulate_cube(n_runs=3)
     open_study(s3, mode="a").add("demo", cube=cube)
-    with xr.open_datatree(open_place(s3).store, engine="zarr", consolidated=False) as tree:
+    with xr.open_datatree(open_location(s3).store, engine="zarr", consolidated=False) as tree:
         xr.testing.assert_equal(
             tree["demo/cube"].to_dataset()["score"].drop_vars("team").load(), cube["score"].drop_vars("team")
         )
@@ -109,7 +109,7 @@ import sys, time
 from scorecube.analyses import Bootstrap
 from scorecube.workflow.api import open_study, plan_in_study
 (task,) = plan_in_study(open_study(sys.argv[1], mode="a"), Bootstrap(), trials=40, seed=1)
-task.run(workers=1, block_units=1, progress=lambda *_: time.sleep(0.1))
+task.run(block_units=1, progress=lambda *_: time.sleep(0.1))
 """
 
 
@@ -124,7 +124,7 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
     def records() -> list[str]:
         return [meta["path"] for page in obstore.list(upstream) for meta in page if "/record/c/" in meta["path"]]
 
-    units, upstream = plan().prepared.n_units, open_place(s3).store.store
+    units, upstream = plan().prepared.n_units, open_location(s3).store.store
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", SLOW_RUN, s3]) as process:
         deadline = time.monotonic() + 120
         while len(records()) < 3:
@@ -132,12 +132,12 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.3)
         with pytest.raises(BadStudy, match=f"is being written by process {process.pid} on .*wait for it"):
-            plan().run(workers=1)
+            plan().run()
         process.kill()
     kept = plan().recorded()
     assert 3 <= kept < units
     done: list[int] = []
-    result = plan().run(workers=1, progress=lambda count, _: done.append(count))
+    result = plan().run(progress=lambda count, _: done.append(count))
     assert done[0] == kept
     assert_same_bits(result, analyse(cube, Bootstrap(), trials=40, seed=1, workers=1))
 
@@ -147,8 +147,8 @@ def test_a_damaged_object_is_found(s3: str, scorecube: Cli, kind: str) -> None:
     study = open_study(s3, mode="a")
     study.add("demo", cube=simulate_cube(n_runs=4, seed=5))
     (task,) = plan_in_study(study, Bootstrap(), trials=20, seed=1)
-    task.run(workers=1, block_units=3)
-    upstream = open_place(s3).store.store
+    task.run(block_units=3)
+    upstream = open_location(s3).store.store
     keys = [meta["path"] for page in obstore.list(upstream) for meta in page]
     chunks = [
         next(key for key in keys if key.startswith(start) and "/c/" in key and part in key)
@@ -212,7 +212,7 @@ def test_a_crash_at_any_step_leaves_old_or_new(
     for k in range(0 if how == "first" else 2 if how.endswith("twice") else 1):
         before = make_cube(float(k)) if replace else make_cube(metric=f"m{k}")
         open_study(base, mode="a").add("demo", cube=before, replace=replace)
-    assert open_place(base).is_there() == (how != "first")
+    assert open_location(base).exists() == (how != "first")
     old = None if how == "first" else open_study(base)["demo"].cube
     more = make_cube(2.0) if replace else make_cube(metric="last")
     stores["s3://memory/whole.zarr"] = copied(stores[base])
@@ -247,7 +247,7 @@ def test_a_crash_at_any_step_leaves_old_or_new(
 def problems_of(url: str) -> list[str]:
     from scorecube.storage.verify import verify_study
 
-    return verify_study(open_study(url))[1] if open_place(url).holds_zarr() else []
+    return verify_study(open_study(url))[1] if open_location(url).holds_zarr() else []
 
 
 def crashing(method: Any, steps: list[int], at: int) -> Any:
@@ -277,7 +277,7 @@ def test_a_store_that_was_copied_to_a_directory_is_read_and_changed(s3: str, tmp
     study.add("demo", cube=make_cube())
     study.add("demo", cube=make_cube(1.0), replace=True)
     study.add("demo", cube=make_cube(metric="n"))
-    upstream = open_place(s3).store.store
+    upstream = open_location(s3).store.store
     for page in obstore.list(upstream):
         for meta in page:
             target = tmp_path / "copy" / meta["path"]
@@ -318,9 +318,9 @@ def test_what_is_not_there_is_told(s3: str, scorecube: Cli, command: list[str]) 
 
 
 def test_something_else_is_not_taken_for_a_study(s3: str, files: Files, scorecube: Cli) -> None:
-    obstore.put(open_place(s3).store.store, "notes.txt", b"mine")
+    obstore.put(open_location(s3).store.store, "notes.txt", b"mine")
     words = ["evaluate", s3, "--name", "small", *files.options(), *HOW]
-    assert "holds something that is not a study" in told(scorecube, *words)
+    assert "holds objects that are not a study" in told(scorecube, *words)
 
 
 def test_a_store_that_does_not_answer_is_told_soon(s3: str, scorecube: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,9 @@ def test_a_store_that_fails_later_is_told(s3: str, monkeypatch: pytest.MonkeyPat
         raise GenericError("503 Slow Down")
 
     monkeypatch.setattr(ObjectStore, "get", failing)
-    with pytest.raises(StoreFailed, match=r"503 Slow Down; .*What was recorded is kept"):
+    with pytest.raises(
+        StoreFailed, match=r"503 Slow Down; .*Recorded blocks are kept; rerun the same command to resume"
+    ):
         _ = study["demo"].cube
 
 
@@ -352,7 +354,7 @@ def test_a_store_that_fails_later_is_told(s3: str, monkeypatch: pytest.MonkeyPat
         ("https://host/study", "not at https://"),
         ("s3://bucket", "give scheme://bucket/prefix"),
         ("s3://bucket/", "give scheme://bucket/prefix"),
-        (Path("s3://bucket/study"), "made a path; give it as text, e.g. s3://bucket/study"),
+        (Path("s3://bucket/study"), "converted to a path; pass it as text, e.g. s3://bucket/study"),
         ("az://container/study", "Account must be specified"),
     ],
 )

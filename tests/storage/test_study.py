@@ -43,7 +43,7 @@ def rankings() -> xr.Dataset:
 def filled(empty: Study, rankings: xr.Dataset) -> Study:
     """A study of one collection with rankings, a cube, blocks and a result."""
     evaluate_into(empty, "demo", rankings, ["AP", "nDCG@10"], GAINS)
-    plan_in_study(empty, Swap(), trials=20, seed=1)[0].run(workers=1, block_units=10)
+    plan_in_study(empty, Swap(), trials=20, seed=1)[0].run(block_units=10)
     return empty
 
 
@@ -111,7 +111,7 @@ def _cells(count: xr.DataArray) -> list[list[int]]:
 def test_a_result_comes_back_as_it_was_made(path: Path, empty: Study) -> None:
     empty.add("demo", cube=simulate_cube(n_runs=4))
     (task,) = plan_in_study(empty, Swap(), trials=20, seed=1)
-    made = task.run(workers=1)
+    made = task.run()
     stored = open_study(path)["demo"].result("swap")
     xr.testing.assert_identical(stored.drop_attrs(), made.drop_attrs())
     assert {key: stored.attrs[key] for key in made.attrs} == made.attrs
@@ -184,7 +184,7 @@ def test_replacing_drops_scores_rankings_and_results(path: Path, filled: Study) 
     again = open_study(path)
     xr.testing.assert_identical(again["demo"].cube, small_cube("m", runs=("x", "y")))
     assert again["demo"].results("swap") == []
-    assert again["demo"].kept() == {"rankings": False, "results": {}}
+    assert again["demo"].contents() == {"rankings": False, "results": {}}
     with pytest.raises(BadStudy, match="imported as scores and has no rankings"):
         _ = again["demo"].rankings
     xr.testing.assert_identical(again["other"].cube, small_cube())
@@ -219,8 +219,8 @@ def test_a_large_group_is_written_and_read_in_pieces(
     filled: Study, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = filled["demo"].result("swap")
-    monkeypatch.setattr(datasets, "MADE_IN_MEMORY", 0)
-    monkeypatch.setattr(datasets, "READ_WHOLE", 0)
+    monkeypatch.setattr(datasets, "MAX_BUFFERED_BYTES", 0)
+    monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
     filled["demo"].write_result("swap", "pieces", whole.assign_attrs(digest="pieces"))
     found = filled["demo"].find_result("swap", "pieces")
     assert found is not None
@@ -242,7 +242,7 @@ def test_a_large_group_is_written_and_read_in_pieces(
     assert told.endswith("scorecube verify names it")
     chunk.write_bytes(written)
     next(each for each in (pieces / "count/c").rglob("0") if each.is_file()).unlink()
-    with pytest.raises(CorruptStudy, match="misses parts of count; run scorecube verify"):
+    with pytest.raises(CorruptStudy, match="chunks of count are missing; run scorecube verify"):
         filled["demo"].find_result("swap", "pieces")
     assert len(verify_study(open_study(path))[1]) == 1
 

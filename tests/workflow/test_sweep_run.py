@@ -17,8 +17,8 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan
-from scorecube.execute.clients import open_chosen
-from scorecube.execute.concurrent_runs import BusyPool, Grow, Job, run_stream
+from scorecube.execute.clients import open_client
+from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import Entry, plan_sweep, run_sweep
@@ -138,7 +138,7 @@ def test_jobs_are_open_only_within_the_memory() -> None:
     lock, is_open, most = threading.Lock(), {"bytes": 0, "jobs": 0}, {"bytes": 0, "jobs": 0}
 
     def job(number: int, size: int) -> Job:
-        def run(_: ThreadPoolExecutor | None, __: Grow) -> None:
+        def run(_: ThreadPoolExecutor | None, __: ReserveMemory) -> None:
             with lock:
                 is_open["bytes"] += size
                 is_open["jobs"] += 1
@@ -152,9 +152,9 @@ def test_jobs_are_open_only_within_the_memory() -> None:
         return Job(str(number), size, run)
 
     sizes = [60, 60, 30, 30, 30, 10, 10, 10]
-    run_stream([job(*each) for each in enumerate(sizes)], 100, None, at_once=3)
+    run_concurrently([job(*each) for each in enumerate(sizes)], 100, None, max_open=3)
     assert most == {"bytes": 100, "jobs": 3}
-    run_stream([job(0, 1000)], 100, None)  # too large for the memory, hence alone
+    run_concurrently([job(0, 1000)], 100, None)  # too large for the memory, hence alone
     assert most["bytes"] == 1000
 
 
@@ -167,7 +167,7 @@ def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
             held["bytes"] += size
             most[0] = max(most[0], held["bytes"])
 
-    def large(_: ThreadPoolExecutor | None, grow: Grow) -> None:
+    def large(_: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
         hold(60)
         assert small_ones_ran.wait(10), "nothing ran beside it"
         grow()
@@ -175,7 +175,7 @@ def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
         order.append("large")
         hold(-90)
 
-    def small(_: ThreadPoolExecutor | None, grow: Grow) -> None:
+    def small(_: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
         hold(30)
         time.sleep(0.02)
         grow()
@@ -184,14 +184,14 @@ def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
         small_ones_ran.set()
 
     jobs = [Job("large", 90, large, 60), Job("another", 90, large, 60), *(Job(str(k), 30, small, 20) for k in range(4))]
-    run_stream(jobs, 100, None)
+    run_concurrently(jobs, 100, None)
     assert most[0] <= 100
     assert sorted(order) == ["large"] * 2 + ["small"] * 4
     assert order.index("large") > 0
 
 
 def test_a_pool_knows_when_it_was_at_work() -> None:
-    with BusyPool(2) as pool:
+    with TimedThreadPool(2) as pool:
         for future in [pool.submit(time.sleep, 0.05) for _ in range(4)]:
             future.result()
         assert 0.8 < pool.busy_share() <= 1.0
@@ -200,9 +200,9 @@ def test_a_pool_knows_when_it_was_at_work() -> None:
 def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
     here, there = study_of(tmp_path, "here.zarr"), study_of(tmp_path, "there.zarr")
     local = sc.sweep(here, PLANS, workers=2)
-    with open_chosen(REPO / "cluster" / "processes.yaml", None, 2) as executor:
-        assert executor.client is not None
-        remote = sc.sweep(there, PLANS, client=executor.client)
+    with open_client(REPO / "cluster" / "processes.yaml", None, 2) as client:
+        assert client is not None
+        remote = sc.sweep(there, PLANS, client=client)
     for node in local.leaves:
         xr.testing.assert_identical(node.to_dataset().drop_attrs(), remote[node.path].to_dataset().drop_attrs())
 

@@ -8,6 +8,7 @@ from scorecube.analyses import Bootstrap, Swap
 from scorecube.analyses.base import Analysis
 from scorecube.cli.terminal import say, tracking
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.executor import Executor
 from scorecube.ingest.published import ntcir_clir
 from scorecube.report.page.render import write_page
 from scorecube.report.study_overview import collect_table
@@ -53,7 +54,7 @@ def run_demo(out: Path) -> str:
         with tracking(analysis.name, "collections") as progress:
             for k, task in enumerate(tasks):
                 if not task.is_stored():
-                    task.run(workers=default_workers())
+                    task.run(Executor(workers=default_workers()))
                 progress(k + 1, len(tasks))
     page = out / "report.html"
     write_page(study, page)

@@ -60,7 +60,7 @@ def gains_of(study: Study) -> str:
     for name in study:
         collection = study[name]
         levels = ""
-        if collection.kept()["rankings"]:
+        if collection.contents()["rankings"]:
             found = [int(level) for level in collection.rankings[names.LEVEL].values if level > 0]
             levels = f"levels {', '.join(map(str, reversed(found)))}; "
         lines.append(f"{name}: {levels}gains {', '.join(labels_of(collection.cube, names.GAIN))}")

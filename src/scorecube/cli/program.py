@@ -130,7 +130,7 @@ def evaluate(
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
-    from scorecube.execute.clients import open_chosen
+    from scorecube.execute.clusters import choose_profile, open_executor
     from scorecube.ingest.qrels import parse_level_map
     from scorecube.workflow import api
 
@@ -141,7 +141,10 @@ def evaluate(
         "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
         "intents": intents,
     }  # fmt: skip
-    with open_chosen(cluster, scheduler, workers) as executor, tracking("reading runs", "files") as progress:
+    with (
+        open_executor(choose_profile(cluster, scheduler, workers)) as executor,
+        tracking("reading runs", "files") as progress,
+    ):
         rankings = api.read_rankings(
             runs, qrels, teams, workers=executor.workers, client=executor.client, progress=progress, **reading
         )

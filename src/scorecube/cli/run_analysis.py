@@ -12,11 +12,11 @@ from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.terminal import say, tracking
 from scorecube.errors import BadPlan
-from scorecube.execute.clients import chosen_profile
-from scorecube.execute.clusters import open_executor
+from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
 from scorecube.report.results import headline
-from scorecube.storage import is_there
+from scorecube.storage import exists
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.workflow import api
 from scorecube.workflow.tasks import Task, Until
@@ -35,8 +35,8 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
     study: str = given["study"]
 
     memory = None if given["memory"] is None else parse_memory(given["memory"])
-    profile = chosen_profile(given["cluster"], given["scheduler"], given["workers"])
-    reading_only = given["dry_run"] or given["out"] or not is_there(study)
+    profile = choose_profile(given["cluster"], given["scheduler"], given["workers"])
+    reading_only = given["dry_run"] or given["out"] or not exists(study)
     opened = api.open_study(study, mode="r" if reading_only else "a")
     samples = None if given["replay"] is None else read_samples(given["replay"])
     selection = {key: given[key] for key in SELECTION}
@@ -65,8 +65,7 @@ def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
         return
     with open_executor(profile) as executor:
         for task in open_tasks:
-            how = {"client": executor.client, "workers": executor.workers, "memory": memory or executor.memory}
-            run_task(task, block_units=given["block_units"], **how)
+            run_task(task, dataclasses.replace(executor, memory=memory or executor.memory), given["block_units"])
 
 
 def evaluate_two_sets(
@@ -115,19 +114,21 @@ def copied(task: Task, out: str) -> Task:
     return dataclasses.replace(task, collection=target[name])
 
 
-def run_task(task: Task, **how: Any) -> None:
+def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
     """Run one task with progress, and say what came out."""
     plan, name = task.plan, task.collection.name
     for warning in task.warnings:
         say(f"{name}: note: {warning}")
     seed = "" if not plan.analysis.resamples else ", replayed samples" if plan.samples_digest else f", seed {plan.seed}"
-    say(f"{name}: {plan.analysis.name}{seed}: {task.estimate(how['workers'], how['memory']).text(how['workers'])}")
+    say(
+        f"{name}: {plan.analysis.name}{seed}: {task.estimate(executor.workers, executor.memory).text(executor.workers)}"
+    )
     if recorded := task.recorded():
         say(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
         )
     with tracking(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
-        result = task.run(progress=progress, **how)
+        result = task.run(executor, block_units=block_units, progress=progress)
     if task.until is not None:
         width, wanted = monte_carlo_width(result), task.until.width
         told = "reached" if width <= wanted else f"NOT reached with --most-trials {task.until.most_trials}"

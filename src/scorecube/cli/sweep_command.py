@@ -38,13 +38,13 @@ def sweep(
     Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
     """
     from scorecube.errors import BadStudy
-    from scorecube.execute.clients import open_chosen
+    from scorecube.execute.clusters import choose_profile, open_executor
     from scorecube.execute.memory import default_memory, parse_memory
-    from scorecube.storage import is_there
+    from scorecube.storage import exists
     from scorecube.workflow import api, bring_in, plan_sweep, read_sweep, run_sweep
 
     asked = read_sweep(file)
-    if resume and not is_there(asked.study):
+    if resume and not exists(asked.study):
         raise BadStudy(f"{asked.study}: no study there to go on with; leave out --resume to begin one")
     size = memory or asked.memory
     limit = default_memory() if size is None else parse_memory(size)
@@ -52,9 +52,8 @@ def sweep(
     profile = cluster or (None if asked.cluster is None else Path(asked.cluster))
     with ExitStack() as stack:
         # A dry run starts no cluster; it reads collections, as nothing can be planned without their sizes.
-        executor = stack.enter_context(
-            open_chosen(None if dry_run else profile, None if dry_run else scheduler, workers or asked.workers)
-        )
+        chosen = choose_profile(None if dry_run else profile, None if dry_run else scheduler, workers or asked.workers)
+        executor = stack.enter_context(open_executor(chosen))
         names = bring_in(study, asked.sources, say=say, workers=executor.workers, client=executor.client) or None
         plan = plan_sweep(study, asked.entries, collections=names, impossible=asked.impossible)
         left = [task for task in plan.tasks if not task.is_stored()]

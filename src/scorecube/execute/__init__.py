@@ -1,1 +1,1 @@
-"""Running plans: estimate, one graph, clients, the loop that records blocks."""
+"""Execution of plans: estimates, the dask graph, clusters, and the loop that computes and records blocks."""

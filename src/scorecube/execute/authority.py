@@ -1,4 +1,4 @@
-"""Former name of `scorecube.execute.certificates`, for one release: ``python -m scorecube.execute.authority``."""
+"""Alias of `scorecube.execute.certificates`, for one release: ``python -m scorecube.execute.authority``."""
 
 from scorecube.execute.certificates import *  # noqa: F403
 from scorecube.execute.certificates import main

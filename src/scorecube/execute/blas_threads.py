@@ -1,4 +1,4 @@
-"""Matrix products on one thread while blocks run: the blocks themselves keep all cores busy."""
+"""One BLAS thread per block: blocks that run in parallel already use all cores."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _LOCK = Lock()
-_INSIDE = 0
+_N_ENTERED = 0
 _LIMITER: Any = None
 
 
 @cache
-def controller() -> ThreadpoolController:
-    """Return the handle of the libraries that are loaded; finding them takes milliseconds."""
+def _controller() -> ThreadpoolController:
+    """Return the controller of the loaded libraries; cached, because searching for them takes milliseconds."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit matrix libraries to one thread; the first to enter sets the limit, the last to leave lifts it.
+    """Limit BLAS libraries to one thread.
 
-    The limit holds for the whole process, so runs in several threads must share it.
+    The limit holds for the whole process, so concurrent runs share it: the first to enter sets it, the last to leave restores it.
     """
-    global _INSIDE, _LIMITER
+    global _N_ENTERED, _LIMITER
     with _LOCK:
-        if _INSIDE == 0:
-            _LIMITER = controller().limit(limits=1, user_api="blas")
-        _INSIDE += 1
+        if _N_ENTERED == 0:
+            _LIMITER = _controller().limit(limits=1, user_api="blas")
+        _N_ENTERED += 1
     try:
         yield
     finally:
         with _LOCK:
-            _INSIDE -= 1
-            if _INSIDE == 0:
+            _N_ENTERED -= 1
+            if _N_ENTERED == 0:
                 _LIMITER.restore_original_limits()

@@ -1,4 +1,4 @@
-"""Blocks go to the store on a thread of their own: no worker waits while one is packed and written."""
+"""Writing blocks to the store on a separate thread, so that no worker waits while a block is compressed and written."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, Self
 from scorecube.analyses.base import Arrays, Output
 from scorecube.storage.blocks import BlockStore, Segment
 
-BACKLOG = 4
-"""Blocks that may wait to be written; one more waits for the first of them, so that memory stays bounded."""
+MAX_WAITING = 4
+"""Blocks that wait to be written; a further one waits for the first of them, which bounds the memory."""
 
 Interval = tuple[int, int]
 
 
-class Recorder:
-    """Records blocks in the order in which they are put.
+class BlockWriter:
+    """Write blocks in the order in which they are submitted.
 
     Parameters
     ----------
     blocks
         Where they are recorded.
     outputs, pending
-        What a block yields, and the blocks to come: room is made for them at once.
+        The outputs of a block, and the blocks to come; they are reserved at once.
     facts
-        Go into every record.
+        Added to every record.
     """
 
     def __init__(
@@ -35,33 +35,33 @@ class Recorder:
     ) -> None:
         first = blocks.reserve(outputs, pending)
         self._blocks, self._facts = blocks, facts
-        self._place_of = {interval: first + k for k, interval in enumerate(pending)}
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
+        self._index_of = {interval: first + k for k, interval in enumerate(pending)}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="block-writer")
         self._waiting: deque[Future[None]] = deque()
         self._failed = False
 
-    def put(self, interval: Interval, arrays: Arrays) -> None:
-        """Have a block recorded; raises what went wrong with an earlier one."""
-        while self._waiting and (len(self._waiting) >= BACKLOG or self._waiting[0].done()):
+    def submit(self, interval: Interval, arrays: Arrays) -> None:
+        """Schedule a block to be written; raises the error of an earlier one."""
+        while self._waiting and (len(self._waiting) >= MAX_WAITING or self._waiting[0].done()):
             self._waiting.popleft().result()
-        self._waiting.append(self._writer.submit(self._write, Segment(self._place_of[interval], *interval, arrays)))
+        self._waiting.append(self._thread.submit(self._write, Segment(self._index_of[interval], *interval, arrays)))
 
     def _write(self, segment: Segment) -> None:
-        if self._failed:  # as if it had stopped there
+        if self._failed:  # write nothing after a failure, as if the process had ended there
             return
         self._failed = True
         self._blocks.write(segment, self._facts)
         self._failed = False
 
     def __enter__(self) -> Self:
-        """Return the recorder."""
+        """Return the writer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait until all is written; raise what went wrong, unless something else did before."""
-        self._writer.shutdown()
+        """Wait until all blocks are written; raise the error of one, unless there is an earlier error."""
+        self._thread.shutdown()
         if kind is None:
             for written in self._waiting:
                 written.result()

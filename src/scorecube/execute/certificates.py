@@ -1,8 +1,7 @@
-"""A certificate authority for one run: who holds its certificate belongs to the run, nobody else does.
+"""A certificate authority for one run: only holders of its certificate can connect.
 
-A dask scheduler runs whatever code it is sent, so whoever may connect may do everything its owner may. The authority signs one
-certificate, which scheduler, workers and client all show to each other, and its own key is never written.
-Files are named as in Kubernetes' TLS secrets.
+A dask scheduler executes any code that a client sends. The authority of a run signs one certificate, with which scheduler, workers and
+client authenticate to each other; the authority's own key is never written. Files are named as in Kubernetes' TLS secrets.
 """
 
 from __future__ import annotations
@@ -16,33 +15,33 @@ from scorecube.errors import BadPlan
 
 AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
 FILES = (AUTHORITY, CERTIFICATE, KEY)
-VALID = timedelta(days=30)
-"""Longer than any queueing system lets a job run."""
+VALIDITY = timedelta(days=30)
+"""Longer than the time limits of queueing systems."""
 
 
 def write_authority(directory: str | os.PathLike[str]) -> Path:
-    """Make an authority and a certificate, and write both with the certificate's key.
+    """Create an authority and a certificate, and write both with the certificate's key.
 
     Parameters
     ----------
     directory
-        Folder, made if need be; only its owner may read it (mode 0700, files 0600).
+        Created if it does not exist; only its owner may read it (mode 0700, files 0600).
 
     Raises
     ------
     BadPlan
-        There are such files already, or the library `cryptography` is missing.
+        Such files exist already, or the package `cryptography` is missing.
     """
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     for name, content in zip(FILES, new_certificates(), strict=True):
         try:
-            # Never readable by others, not even for a moment; and never another run's file.
+            # Created with its final mode, so that others can never read it, and never over a file of another run.
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise BadPlan(
-                f"{folder / name} is there already; each run has certificates of its own: use another folder"
+                f"{folder / name} exists already; each run has certificates of its own: use another directory"
             ) from None
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -50,11 +49,11 @@ def write_authority(directory: str | os.PathLike[str]) -> Path:
 
 
 def check_files(directory: str | os.PathLike[str]) -> Path:
-    """Return a folder that holds certificates; refuse one that lacks some, or whose key others may read."""
+    """Return a directory with certificates; refuse one with missing files or with a key that others can read."""
     folder = Path(directory)
     if missing := [name for name in FILES if not (folder / name).is_file()]:
         raise BadPlan(
-            f"{folder}: no {' and '.join(missing)} there; make certificates with: python -m scorecube.execute.certificates {folder}"
+            f"{folder}: no {' and '.join(missing)} there; create certificates with: python -m scorecube.execute.certificates {folder}"
         )
     if (folder / KEY).stat().st_mode & 0o007:
         raise BadPlan(f"{folder / KEY}: every user of this machine can read this key; chmod 600 it")
@@ -62,7 +61,7 @@ def check_files(directory: str | os.PathLike[str]) -> Path:
 
 
 def new_certificates() -> tuple[bytes, bytes, bytes]:
-    """Return an authority's certificate, one that it signed, and the key of the latter, in PEM form."""
+    """Return an authority's certificate, a certificate that it signed, and the latter's key, in PEM format."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -75,19 +74,19 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
     names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"scorecube {what}")]) for what in ("authority", "run")]
 
     def certificate(subject: x509.Name, own: ec.EllipticCurvePrivateKey, *, signs: bool) -> bytes:
-        made = (
+        signed = (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(names[0])
             .public_key(own.public_key())
             .serial_number(x509.random_serial_number())
-            # Clocks of machines differ.
+            # The clocks of machines differ.
             .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + VALID)
+            .not_valid_after(now + VALIDITY)
             .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
             .sign(authority_key, hashes.SHA256())
         )
-        return made.public_bytes(serialization.Encoding.PEM)
+        return signed.public_bytes(serialization.Encoding.PEM)
 
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

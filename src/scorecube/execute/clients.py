@@ -1,6 +1,7 @@
-"""Blocks to a cluster and back: every task is a pure function of one interval, the arrays of all of them are sent once per worker.
+"""Computing blocks on a cluster.
 
-dask runs a task at least once: a block that was lost with its worker is computed again elsewhere, and gives the same bits.
+Every task is a pure function of one interval and of shared arrays, which are sent once per worker. dask computes a block again that was
+lost with its worker; the result is bit-identical.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses.base import Analysis, Arrays
 from scorecube.errors import ClusterFailed, option
-from scorecube.execute.clusters import Executor, choose_profile, open_executor
-from scorecube.execute.profiles import Profile, make_profile, read_profile
+from scorecube.execute.clusters import choose_profile, open_executor
+from scorecube.execute.profiles import Profile
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -21,58 +22,45 @@ if TYPE_CHECKING:
     from scorecube.execute.graph import Interval, OnBlock
 
 RETRIES = 2
-"""Attempts after the first for a block that failed with an error; a block is a pure function, so repeating it is safe."""
-WARM_BYTES = 2**20
-"""Inputs up to this size are sent to workers as they start, to compile or load their kernels."""
-GO_ON = "Blocks that were recorded are kept: give the same command again to compute the rest"
+"""Further attempts for a block that raised an error; safe, as a block is a pure function."""
+MAX_PLUGIN_BYTES = 2**20
+"""Larger inputs are not sent to workers for compiling kernels before their first block."""
+RESUME_HINT = "Recorded blocks are kept; rerun the same command to resume"
 
 
 @contextmanager
 def open_client(
-    profile: Profile | Mapping[str, Any] | None, address: str | None = None, workers: int | None = None
+    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None,
+    address: str | None = None,
+    workers: int | None = None,
 ) -> Iterator[Client | None]:
-    """Yield a distributed client for a profile or a scheduler's address; None stands for local threads.
+    """Yield a distributed client for a profile or a scheduler's address; None for local threads.
 
     Parameters
     ----------
     profile
-        From `read_profile`, or the settings of one, e.g. ``{"kind": "processes", "workers": 4}``.
+        A profile, its settings, e.g. ``{"kind": "processes", "workers": 4}``, or the path of its file.
     address
         Of a running scheduler, e.g. ``tcp://127.0.0.1:8786``.
     workers
-        Blocks at a time, instead of the profile's number.
+        Number of blocks at a time; overrides that of the profile.
     """
-    made = make_profile(profile) if isinstance(profile, Mapping) else profile
-    with open_executor(choose_profile(made, address, workers)) as executor:
+    with open_executor(choose_profile(profile, address, workers)) as executor:
         yield executor.client
-
-
-def chosen_profile(cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None) -> Profile:
-    """Return the profile that the options `cluster`, `scheduler` and `workers` describe."""
-    return choose_profile(None if cluster is None else read_profile(cluster), scheduler, workers)
-
-
-@contextmanager
-def open_chosen(
-    cluster: str | os.PathLike[str] | None, scheduler: str | None, workers: int | None
-) -> Iterator[Executor]:
-    """Open what `chosen_profile` says."""
-    with open_executor(chosen_profile(cluster, scheduler, workers)) as executor:
-        yield executor
 
 
 def compute_on_client(
     client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval], on_block: OnBlock
 ) -> None:
-    """Run blocks on a cluster; arrays are sent once per worker, `on_block` is called as blocks finish."""
-    from scorecube.execute.graph import lower
+    """Run blocks on a cluster; `on_block` is called as they finish."""
+    from scorecube.execute.graph import build_graph
 
-    with failures_told(client), _warmed(client, analysis, inputs, intervals):
-        shared = _shared(client, inputs)
-        graph = lower(analysis, shared, intervals)
+    with translate_errors(client), _kernels_compiled(client, analysis, inputs, intervals):
+        shared = _share(client, inputs)
+        graph = build_graph(analysis, shared, intervals)
         futures = client.compute(list(graph.values()), retries=RETRIES, optimize_graph=False)
         interval_of = {future.key: interval for future, interval in zip(futures, graph, strict=True)}
-        for key, result in _as_they_finish(client, futures):
+        for key, result in _as_completed(client, futures):
             on_block(interval_of[key], result)
 
 
@@ -81,61 +69,63 @@ def map_on_client(
 ) -> list[Any]:
     """Return the function of every item, in order; the function is sent once per worker."""
     results: list[Any] = [None] * len(items)
-    with failures_told(client):
-        shared = _shared(client, function)
+    with translate_errors(client):
+        shared = _share(client, function)
         futures = client.map(_apply, items, function=shared, pure=False, retries=RETRIES)
-        place_of = {future.key: place for place, future in enumerate(futures)}
-        for key, result in _as_they_finish(client, futures):
-            results[place_of[key]] = result
+        index_of = {future.key: index for index, future in enumerate(futures)}
+        for key, result in _as_completed(client, futures):
+            results[index_of[key]] = result
             on_item(result)
     return results
 
 
-def _shared(client: Client, data: Any) -> Future[Any]:
-    """Send data to the scheduler as the result of a task that needs nothing.
+def _share(client: Client, data: Any) -> Future[Any]:
+    """Send data to the scheduler as the result of a task without dependencies.
 
-    Workers take it from there and from each other, each once. Unlike scattered data it can be made again when the last worker that
-    held it is lost, and needs no worker to be there yet.
+    Each worker fetches it once, from the scheduler or another worker. Unlike scattered data, it can be recomputed when the last worker that
+    holds it is lost, and it can be sent before any worker has connected.
     """
-    return client.submit(_itself, data, pure=False, retries=RETRIES)
+    return client.submit(_identity, data, pure=False, retries=RETRIES)
 
 
-def _as_they_finish(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[str, Any]]:
+def _as_completed(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[str, Any]]:
     from distributed import as_completed
 
     try:
         for future, result in as_completed(futures, loop=client.loop, with_results=True):
-            if isinstance(result, BaseException):  # a future that was cancelled, as all are when the scheduler is lost
+            if isinstance(result, BaseException):  # e.g. a cancelled future, as all are when the scheduler is lost
                 raise result
             yield str(future.key), result
             future.release()
     finally:
-        with suppress(Exception):  # nothing is left to be cancelled on a scheduler that is gone
+        with suppress(Exception):  # a lost scheduler has nothing to cancel
             client.cancel(futures)
 
 
 @contextmanager
-def failures_told(client: Client) -> Iterator[None]:
-    """Say in one message how a cluster failed, and how to go on."""
+def translate_errors(client: Client) -> Iterator[None]:
+    """Raise the errors of a lost cluster as `ClusterFailed`, with the cause and how to resume."""
     import asyncio
     from concurrent.futures import CancelledError
 
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
-    where = client.scheduler.address if client.scheduler is not None else "the scheduler"
+    where = client.scheduler.address if client.scheduler is not None else "an unknown address"
     try:
         yield
     except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
-        raise ClusterFailed(f"the dask scheduler at {where} was lost ({_first_line(error)}). {GO_ON}") from None
+        raise ClusterFailed(f"the dask scheduler at {where} was lost ({_first_line(error)}). {RESUME_HINT}") from None
     except KilledWorker as error:
         raise ClusterFailed(
-            f"{error.allowed_failures + 1} workers ended one after the other under the same block, the last at {error.last_worker.address}: "
-            f"perhaps they lack memory ({option('block_units')}, or memory in the profile), their log says more. {GO_ON}"
+            f"{error.allowed_failures + 1} workers ended while they computed the same block, the last at {error.last_worker.address}: "
+            f"perhaps they lack memory ({option('block_units')}, or memory in the profile), their log says more. {RESUME_HINT}"
         ) from None
     except (NoWorkerError, NoValidWorkerError) as error:
         seconds = error.timeout
-        raise ClusterFailed(f"{where} had no worker for {seconds:,.0f} s. {GO_ON}") from None
+        raise ClusterFailed(
+            f"the dask scheduler at {where} had no worker for {seconds:,.0f} s. {RESUME_HINT}"
+        ) from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -143,21 +133,26 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _warmed(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
-    """While the block runs, have every worker import this package and compile or load its kernels before its first task."""
-    from scorecube.execute.worker_plugin import WarmKernels
+def _kernels_compiled(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
+    """Have every worker import this package and compile or load its kernels before its first task."""
+    from distributed.comm.core import CommClosedError
+
+    from scorecube.execute.worker_plugin import CompileKernels
 
     size = sum(array.nbytes for array in inputs.values())
-    plugin = WarmKernels(analysis, inputs if size <= WARM_BYTES else None, intervals[0][0])
-    client.register_plugin(plugin, name=plugin.name)
+    plugin = CompileKernels(analysis, inputs if size <= MAX_PLUGIN_BYTES else None, intervals[0][0])
+    try:
+        client.register_plugin(plugin, name=plugin.name)
+    except OSError as error:  # the scheduler was lost, which the client has not noticed yet
+        raise CommClosedError(str(error)) from None
     try:
         yield
     finally:
-        with suppress(Exception):  # a scheduler that is gone has no plugins
+        with suppress(Exception):  # a lost scheduler has no plugins
             client.unregister_worker_plugin(plugin.name)
 
 
-def _itself(data: Any) -> Any:
+def _identity(data: Any) -> Any:
     return data
 
 

@@ -1,71 +1,66 @@
-"""From a profile to a client of a cluster: what is started, what it listens on, who may connect.
+"""Starting or connecting to the cluster of a profile.
 
-Nothing listens beyond loopback unless a profile asks for it, and then only with certificates (see `authority.py`): code that reaches
-a scheduler's port can run anything. dask's web pages, which need no certificate, stay on loopback always.
+Processes listen on loopback unless a profile says otherwise, and then only with certificates (see `certificates.py`): whoever reaches
+a scheduler's port can run any code. dask's web pages do not support certificates and always stay on loopback.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import logging
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan, option
 from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
-from scorecube.execute.profiles import BATCH, Profile
+from scorecube.execute.executor import Executor
+from scorecube.execute.profiles import BATCH, Profile, make_profile, read_profile
+from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
 
 LOOPBACK = "127.0.0.1"
-QUIET = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
-"""Both are needed: without a dashboard, dask still serves pages of state, on all interfaces."""
+NO_WEB_PAGES = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
+"""Both are needed: without a dashboard, dask still serves status pages, on all interfaces."""
 ALLOWED_FAILURES = 5
-"""Workers that may be lost under a block before the block is blamed."""
+"""Workers that may be lost while they compute the same block before the run fails."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 LOGGER = logging.getLogger("scorecube")
-LOGGERS_OF_TASKS = ("asyncio", "tornado.application", "distributed.client", "distributed.core", "distributed.utils")
-"""Where the failures of dask's own tasks are logged."""
-
-
-@dataclass(frozen=True)
-class Executor:
-    """Who computes: a client or this process' threads, how many blocks at a time, and all their memory if it is known."""
-
-    client: Client | None
-    workers: int
-    memory: int | None = None
+TASK_LOGGERS = ("asyncio", "tornado.application", "distributed.client", "distributed.core", "distributed.utils")
+"""Loggers of errors in dask's own tasks."""
 
 
 @contextmanager
 def open_executor(profile: Profile) -> Iterator[Executor]:
-    """Start or reach what a profile describes, and end what was started."""
+    """Start or connect to the cluster of a profile; what was started is stopped at the end."""
     if profile.kind == "threads":
-        yield Executor(None, profile.threads)
+        yield Executor(workers=profile.threads)
         return
     import dask
-    import distributed  # noqa: F401  # before the settings: what it brings itself would go with them at the end
+    import distributed  # noqa: F401  # before the settings: its own defaults would be removed with them at the end
 
-    # For the time of the run only: other users of dask in this process keep their settings.
-    with dask.config.set(configuration(profile)), losses_told_once(), ExitStack() as stack:
-        open_client = _reach if profile.kind == "scheduler" else _start_jobs if profile.kind in BATCH else _start_local
+    # During the run only: other users of dask in this process keep their settings.
+    with dask.config.set(configuration(profile)), quiet_connection_losses(), ExitStack() as stack:
+        open_client = (
+            _connect if profile.kind == "scheduler" else _start_jobs if profile.kind in BATCH else _start_local
+        )
         client = open_client(profile, stack)
         yield _executor_of(client, profile)
 
 
 @contextmanager
-def losses_told_once() -> Iterator[None]:
-    """Keep the tracebacks of lost connections out of the log: what was lost is said once, by the error that ends the run.
+def quiet_connection_losses() -> Iterator[None]:
+    """Keep the tracebacks of lost connections out of the log; the error that ends the run reports the loss.
 
-    dask's own tasks fail beside ours when a scheduler is gone, and its event loop logs each of them.
+    When a scheduler is lost, dask's own tasks fail, too, and its event loop logs each of them.
     """
     from asyncio import CancelledError
 
@@ -75,7 +70,7 @@ def losses_told_once() -> Iterator[None]:
         error = record.exc_info[1] if record.exc_info else None
         return not isinstance(error, (CommClosedError, CancelledError))
 
-    loggers = [logging.getLogger(name) for name in LOGGERS_OF_TASKS]
+    loggers = [logging.getLogger(name) for name in TASK_LOGGERS]
     for logger in loggers:
         logger.addFilter(is_other)
     try:
@@ -86,7 +81,7 @@ def losses_told_once() -> Iterator[None]:
 
 
 def configuration(profile: Profile) -> dict[str, Any]:
-    """Return dask's settings for a profile: patience, and that nothing is told about large graphs, as the cube is meant to be sent."""
+    """Return dask's settings for a profile: timeouts, and no warning about large graphs, which contain the cube on purpose."""
     settings: dict[str, Any] = {
         "distributed.comm.timeouts.tcp": profile.timeout("tcp"),
         "distributed.comm.timeouts.connect": profile.timeout("connect"),
@@ -118,7 +113,7 @@ def _start_local(profile: Profile, stack: ExitStack) -> Client:
     processes = profile.kind == "processes"
     security = _security(profile, stack, private=True)
     cluster = stack.enter_context(
-        # Workers start by importing the caller's main module.
+        # Workers start by importing the main module of the caller.
         LocalCluster(
             n_workers=low if low is not None else profile.threads if processes else 1,
             threads_per_worker=1 if processes else profile.threads,
@@ -144,7 +139,7 @@ def _start_jobs(profile: Profile, stack: ExitStack) -> Client:
 
     cluster = stack.enter_context(make_job_cluster(profile, stack))
     low, high = profile.n_jobs
-    # Adapting also with fixed numbers: it puts a new job in the place of a lost one.
+    # Also for a fixed number of jobs: adaptive scaling replaces lost ones.
     cluster.adapt(minimum_jobs=low, maximum_jobs=high, interval="2s")
     if profile.dashboard:
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
@@ -153,7 +148,7 @@ def _start_jobs(profile: Profile, stack: ExitStack) -> Client:
 
 
 def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
-    """Return a cluster of jobs, with no job yet; `stack` removes what it needs on disk."""
+    """Return a cluster without any job yet; `stack` removes its certificates."""
     try:
         import dask_jobqueue
     except ImportError:
@@ -164,26 +159,26 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
     submit = {"slurm": "sbatch", "htcondor": "condor_submit"}.get(profile.kind, "qsub")
     if shutil.which(submit) is None:
         raise BadPlan(
-            f"no command {submit} here: start a profile of kind {profile.kind} on a machine that submits jobs"
+            f"command {submit} not found: start a profile of kind {profile.kind} on a machine that submits jobs"
         )
     folder = _run_directory(profile, stack)
     security = _security(profile, stack, private=_is_private(profile.interface), folder=folder / "tls")
-    own: dict[str, Any] = {"account": profile.account, "walltime": profile.walltime, "queue": profile.queue}
+    options: dict[str, Any] = {"account": profile.account, "walltime": profile.walltime, "queue": profile.queue}
     if profile.kind == "sge":
-        own["project"] = own.pop("account")
+        options["project"] = options.pop("account")
     if profile.kind in ("pbs", "sge"):
-        own["resource_spec"] = profile.resources
+        options["resource_spec"] = profile.resources
     if profile.kind == "htcondor":
-        own = {"disk": profile.disk}
+        options = {"disk": profile.disk}
     exports = [f"export {name}=1" for name in ONE_THREAD]
     if profile.cache_directory is not None:
         exports.append(f"export NUMBA_CACHE_DIR={Path(profile.cache_directory).absolute()}")
     return getattr(dask_jobqueue, kinds[profile.kind])(
-        cores=profile.cores, processes=1, memory=profile.memory, job_name="scorecube", **_given(own),
-        **_given({"interface": profile.interface, "local_directory": profile.local_directory}),
+        cores=profile.cores, processes=1, memory=profile.memory, job_name="scorecube", **_without_none(options),
+        **_without_none({"interface": profile.interface, "local_directory": profile.local_directory}),
         job_extra_directives=_directives(profile), job_script_prologue=[*exports, *_timeout_exports(profile), *profile.prologue],
         python=profile.python or sys.executable, log_directory=str(folder), death_timeout=600,
-        protocol="tcp://" if security is None else "tls://", security=security, worker_extra_args=QUIET,
+        protocol="tcp://" if security is None else "tls://", security=security, worker_extra_args=NO_WEB_PAGES,
         scheduler_options={
             "dashboard": profile.dashboard, "dashboard_address": f"{LOOPBACK}:0",
             **({"interface": profile.interface} if profile.interface else {"host": _own_address()}),
@@ -191,20 +186,22 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
     )  # fmt: skip
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
 def _directives(profile: Profile) -> list[str] | dict[str, str]:
     if profile.kind != "htcondor":
         return list(profile.directives)
-    # Its directives are "name = value".
+    # HTCondor's directives are "name = value".
     pairs = [line.partition("=") for line in profile.directives]
-    return _given({"accounting_group": profile.account}) | {name.strip(): value.strip() for name, _, value in pairs}
+    return _without_none({"accounting_group": profile.account}) | {
+        name.strip(): value.strip() for name, _, value in pairs
+    }
 
 
 def _timeout_exports(profile: Profile) -> list[str]:
-    """Return what tells workers in jobs the same patience as the scheduler has."""
+    """Return shell commands that give the workers in jobs the timeouts of the scheduler."""
     return [
         f"export DASK_DISTRIBUTED__COMM__TIMEOUTS__{name.upper()}={profile.timeout(name)}"
         for name in ("tcp", "connect")
@@ -212,38 +209,38 @@ def _timeout_exports(profile: Profile) -> list[str]:
 
 
 def _run_directory(profile: Profile, stack: ExitStack) -> Path:
-    above = Path(profile.run_directory).absolute()
-    above.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=above))  # of mode 0700
+    parent = Path(profile.run_directory).absolute()
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))  # of mode 0700
     stack.callback(shutil.rmtree, folder / "tls", ignore_errors=True)
     return folder
 
 
-def _reach(profile: Profile, stack: ExitStack) -> Client:
+def _connect(profile: Profile, stack: ExitStack) -> Client:
     from distributed import Client, Security
 
     address = profile.address or _address_in(profile)
     if urlsplit(address).scheme != "tls":
-        if not _is_loopback(urlsplit(address).hostname or "") and not profile.insecure:
+        if not is_loopback(urlsplit(address).hostname or "") and not profile.insecure:
             raise BadPlan(
-                f"{address} is not on this machine and its connections are not encrypted: whoever is on the way can run code here and "
-                "there. Start the scheduler with certificates and give its tls:// address (cluster/README.md), or say 'insecure: true' "
+                f"{address} is not on this machine and its connections are not encrypted: others on the network could run code on both "
+                "sides. Start the scheduler with certificates and give its tls:// address (cluster/README.md), or set 'insecure: true' "
                 "in a profile of kind scheduler"
             )
         security = None
     elif isinstance(profile.tls, str):
-        security = _security_of(check_files(profile.tls))
+        security = _security_from(check_files(profile.tls))
     else:
-        security = Security(require_encryption=True)  # of dask's own configuration
+        security = Security(require_encryption=True)  # from dask's own configuration
         if not security.get_tls_config_for_role("client")["ca_file"]:
-            raise BadPlan(f"{address} wants certificates: give a profile of kind scheduler with 'tls: DIRECTORY'")
+            raise BadPlan(f"{address} needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'")
     try:
         client: Client = stack.enter_context(
             Client(address, security=security, set_as_default=False, timeout=profile.timeout("connect"))
         )
     except (OSError, ValueError, TimeoutError) as error:
         raise BadPlan(
-            f"no dask scheduler lets us in at {address!r} ({error}); give an address such as tcp://127.0.0.1:8786, and the certificates of its run"
+            f"cannot connect to the dask scheduler at {address} ({error}); check its address, and the certificates of a tls:// address"
         ) from None
     return client
 
@@ -255,28 +252,28 @@ def _address_in(profile: Profile) -> str:
     try:
         return str(json.loads(Path(profile.scheduler_file).read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadPlan(f"{profile.scheduler_file}: not the file that a dask scheduler writes: {error}") from None
+        raise BadPlan(f"{profile.scheduler_file}: not a scheduler file of dask: {error}") from None
 
 
 def needs_certificates(profile: Profile, *, private: bool) -> bool:
-    """Tell whether what is about to listen must ask for certificates.
+    """Whether listening processes must require certificates.
 
     Parameters
     ----------
     private
-        Whether it listens on loopback only, where certificates are the profile's choice.
+        Whether they listen on loopback only, where certificates are optional.
 
     Raises
     ------
     BadPlan
-        For a port that other machines reach without certificates, unless the profile calls it insecure.
+        Other machines could connect without certificates, and the profile is not `insecure`.
     """
     if profile.tls is None:
         return not (private or profile.insecure)
     if not profile.tls and not private and not profile.insecure:
         raise BadPlan(
-            f"'tls: false' with {profile.interface or 'no interface'} would let everybody who reaches this machine run code as you: leave "
-            "it out, name a loopback interface, or say 'insecure: true' as well"
+            f"'tls: false' with {profile.interface or 'no interface'} lets everybody who reaches this machine run code as you: remove "
+            "it, choose a loopback interface, or set 'insecure: true' as well"
         )
     return bool(profile.tls)
 
@@ -285,13 +282,13 @@ def _security(profile: Profile, stack: ExitStack, *, private: bool, folder: Path
     if not needs_certificates(profile, private=private):
         return None
     if isinstance(profile.tls, str):
-        return _security_of(check_files(profile.tls))
+        return _security_from(check_files(profile.tls))
     if folder is None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scorecube-"))) / "tls"
-    return _security_of(write_authority(folder))
+    return _security_from(write_authority(folder))
 
 
-def _security_of(folder: Path) -> Any:
+def _security_from(folder: Path) -> Any:
     from distributed import Security
 
     paths = {
@@ -311,16 +308,9 @@ def _is_private(interface: str | None) -> bool:
     if interface is None:
         return False
     try:
-        return _is_loopback(get_ip_interface(interface))
+        return is_loopback(get_ip_interface(interface))
     except ValueError as error:
         raise BadPlan(f"interface: {error}") from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _own_address() -> str:
@@ -329,8 +319,20 @@ def _own_address() -> str:
     return str(get_ip())
 
 
-def choose_profile(profile: Profile | None, address: str | None, workers: int | None) -> Profile:
-    """Return the profile that options ask for: a file's, a scheduler's address, or local threads; `workers` overrides it."""
+def choose_profile(
+    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None, address: str | None, workers: int | None
+) -> Profile:
+    """Return a profile, that of a scheduler's address, or local threads; `workers` overrides its number of workers.
+
+    Parameters
+    ----------
+    profile
+        A profile, its settings, or the path of its file.
+    """
+    if isinstance(profile, Mapping):
+        profile = make_profile(profile)
+    elif isinstance(profile, str | os.PathLike):
+        profile = read_profile(profile)
     if address is not None:
         if profile is not None:
             raise BadPlan(

@@ -1,7 +1,7 @@
-"""Many runs as one stream of blocks: the next begins while the last blocks of the one before are still computed.
+"""Concurrent runs: the next run starts while the last blocks of the previous one are still computed.
 
-Every run keeps its own loop (`run.py`) on a thread of its own; their blocks go to one pool of workers, or to one cluster, so no core waits for
-the last block of a collection, nor while a result is made and stored. How many runs are open at a time is limited by memory.
+Each run has its own loop (`run.py`) on a thread of its own. Their blocks share one pool of worker threads, or one cluster, so no core is idle
+at the end of a run or while a result is made and stored. Memory limits how many runs are open at a time.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from scorecube.execute.memory import release_memory
 
-AT_ONCE = 4
-"""Runs that are open at the same time: while one computes, others begin, end and are stored."""
-Grow = Callable[[], None]
+MAX_OPEN_RUNS = 4
+"""While one run computes, others start, finish and store their results."""
+ReserveMemory = Callable[[], None]
 
 
-class BusyPool(ThreadPoolExecutor):
-    """A pool of worker threads that knows when each of them was at work.
+class TimedThreadPool(ThreadPoolExecutor):
+    """A pool of worker threads that records when they were busy.
 
     Parameters
     ----------
@@ -32,8 +32,9 @@ class BusyPool(ThreadPoolExecutor):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers, thread_name_prefix="block")
+        self.workers = workers
         self.spans: list[tuple[float, float]] = []
-        """Start and stop of each piece of work, in seconds of `time.perf_counter`."""
+        """Start and stop of each call, in seconds of `time.perf_counter`."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """See `concurrent.futures.Executor.submit`."""
@@ -48,55 +49,55 @@ class BusyPool(ThreadPoolExecutor):
         return super().submit(timed)
 
     def busy_share(self) -> float:
-        """Return the share of the workers' time at work between the first start and the last stop; 1 for no work."""
+        """Return the busy share of the workers' time between the first start and the last stop; 1 without calls."""
         if not self.spans:
             return 1.0
         spans = list(self.spans)
-        whole = max(stop for _, stop in spans) - min(start for start, _ in spans)
-        return sum(stop - start for start, stop in spans) / (whole * self._max_workers)
+        elapsed = max(stop for _, stop in spans) - min(start for start, _ in spans)
+        return sum(stop - start for start, stop in spans) / (elapsed * self.workers)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a stream.
+    """One of several concurrent runs.
 
     Parameters
     ----------
     name
-        For error texts and progress.
+        For progress and error messages; unique.
     bytes
-        What it needs at most while it is open.
+        Largest memory of the run while it is open.
     run
-        Does all of it, its blocks on the given pool (None on a cluster). The second argument is to be called when it begins to need more
-        than `first_bytes`, and returns when that is free.
+        Does the whole run; its first argument is the pool for its blocks (None on a cluster). It calls the second before it needs more
+        than `first_bytes`; that call returns when `bytes` are available.
     first_bytes
-        What it needs until then; None for all of `bytes`.
+        Memory until then; None for `bytes`.
     """
 
     name: str
     bytes: float
-    run: Callable[[ThreadPoolExecutor | None, Grow], None]
+    run: Callable[[ThreadPoolExecutor | None, ReserveMemory], None]
     first_bytes: float | None = None
 
 
-class _State:
-    """What the threads of a stream share: who is open, with how much memory.
+class _Admission:
+    """Which jobs are open, with how much memory; shared by their threads.
 
-    At most one open job holds less than all it will need. It gets the rest when the others, which need no more than they hold, have made
-    room: so none waits for another in a circle.
+    At most one open job (`growing`) holds less memory than it will need. It gets the rest when the others, which need no more than they
+    hold, have freed enough: so no two jobs wait for each other.
     """
 
-    def __init__(self, memory: float, at_once: int) -> None:
+    def __init__(self, memory: float, max_open: int) -> None:
         self.changed = threading.Condition()
         self.held: dict[str, float] = {}
         self.growing: str | None = None
         self.failure: BaseException | None = None
-        self._memory, self._at_once = memory, at_once
+        self._memory, self._max_open = memory, max_open
 
-    def admit(self, waiting: Sequence[Job]) -> Job | None:
-        """Open the first job that fits beside the open ones, the very first if there are none; None if none does."""
+    def open_next(self, waiting: Sequence[Job]) -> Job | None:
+        """Open the first job that fits beside the open ones, or the very first if none is open; None if none fits."""
         left = self._memory - sum(self.held.values())
-        if len(self.held) >= self._at_once:
+        if len(self.held) >= self._max_open:
             return None
         for job in waiting:
             first = job.bytes if job.first_bytes is None else job.first_bytes
@@ -111,7 +112,7 @@ class _State:
         return None
 
     def grow(self, job: Job) -> None:
-        """Wait until the rest of what a job needs is free."""
+        """Wait until the rest of a job's memory is free."""
         with self.changed:
             if self.growing != job.name:
                 return
@@ -122,7 +123,7 @@ class _State:
         release_memory()
 
     def close(self, job: Job, failure: BaseException | None) -> None:
-        """Take note that a job has ended."""
+        """Free the memory of a job that has ended."""
         with self.changed:
             del self.held[job.name]
             if self.growing == job.name:
@@ -131,10 +132,12 @@ class _State:
             self.changed.notify_all()
 
 
-def run_stream(jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | None, at_once: int = AT_ONCE) -> None:
-    """Do all jobs, as many at a time as fit into the memory.
+def run_concurrently(
+    jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | None, max_open: int = MAX_OPEN_RUNS
+) -> None:
+    """Run all jobs, as many at a time as fit into memory.
 
-    Jobs are begun in their order, but one that does not fit beside those that are open lets smaller ones go first; so give the largest first.
+    Jobs start in their order, except that smaller ones overtake a job that does not fit beside the open ones; sort the largest first.
 
     Parameters
     ----------
@@ -143,45 +146,45 @@ def run_stream(jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | No
     memory
         Bytes that the open jobs may need together; a job that needs more runs alone.
     pool
-        Workers that all jobs share; None where they run on a cluster.
-    at_once
-        Most jobs that are open at the same time.
+        Workers shared by all jobs; None if they run on a cluster.
+    max_open
+        Largest number of open jobs.
 
     Raises
     ------
     Exception
-        The first failure of a job; jobs that are open then are stopped, and what they recorded stays.
+        The first failure of a job; the other open jobs are stopped, and their recorded blocks are kept.
     """
-    state, waiting = _State(memory, at_once), list(jobs)
+    admission, waiting = _Admission(memory, max_open), list(jobs)
     threads: list[threading.Thread] = []
     try:
-        while waiting or state.held:
-            with state.changed:
-                while (chosen := state.admit(waiting)) is None and state.held and state.failure is None:
-                    state.changed.wait()
-                if state.failure is not None:
-                    raise state.failure
-            if chosen is None:
+        while waiting or admission.held:
+            with admission.changed:
+                while (job := admission.open_next(waiting)) is None and admission.held and admission.failure is None:
+                    admission.changed.wait()
+                if admission.failure is not None:
+                    raise admission.failure
+            if job is None:
                 break
-            waiting.remove(chosen)
-            threads.append(threading.Thread(target=_drive, args=(chosen, pool, state), name=chosen.name, daemon=True))
+            waiting.remove(job)
+            threads.append(threading.Thread(target=_run_job, args=(job, pool, admission), name=job.name, daemon=True))
             threads[-1].start()
     except BaseException:
         _stop(pool, threads)
         raise
 
 
-def _drive(job: Job, pool: ThreadPoolExecutor | None, state: _State) -> None:
+def _run_job(job: Job, pool: ThreadPoolExecutor | None, admission: _Admission) -> None:
     failure: BaseException | None = None
     try:
-        job.run(pool, lambda: state.grow(job))
-    except BaseException as error:  # raised again in the thread that waits
+        job.run(pool, lambda: admission.grow(job))
+    except BaseException as error:  # raised again in the waiting thread
         failure = error
-    state.close(job, failure)
+    admission.close(job, failure)
 
 
 def _stop(pool: ThreadPoolExecutor | None, threads: Sequence[threading.Thread]) -> None:
-    """Let the open jobs end: blocks that were not begun are dropped, those under way are recorded or lost."""
+    """Stop the open jobs: queued blocks are cancelled, running ones are recorded or lost."""
     if pool is not None:
         pool.shutdown(wait=False, cancel_futures=True)
     for thread in threads:

@@ -1,4 +1,4 @@
-"""What a plan will cost, and how its trials are cut into blocks."""
+"""Estimates of the time and memory of a plan, and the choice of its blocks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from scorecube.errors import BadPlan, option
 from scorecube.execute.memory import default_memory
 
 BLOCK_SECONDS = 0.5
-"""Aimed length of a block: long against the cost of scheduling and recording it, short against a whole run."""
+"""Target duration of a block: long compared with scheduling and recording it, short compared with a run."""
 MIN_BLOCKS_PER_WORKER = 4
 RECORD_SECONDS = 0.017
-"""What the driver spends on a block, one after the other: measured by `tests/benchmarks/scaling.py`."""
+"""Time of the driver per block, sequential; measured by `tests/benchmarks/scaling.py`."""
 INLINE_SECONDS = 0.05
-"""Below this no scheduler is worth its start."""
-
-
+"""Shorter work runs as one block, without a scheduler."""
 FIXED_SHARE = 20
-"""A block lasts at least so many times what it costs before its first unit."""
+"""Smallest duration of a block, as a multiple of its fixed cost."""
 MENTIONED_BYTES = 2**26
+"""Smallest results whose size is reported."""
 MOST_BLOCKS = 1000
-"""More would only cost: each is recorded on its own."""
+"""Each block is recorded separately, so more blocks only cost time."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Planned work: for people, before a run; not a promise."""
+    """Expected work of a plan, approximately."""
 
     trials: int
     comparisons: int
@@ -44,15 +43,15 @@ class Estimate:
     block_units: int
     bytes_per_worker: float
     result_bytes: float
-    joined_bytes: float
-    """Of the blocks that are joined while others are computed."""
+    accumulated_bytes: float
+    """Of the concatenated outputs, which grow while blocks are computed."""
 
     def computing_bytes(self, workers: int) -> float:
-        """Return the bytes needed until the result is made."""
-        return self.joined_bytes + workers * self.bytes_per_worker
+        """Return the memory in bytes that is needed until the result is made."""
+        return self.accumulated_bytes + workers * self.bytes_per_worker
 
     def text(self, workers: int) -> str:
-        """Return one line for the screen."""
+        """Return one line for the terminal."""
         trials = f"{self.trials:,} trials x " if self.trials > 1 else ""
         blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
         results = (
@@ -65,12 +64,12 @@ class Estimate:
 
 
 def default_workers() -> int:
-    """Return the number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def room_for(cost: Cost, workers: int, memory: int) -> int:
-    """Return how many units a block may have, if each worker is to keep within its share of the memory."""
+def max_block_units(cost: Cost, workers: int, memory: int) -> int:
+    """Return the largest number of units of a block with which each worker stays within its share of the memory."""
     each = (memory - cost.result_bytes) / workers - cost.fixed_bytes
     if each < cost.bytes:
         needed = cost.result_bytes + workers * (cost.fixed_bytes + cost.bytes)
@@ -84,7 +83,7 @@ def room_for(cost: Cost, workers: int, memory: int) -> int:
 def estimate(
     prepared: PreparedPlan, workers: int, block_units: int | None = None, memory: int | None = None
 ) -> Estimate:
-    """Estimate tasks, memory and time of a plan.
+    """Estimate blocks, memory and time of a plan.
 
     Parameters
     ----------
@@ -93,14 +92,14 @@ def estimate(
     workers
         Blocks that are computed at the same time.
     block_units
-        Units (trials, or pairs of runs) per block, if the caller fixes it; any value gives the same results.
+        Units (trials, or pairs of runs) per block; None to choose. The results do not depend on it.
     memory
-        Bytes that results and all workers together may take; `default_memory` for None.
+        Bytes that results and all workers together may use; `default_memory` for None.
 
     Raises
     ------
     BadPlan
-        What cannot fit into the memory, with both numbers.
+        The plan needs more memory than is allowed; the message has both numbers.
     """
     plan, analysis, cube = prepared.plan, prepared.plan.analysis, prepared.prepared.cube
     if block_units is not None and block_units < 1:
@@ -110,11 +109,11 @@ def estimate(
     if block_units is None:
         length = max(BLOCK_SECONDS, FIXED_SHARE * cost.fixed_seconds, seconds / MOST_BLOCKS)
         by_time = max(1, int(length / cost.seconds))
-        # With many workers the last block (its length) and the driver (so much a block) are waited for: shortest together at this length.
+        # With many workers a run waits for its last block and for the driver, which takes a fixed time per block; this duration minimises the sum.
         shortest = math.sqrt(seconds * RECORD_SECONDS)
         by_workers = max(math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds))
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = min(block_units, cost.most_units, room_for(cost, workers, memory or default_memory()))
+        block_units = min(block_units, cost.most_units, max_block_units(cost, workers, memory or default_memory()))
     n_runs = cube.sizes[names.RUN]
     return Estimate(
         trials=plan.trials,
@@ -126,11 +125,13 @@ def estimate(
         block_units=block_units,
         bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
         result_bytes=cost.result_bytes,
-        joined_bytes=float(sum(_joined_bytes(output, units) for output in analysis.outputs(prepared.prepared))),
+        accumulated_bytes=float(
+            sum(_accumulated_bytes(output, units) for output in analysis.outputs(prepared.prepared))
+        ),
     )
 
 
-def _joined_bytes(output: Output, units: int) -> int:
+def _accumulated_bytes(output: Output, units: int) -> int:
     if output.combine is not Combine.CONCAT:
         return 0
     return math.prod(output.shape_of(units)) * np.dtype(output.dtype).itemsize

@@ -1,7 +1,7 @@
-"""The one place where work becomes a dask graph.
+"""Building the dask graph of a run, and computing it on local threads.
 
-A graph is one task per block over one shared node with the analysis' arrays: no task depends on another, so blocks finish
-in any order and are recorded as they do.
+The graph has one task per block and one shared node with the arrays of the analysis. Blocks do not depend on each other, so they finish
+in any order and are recorded as they finish.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ OnBlock = Callable[[Interval, Arrays], None]
 
 
 def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> Arrays:
-    """Compute one block; what a worker runs."""
+    """Compute one block, on a worker."""
     with one_blas_thread():
         return analysis.block(inputs, start, stop)
 
 
-def lower(
+def build_graph(
     analysis: Analysis, inputs: Any, intervals: list[Interval], compute_one: Callable[..., Any] = compute_block
 ) -> dict[Interval, Delayed]:
     """Return the graph: one task for each interval of units.
@@ -38,11 +38,11 @@ def lower(
     inputs
         The arrays of `Analysis.inputs`, or a distributed future of them.
     compute_one
-        What a task calls.
+        Function of a task.
     """
     shared = delayed(inputs, pure=False, traverse=False) if isinstance(inputs, dict) else inputs
     task = delayed(compute_one, pure=False)
-    # Keys are unlike those of any other run: several may be under way in one process or on one cluster.
+    # Unique keys: one process or cluster may compute several runs at a time.
     token = uuid.uuid4().hex
     return {
         interval: task(
@@ -60,17 +60,14 @@ def compute_on_threads(
     on_block: OnBlock,
     pool: Executor | None = None,
 ) -> None:
-    """Run blocks on local threads; `on_block` is called in the calling thread as they finish, and nothing is kept.
-
-    With a `pool`, on its threads.
-    """
+    """Run blocks on local threads, or on those of a `pool`; `on_block` is called in the calling thread as they finish."""
     finished: dict[Interval, Arrays] = {}
 
-    def put_aside(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> None:
-        # Not returned: the scheduler would hold all it is given until the end.
+    def keep_result(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> None:
+        # Not returned: the scheduler keeps all return values until the end.
         finished[start, stop] = compute_block(analysis, inputs, start, stop)
 
-    graph = lower(analysis, inputs, intervals, put_aside)
+    graph = build_graph(analysis, inputs, intervals, keep_result)
     interval_of = {task.key: interval for interval, task in graph.items()}
     _compute(
         list(graph.values()), workers, lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])), pool
@@ -94,7 +91,7 @@ def _compute(
         if key in known:
             on_task(key, result)
 
-    # Given to this call alone: dask's usual way to set callbacks is shared by all threads of the process.
+    # Passed to this call: callbacks that are registered globally would be shared by all threads of the process.
     callbacks = [(None, None, None, finished, None)]
-    how = {"num_workers": workers} if pool is None else {"pool": pool}
-    return list(compute(*tasks, scheduler=threaded_get, callbacks=callbacks, optimize_graph=False, **how))
+    threads: dict[str, Any] = {"num_workers": workers} if pool is None else {"pool": pool}
+    return list(compute(*tasks, scheduler=threaded_get, callbacks=callbacks, optimize_graph=False, **threads))

@@ -1,4 +1,4 @@
-"""How much memory there is, and how much a person allows."""
+"""Memory limits: parsing sizes, the default limit, and the memory of this process."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from scorecube.errors import BadPlan, option
 
-SHARE = 0.8
-"""Of the machine's memory, by default."""
+DEFAULT_SHARE = 0.8
+"""Of the machine's memory."""
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -34,18 +34,18 @@ def parse_memory(text: str) -> int:
 
 
 def default_memory() -> int:
-    """Return four fifths of the memory of the machine, or of what its container may use."""
+    """Return four fifths of the memory of the machine, or of the limit of its container."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         total = 8 * 2**30
-    with suppress(OSError, ValueError):  # no container, or one without a limit
+    with suppress(OSError, ValueError):  # no container, or no limit
         total = min(total, int(CONTROL_GROUP.read_text()))
-    return int(SHARE * total)
+    return int(DEFAULT_SHARE * total)
 
 
-def resident() -> int:
-    """Return the bytes of memory that this process holds now; 0 where the system does not tell."""
+def resident_bytes() -> int:
+    """Return the resident memory of this process; 0 on systems without ``/proc``."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -53,6 +53,6 @@ def resident() -> int:
 
 
 def release_memory() -> None:
-    """Have the C library return to the system what this process has freed, where it can: it keeps much for the next blocks."""
+    """Return freed memory to the system; the C library (glibc) would otherwise keep much of it."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Cluster profiles: data in `cluster/*.yaml`, read and checked here, made into clients in `clusters.py`."""
+"""Cluster profiles: settings in `cluster/*.yaml`, read and validated here, used by `clusters.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scorecube.execute.memory import parse_memory
 
 QUEUES = ("slurm", "pbs", "sge")
 BATCH = (*QUEUES, "htcondor")
-"""Queueing systems: the scheduler runs in the driver's process, the workers in jobs."""
+"""Queueing systems: the scheduler runs in the process of the driver, the workers in jobs."""
 LOCAL = ("processes", "local")
 KINDS = ("threads", *LOCAL, *BATCH, "scheduler")
 DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(ms|s|min|h|d)")
@@ -32,10 +32,11 @@ TIMEOUTS = {
     "no_workers": "10min",
     "idle": "",
 }
-"""Silence after which a connection counts as cut; patience of a first connection; silence after which a worker counts as lost; patience before a lost job is
-replaced; patience without any worker; time without work after which a scheduler ends."""
+"""tcp: silence after which a connection is closed; connect: limit for a first connection; worker_ttl: silence after which a worker is lost;
+lost_worker: delay before a lost job is replaced; no_workers: limit without any worker; idle: time without work after which a scheduler
+ends."""
 BATCH_TIMEOUTS = {"no_workers": "7d", "idle": "30min"}
-"""Jobs may wait for days in a queue before the first worker starts."""
+"""The first job may wait in a queue for days."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,40 +47,40 @@ class Profile:
     ----------
     kind
         One of `KINDS`: threads of this process; worker processes with one thread each; one worker process with many threads;
-        jobs of a queueing system; a scheduler that runs already.
+        jobs of a queueing system; a running scheduler.
     workers
-        Blocks at a time, on all workers together.
+        Number of blocks at a time, on all workers together.
     memory
         Of each worker process, or job, e.g. 4GB.
     adapt
-        ``minimum`` and ``maximum`` number of worker processes, or jobs: as many run as there is work for.
+        ``minimum`` and ``maximum`` number of worker processes, or jobs; their number follows the work.
     timeouts
         Changes to `TIMEOUTS`.
     tls
-        Whether connections are encrypted and both sides show a certificate of this run's authority; or the folder with
-        ``ca.crt``, ``tls.crt`` and ``tls.key``. By default wherever a port can be reached from other machines.
+        Whether connections are encrypted and both sides need a certificate of this run; or the directory with
+        ``ca.crt``, ``tls.crt`` and ``tls.key``. By default for ports that other machines can reach.
     insecure
-        Allows a port that other machines reach without certificates: whoever reaches it can run code as you.
+        Allow a port that other machines can reach without certificates: whoever reaches it can run code as you.
     dashboard
-        Whether the scheduler shows its state on a web page, on loopback.
+        Whether the scheduler serves its dashboard, on loopback.
     address, scheduler_file
         Of a running scheduler.
     jobs, cores
         Number of jobs, and threads in each.
     queue, account, walltime, resources, disk, directives
-        What the queueing system is asked for; directives are lines of its own.
+        Requests to the queueing system; directives are lines in its own syntax.
     interface
         Network interface that scheduler and workers listen on, e.g. ib0.
     prologue
         Shell commands of a job before its worker starts.
     python
-        Interpreter of the jobs, by default this one's path.
+        Interpreter of the jobs, by default that of this process.
     run_directory
         On a file system that all machines share: certificates and logs of the jobs.
     local_directory
-        On a disk of the worker's machine: what does not fit into memory.
+        On a disk of the worker's machine, for data that does not fit into memory.
     cache_directory
-        Compiled kernels, shared by all workers; by default beside the installed package.
+        Of compiled kernels, shared by all workers; by default beside the installed package.
     """
 
     kind: str
@@ -124,7 +125,7 @@ class Profile:
         return jobs, jobs
 
     def total_memory(self) -> int | None:
-        """Return the bytes of all workers together, if the profile tells; what else there is is this machine's own."""
+        """Return the memory of all workers together in bytes; None if the profile does not set it."""
         if self.memory is None or self.kind == "threads":
             return None
         processes = self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
@@ -137,32 +138,32 @@ class Profile:
         return f"{_seconds(duration):g}s" if duration else None
 
 
-class _Wrong(Exception):
-    """A value that a setting cannot have: what it should be."""
+class _InvalidValue(Exception):
+    """An invalid value of a setting; the message says what is expected."""
 
 
-def _count(value: Any) -> int:
+def _positive_integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _Wrong("a whole number from 1 on")
+        raise _InvalidValue("an integer of 1 or more")
     return value
 
 
-def _switch(value: Any) -> bool:
+def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Wrong("true or false")
+        raise _InvalidValue("true or false")
     return value
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or str(value) == "":
-        raise _Wrong("a text")
+        raise _InvalidValue("a string")
     return str(value)
 
 
 def _path(value: Any) -> str:
     text = str(Path(os.path.expandvars(_text(value))).expanduser())
     if "$" in text:
-        raise _Wrong(f"a path whose variables are set in the environment; {text!r} has one that is not")
+        raise _InvalidValue(f"a path whose variables are set in the environment; {text!r} has an unset one")
     return text
 
 
@@ -170,20 +171,20 @@ def _size(value: Any) -> str:
     try:
         parse_memory(_text(value))
     except BadPlan:
-        raise _Wrong("a size such as 4GB, 512MiB or 1.5G") from None
+        raise _InvalidValue("a size such as 4GB, 512MiB or 1.5G") from None
     return str(value)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _Wrong("a list of texts")
+        raise _InvalidValue("a list of strings")
     return tuple(_text(each) for each in value)
 
 
 def _walltime(value: Any) -> str:
     # YAML reads 01:30:00 without quotes as a number to the base of 60.
     if not isinstance(value, str):
-        raise _Wrong('a time in quotes, such as "04:00:00"')
+        raise _InvalidValue('a time in quotes, such as "04:00:00"')
     return value
 
 
@@ -193,21 +194,21 @@ def _tls(value: Any) -> bool | str:
 
 def _adapt(value: Any) -> dict[str, int]:
     if not isinstance(value, Mapping) or set(value) != {"minimum", "maximum"}:
-        raise _Wrong("minimum and maximum, e.g. {minimum: 1, maximum: 20}")
+        raise _InvalidValue("minimum and maximum, e.g. {minimum: 1, maximum: 20}")
     low, high = value["minimum"], value["maximum"]
     if not all(isinstance(each, int) for each in (low, high)) or not 0 <= low <= high or high < 1:
-        raise _Wrong("0 <= minimum <= maximum, and a maximum from 1 on")
+        raise _InvalidValue("0 <= minimum <= maximum, and a maximum of 1 or more")
     return {"minimum": low, "maximum": high}
 
 
 def _timeouts(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or set(value) - set(TIMEOUTS):
-        raise _Wrong(f"some of {', '.join(TIMEOUTS)}, e.g. {{tcp: 20s}}")
+        raise _InvalidValue(f"some of {', '.join(TIMEOUTS)}, e.g. {{tcp: 20s}}")
     for name, duration in value.items():
         if not isinstance(duration, str) or not DURATION.fullmatch(duration):
-            raise _Wrong(f"durations such as 20s, 10min or 2h; {name} is {duration!r}")
+            raise _InvalidValue(f"durations such as 20s, 10min or 2h; {name} is {duration!r}")
     if "tcp" in value and _seconds(value["tcp"]) <= 10:
-        raise _Wrong("a tcp timeout above 10s: below it no connection comes about")
+        raise _InvalidValue("a tcp timeout above 10s, below which dask cannot connect")
     return dict(value)
 
 
@@ -219,23 +220,23 @@ def _seconds(duration: str) -> float:
 
 def _address(value: Any) -> str:
     if not re.fullmatch(r"(tcp|tls)://[^/\s]+:[0-9]+", _text(value)):
-        raise _Wrong("an address such as tls://host:8786")
+        raise _InvalidValue("an address such as tls://host:8786")
     return str(value)
 
 
 STARTED = (*LOCAL, *BATCH)
 SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
-    "workers": (KINDS, _count),
+    "workers": (KINDS, _positive_integer),
     "memory": (STARTED, _size),
     "adapt": (("processes", *BATCH), _adapt),
     "timeouts": ((*STARTED, "scheduler"), _timeouts),
     "tls": ((*STARTED, "scheduler"), _tls),
-    "insecure": ((*BATCH, "scheduler"), _switch),
-    "dashboard": (STARTED, _switch),
+    "insecure": ((*BATCH, "scheduler"), _boolean),
+    "dashboard": (STARTED, _boolean),
     "address": (("scheduler",), _address),
     "scheduler_file": (("scheduler",), _path),
-    "jobs": (BATCH, _count),
-    "cores": (BATCH, _count),
+    "jobs": (BATCH, _positive_integer),
+    "cores": (BATCH, _positive_integer),
     "queue": (QUEUES, _text),
     "account": (BATCH, _text),
     "walltime": (QUEUES, _walltime),
@@ -249,14 +250,14 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "local_directory": (STARTED, _path),
     "cache_directory": (STARTED, _path),
 }
-"""Setting -> kinds that have it, and what checks its value."""
-NEEDED = {"slurm": ("memory",), "pbs": ("memory",), "sge": ("memory",), "htcondor": ("memory", "disk")}
+"""Setting -> kinds that have it, and the function that validates its value."""
+REQUIRED = {"slurm": ("memory",), "pbs": ("memory",), "sge": ("memory",), "htcondor": ("memory", "disk")}
 
 
 def make_profile(
     settings: Mapping[str, Any], where: str = "the cluster profile", lines: Mapping[str, int] | None = None
 ) -> Profile:
-    """Return a checked profile.
+    """Return a validated profile.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def make_profile(
     Raises
     ------
     BadPlan
-        An unknown kind or setting, a value that a setting cannot have, or one that its kind lacks.
+        An unknown kind or setting, an invalid value, or a missing setting.
     """
     found = lines or {}
 
@@ -283,16 +284,16 @@ def make_profile(
     for key, value in settings.items():
         if key == "kind":
             continue
-        own = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
+        allowed = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
         if key not in SETTINGS:
-            raise BadPlan(f"{at(key)}: unknown setting {key!r}; nearest: {nearest(str(key), own, 3)}")
-        if key not in own:
-            raise BadPlan(f"{at(key)}: profiles of kind {kind} have no setting {key!r}; they have {', '.join(own)}")
+            raise BadPlan(f"{at(key)}: unknown setting {key!r}; nearest: {nearest(str(key), allowed, 3)}")
+        if key not in allowed:
+            raise BadPlan(f"{at(key)}: profiles of kind {kind} have no setting {key!r}; they have {', '.join(allowed)}")
         try:
             values[key] = SETTINGS[key][1](value)
-        except _Wrong as wrong:
-            raise BadPlan(f"{at(key)}: {key} is {value!r}, but must be {wrong}") from None
-    for key in NEEDED.get(kind, ()):
+        except _InvalidValue as expected:
+            raise BadPlan(f"{at(key)}: {key} is {value!r}, but must be {expected}") from None
+    for key in REQUIRED.get(kind, ()):
         if key not in values:
             raise BadPlan(f"{where}: a profile of kind {kind} needs {key}")
     if kind == "scheduler" and ("address" in values) == ("scheduler_file" in values):

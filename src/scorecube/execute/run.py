@@ -1,4 +1,4 @@
-"""The loop: what is recorded stays, the rest is computed and recorded as it finishes, then the result is made."""
+"""The run loop: recorded blocks are kept, the rest is computed and recorded, then the result is finalised."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from scorecube import names
 from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.execute.blas_threads import one_blas_thread
-from scorecube.execute.block_writer import Recorder
-from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
+from scorecube.execute.block_writer import BlockWriter
+from scorecube.execute.estimate import INLINE_SECONDS, estimate
+from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.storage.blocks import BlockStore, gaps
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, ThreadPoolExecutor
-
-    from distributed import Client
+    from concurrent.futures import ThreadPoolExecutor
 
 Progress = Callable[[int, int], None]
 Interval = tuple[int, int]
@@ -34,119 +33,103 @@ OnBlock = Callable[[Interval, Arrays], None]
 
 def run(
     prepared: PreparedPlan,
+    executor: Executor = CALLING_THREAD,
     *,
     blocks: BlockStore | None = None,
-    client: Client | None = None,
-    workers: int = 1,
-    pool: ThreadPoolExecutor | None = None,
     block_units: int | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
-    finishing: Callable[[], None] | None = None,
+    before_finalize: Callable[[], None] | None = None,
 ) -> xr.Dataset:
-    """Compute a plan and return its result; identical for every choice of the other arguments.
+    """Compute a plan and return its result; bit-identical for every choice of the other arguments.
 
     Parameters
     ----------
     prepared
         Of `make_plan`.
+    executor
+        Where blocks are computed.
     blocks
-        Where blocks are recorded and found again; None keeps them in memory.
-    client
-        Cluster to run on; None runs on local threads, or inline if the work is small.
-    workers
-        Local threads.
-    pool
-        Local threads that other runs use, too (see `concurrent_runs.py`); None starts its own.
+        Where blocks are recorded, and read if they are recorded already; None keeps them in memory.
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
-    memory
-        Bytes that results and workers may take, see `estimate`.
     progress
-        Called with (units done, units in all).
-    finishing
-        Called when all blocks are there and the result is about to be made, which may take more memory than they do.
+        Called with (units done, units in total).
+    before_finalize
+        Called after the last block and before the result is made, which may need more memory than the blocks.
     """
-    plan, started = prepared.plan, time.time()
-    planned = estimate(prepared, workers, block_units, memory)
-    # Small work is computed again sooner than it is recorded and found.
-    worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
-
-    def compute(pending: list[Interval], on_block: OnBlock) -> None:
-        _compute(prepared, pending, client, workers, pool, on_block)
-
-    arrays = _accumulate(prepared, planned, blocks, worth_recording, progress, compute)
-    if finishing is not None:
-        finishing()
-    result: xr.Dataset = on_pool(pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials)
+    started = time.time()
+    arrays = _compute_blocks(prepared, executor, blocks, block_units, progress)
+    if before_finalize is not None:
+        before_finalize()
+    plan = prepared.plan
+    result: xr.Dataset = on_pool(executor.pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials)
     result.attrs |= provenance(prepared, started)
     return result
 
 
-def _accumulate(
+def _compute_blocks(
     prepared: PreparedPlan,
-    planned: Estimate,
+    executor: Executor,
     blocks: BlockStore | None,
-    worth_recording: bool,
+    block_units: int | None,
     progress: Progress | None,
-    compute: Callable[[list[Interval], OnBlock], None],
 ) -> Arrays:
-    """Return the outputs of all blocks: those that are recorded, and the others, which are computed.
+    """Return the accumulated outputs of all blocks: the recorded ones are read, the others computed and recorded.
 
     What only the accumulation needs is free when it returns, before the result is made.
     """
     analysis = prepared.plan.analysis
     outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
+    planned = estimate(prepared, executor.workers, block_units, executor.memory)
     totals = Accumulator(outputs, planned.units, analysis.places(prepared.prepared))
     recorded: list[Interval] = []
-    for segment in blocks.usable(outputs, planned.units) if blocks is not None else ():
+    for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
         totals.add(segment.start, segment.stop, segment.arrays)
         recorded.append((segment.start, segment.stop))
     done = sum(stop - start for start, stop in recorded)
     if progress is not None:
         progress(done, planned.units)
     pending = _cut(gaps(recorded, planned.units), planned.block_units)
-    recording = None
+    # Short work is faster to repeat than to record and read.
+    worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
+    writer = None
     if blocks is not None and pending and (worth_recording or blocks.records()):
-        recording = Recorder(blocks, outputs, pending, {"work": prepared.plan.work_digest})
+        writer = BlockWriter(blocks, outputs, pending, {"work": prepared.plan.work_digest})
 
     def on_block(interval: Interval, arrays: Arrays) -> None:
         nonlocal done
         totals.add(*interval, arrays)
-        if recording is not None:
-            recording.put(interval, arrays)
+        if writer is not None:
+            writer.submit(interval, arrays)
         done += interval[1] - interval[0]
         if progress is not None:
             progress(done, planned.units)
 
     if pending:
-        with one_blas_thread(), recording or nullcontext():
-            compute(pending, on_block)
+        with one_blas_thread(), writer or nullcontext():
+            _compute(prepared, pending, executor, on_block)
     return totals.arrays
 
 
-def _compute(
-    prepared: PreparedPlan, pending: list[Interval], client: Client | None, workers: int, pool: ThreadPoolExecutor | None,
-    on_block: OnBlock,
-) -> None:  # fmt: skip
+def _compute(prepared: PreparedPlan, pending: list[Interval], executor: Executor, on_block: OnBlock) -> None:
     plan = prepared.plan
     inputs = plan.analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
-    if client is not None:
+    if executor.client is not None:
         from scorecube.execute.clients import compute_on_client
 
-        compute_on_client(client, plan.analysis, inputs, pending, on_block)
-    elif pool is None and (workers == 1 or len(pending) == 1):
+        compute_on_client(executor.client, plan.analysis, inputs, pending, on_block)
+    elif executor.pool is None and (executor.workers == 1 or len(pending) == 1):
         for interval in pending:
             on_block(interval, plan.analysis.block(inputs, *interval))
     else:
         from scorecube.execute.graph import compute_on_threads
 
-        compute_on_threads(plan.analysis, inputs, pending, workers, on_block, pool)
+        compute_on_threads(plan.analysis, inputs, pending, executor.workers, on_block, executor.pool)
 
 
-def on_pool(pool: Executor | None, function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function on a worker, if there is a pool of them: what takes a core waits its turn."""
-    return function(*given) if pool is None else pool.submit(function, *given).result()
+def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on a worker of the pool, if there is one, so that it does not compete with blocks for a core."""
+    return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
 
 def _cut(intervals: list[Interval], length: int) -> list[Interval]:
@@ -154,11 +137,7 @@ def _cut(intervals: list[Interval], length: int) -> list[Interval]:
 
 
 def for_each(
-    function: Callable[[Any], Any],
-    items: list[Any],
-    workers: int,
-    progress: Progress | None,
-    client: Client | None = None,
+    function: Callable[[Any], Any], items: list[Any], executor: Executor, progress: Progress | None
 ) -> list[Any]:
     """Return the function of every item, in order; several at a time on a cluster or on local threads."""
     done = 0
@@ -169,11 +148,11 @@ def for_each(
         if progress is not None:
             progress(done, len(items))
 
-    if client is not None:
+    if executor.client is not None:
         from scorecube.execute.clients import map_on_client
 
-        return map_on_client(client, function, items, finished)
-    if workers == 1 or len(items) == 1:
+        return map_on_client(executor.client, function, items, finished)
+    if executor.workers == 1 or len(items) == 1:
         results = []
         for item in items:
             results.append(function(item))
@@ -181,11 +160,11 @@ def for_each(
         return results
     from scorecube.execute.graph import map_on_threads
 
-    return map_on_threads(function, items, workers, finished)
+    return map_on_threads(function, items, executor.workers, finished)
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
-    """Return what a result says about its making: plan, digests, versions, machine, warnings, times (UTC)."""
+    """Return the provenance attributes of a result: plan, digests, versions, machine, warnings, times (UTC)."""
     plan = prepared.plan
     return {
         "analysis": plan.analysis.name,
@@ -206,5 +185,5 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
 
 @cache
 def versions() -> str:
-    """Return the versions of what results depend on, as JSON."""
+    """Return the versions of the packages that results depend on, as JSON."""
     return json.dumps({name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")})

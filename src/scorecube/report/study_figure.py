@@ -76,5 +76,5 @@ def _results(study: Study, view: View, collections: Sequence[str] | None) -> Map
     return {
         name: study[name].result(view.name).assign_attrs({COLLECTION: name})
         for name in chosen
-        if collections is not None or study[name].result_facts(view.name)
+        if collections is not None or study[name].result_attributes(view.name)
     }

@@ -37,7 +37,7 @@ def overview(study: Study) -> dict[str, Any]:
             "missing_scores": int(cube[names.SCORE].isnull().sum()),
             "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
         }
-        collections.append(facts | collection.kept())
+        collections.append(facts | collection.contents())
     return {"study": study.path, "collections": collections}
 
 
@@ -67,7 +67,7 @@ def find_view(study: Study, analysis: str) -> View:
         Any other name.
     """
     known = view_names()
-    if analysis not in known and not any(study[name].result_facts(analysis) for name in study):
+    if analysis not in known and not any(study[name].result_attributes(analysis) for name in study):
         raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}")
     return view_of(analysis)
 
@@ -116,7 +116,7 @@ def _sources(collection: Collection, view: View, table: Table, every: bool, requ
     if table.source is Source.CUBE:
         return [collection.cube]
     if table.source is Source.RANKINGS:
-        return [collection.rankings] if required or collection.kept()["rankings"] else []
+        return [collection.rankings] if required or collection.contents()["rankings"] else []
     if view.compute is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the rows show what a warning is about

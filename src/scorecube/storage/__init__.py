@@ -1,6 +1,6 @@
-"""Studies on disk and in object stores: the only place that knows zarr."""
+"""Studies on disk and in object stores; no other room imports zarr."""
 
-from scorecube.storage.location import is_there
+from scorecube.storage.location import exists
 from scorecube.storage.study import Collection, Study, open_study
 
-__all__ = ["Collection", "Study", "is_there", "open_study"]
+__all__ = ["Collection", "Study", "exists", "open_study"]

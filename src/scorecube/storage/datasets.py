@@ -1,4 +1,4 @@
-"""Datasets <-> groups of a store, with a digest over the content."""
+"""Reading and writing datasets as zarr groups, each with a digest of its content."""
 
 from __future__ import annotations
 
@@ -12,72 +12,71 @@ from typing import Any, Final
 
 import xarray as xr
 import zarr
+from zarr.abc.buffer import Buffer
 from zarr.storage import MemoryStore
 
 from scorecube.collection import schema
 from scorecube.errors import CorruptStudy
 from scorecube.storage.encoding import CONSOLIDATED, METADATA, ZARR_FORMAT, encoding, plain_bytes
-from scorecube.storage.location import Place
+from scorecube.storage.location import Location
 
 CONTENT = "content_sha256"
-CHUNKS_AT_ONCE: Final = 4
-"""Of a large array: each takes memory for itself and for what it becomes."""
-READ_WHOLE: Final = 2**28
-"""Bytes up to which a result is read as a whole."""
-MAKING_GROUPS: Final = threading.Lock()
-"""Threads that store results of one analysis would make the group around them at the same time."""
-MADE_IN_MEMORY: Final = 2**26
-"""Bytes up to which a group is made in memory first."""
+CONCURRENT_CHUNKS: Final = 4
+"""Chunks of a large array that are written at a time; each needs memory for itself and for its compressed form."""
+MAX_LOADED_BYTES: Final = 2**28
+"""Larger results are opened without loading their values."""
+MAX_BUFFERED_BYTES: Final = 2**26
+"""Larger datasets are written directly, not through memory."""
+_PARENT_GROUP: Final = threading.Lock()
+"""Keeps threads that store results of the same analysis from creating its group at the same time."""
 
 
-def open_dataset(place: Place, group: str) -> xr.Dataset:
-    """Open one group; its values are read when they are used.
+def open_dataset(location: Location, group: str) -> xr.Dataset:
+    """Open one group; its values are read on use.
 
-    Of zarr's formats only the third is read: the second has arrays of pickled objects.
+    Only zarr format 3 is read: arrays of format 2 may hold pickled objects.
     """
     opened: xr.Dataset = xr.open_zarr(
-        place.store, group=group, chunks=None, consolidated=CONSOLIDATED, zarr_format=ZARR_FORMAT
+        location.store, group=group, chunks=None, consolidated=CONSOLIDATED, zarr_format=ZARR_FORMAT
     )
     return opened
 
 
-def read_dataset(place: Place, group: str) -> xr.Dataset:
-    """Read one group into memory, labels as object strings."""
-    return _read(open_dataset(place, group), place, group)
+def read_dataset(location: Location, group: str) -> xr.Dataset:
+    """Read one group into memory, with labels as object strings."""
+    return _load(open_dataset(location, group), location, group)
 
 
-def read_or_open(place: Place, group: str) -> xr.Dataset:
-    """Read one group; of a large one labels only, and other values when they are used, each chunk with its own checksum."""
-    dataset = open_dataset(place, group)
-    if dataset.nbytes <= READ_WHOLE:
-        return _read(dataset, place, group)
-    arrays = zarr.open_group(place.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
-    missing = [name for name, array in arrays if array.nchunks_initialized < array.nchunks]
-    if missing:
-        raise CorruptStudy(
-            f"{place.text}: {group} misses parts of {', '.join(sorted(missing))}; run scorecube verify, and make it again"
-        )
+def read_or_open(location: Location, group: str) -> xr.Dataset:
+    """Read one group into memory; of a large one only the labels: each chunk of values is checked on use."""
+    dataset = open_dataset(location, group)
+    if dataset.nbytes <= MAX_LOADED_BYTES:
+        return _load(dataset, location, group)
+    arrays = zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
+    incomplete = [name for name, array in arrays if array.nchunks_initialized < array.nchunks]
+    if incomplete:
+        raise _corrupt(location, group, f"chunks of {', '.join(sorted(incomplete))} are missing")
     del dataset.attrs[CONTENT]
-    return _with_labels(dataset)
+    return _with_object_labels(dataset)
 
 
-def _read(dataset: xr.Dataset, place: Place, group: str) -> xr.Dataset:
+def _load(dataset: xr.Dataset, location: Location, group: str) -> xr.Dataset:
     with dataset:
         try:
             loaded: xr.Dataset = dataset.load()
-        except RuntimeError as error:  # what codecs raise
-            raise CorruptStudy(
-                f"{place.text}: {group} cannot be read: {error}; run scorecube verify, and make it again"
-            ) from None
+        except RuntimeError as error:  # raised by codecs
+            raise _corrupt(location, group, f"cannot be read: {error}") from None
     recorded = loaded.attrs.pop(CONTENT, None)
     if recorded is not None and recorded != content_digest(loaded):
-        raise CorruptStudy(
-            f"{place.text}: {group} does not hold what was written; run scorecube verify, and make it again"
-        )
-    return _with_labels(loaded)
+        raise _corrupt(location, group, "the content does not match its digest")
+    return _with_object_labels(loaded)
 
 
-def _with_labels(dataset: xr.Dataset) -> xr.Dataset:
+def _corrupt(location: Location, group: str, problem: str) -> CorruptStudy:
+    return CorruptStudy(f"{location.name}: {group}: {problem}; run scorecube verify and compute it again")
+
+
+def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
     for name, coord in dataset.coords.items():
         if coord.dtype.kind in "OUT":
             dataset = dataset.assign_coords({name: (coord.dims, schema.label_array(map(str, coord.values)))})
@@ -85,26 +84,26 @@ def _with_labels(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def write_dataset(
-    dataset: xr.Dataset, place: Place, group: str = "", *, last: Mapping[str, Any] = MappingProxyType({})
+    dataset: xr.Dataset, location: Location, group: str = "", *, last: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Write one group, replacing what it held; the attributes `last` are set when all else is there.
+    """Write one group, replacing its previous content; the attributes `last` are set after everything else.
 
-    zarr asks its store many times for each array, and a file system or an object store takes its time for each: a small group is made in
-    memory, and its objects are sent as they are.
+    zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
+    in memory and its objects are copied.
     """
     plain = dataset.drop_encoding()
-    if plain.nbytes <= MADE_IN_MEMORY:
-        made = MemoryStore()
-        _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), made, "")
-        send(made, place, group)
+    if plain.nbytes <= MAX_BUFFERED_BYTES:
+        objects: dict[str, Buffer] = {}
+        _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), MemoryStore(objects), "")
+        write_objects(objects, location, group)
         return
     with (
-        ThreadPoolExecutor(1, thread_name_prefix="digest") as other,
-        zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}),
+        ThreadPoolExecutor(1, thread_name_prefix="digest") as thread,
+        zarr.config.set({"async.concurrency": CONCURRENT_CHUNKS}),
     ):
-        digest = other.submit(content_digest, plain)  # while zarr compresses
-        _write(plain, place.store, group)
-    zarr.open_group(place.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
+        digest = thread.submit(content_digest, plain)  # while zarr compresses
+        _write(plain, location.store, group)
+    zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
         {CONTENT: digest.result(), **last}
     )
 
@@ -116,27 +115,30 @@ def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
     )  # fmt: skip
 
 
-def send(made: MemoryStore, place: Place, group: str) -> None:
-    """Put a group that was made in memory in its place; its own metadata last, as its attributes say what the arrays must hold."""
-    above = group.rpartition("/")[0]
-    with MAKING_GROUPS:
-        if group and not place.holds_zarr(above):
-            zarr.open_group(place.store, path=above, mode="a", zarr_format=ZARR_FORMAT)
-    parts = {key: value.to_bytes() for key, value in made._store_dict.items()}
-    after = parts.pop(METADATA)
-    place.replace(group, parts, _bare_group(), after)
+def write_objects(objects: Mapping[str, Buffer], location: Location, group: str) -> None:
+    """Write a group that was built in memory, replacing its previous content.
+
+    The group's own metadata is written last, since its attributes describe what the arrays must hold.
+    """
+    parent = group.rpartition("/")[0]
+    with _PARENT_GROUP:
+        if group and not location.holds_zarr(parent):
+            zarr.open_group(location.store, path=parent, mode="a", zarr_format=ZARR_FORMAT)
+    contents = {key: value.to_bytes() for key, value in objects.items()}
+    metadata = contents.pop(METADATA)
+    location.replace(group, contents, _empty_group_metadata(), metadata)
 
 
 @cache
-def _bare_group() -> bytes:
-    """Return the metadata of a group that has no attributes yet."""
-    made = MemoryStore()
-    zarr.create_group(made, zarr_format=ZARR_FORMAT)
-    return made._store_dict[METADATA].to_bytes()
+def _empty_group_metadata() -> bytes:
+    """Return the metadata of a group without attributes."""
+    objects: dict[str, Buffer] = {}
+    zarr.create_group(MemoryStore(objects), zarr_format=ZARR_FORMAT)
+    return objects[METADATA].to_bytes()
 
 
 def content_digest(dataset: xr.Dataset) -> str:
-    """Return the SHA-256 of all variables and coordinates: a missing chunk reads as fill values, and this tells."""
+    """Return the SHA-256 of all variables and coordinates; it reveals missing chunks, which read as fill values."""
     hasher = hashlib.sha256()
     for name in sorted(map(str, dataset.variables)):
         values = dataset[name].values

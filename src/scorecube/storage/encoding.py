@@ -1,6 +1,6 @@
-"""All choices of how arrays become bytes, in one table.
+"""How arrays are encoded: format, chunks, compressor and checksum.
 
-zarr format 3; every chunk carries a checksum (the library's default compressor has none, and a flipped bit would be
+zarr format 3; every chunk carries a checksum (zarr's default compressor has none, so a flipped bit would be
 read as data); labels are variable-length strings; metadata is not consolidated (not in the format's specification).
 """
 
@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 from zarr.codecs import ZstdCodec
-from zarr.core.array_spec import ArrayConfigParams
 
 from scorecube import names
 from scorecube.collection import schema
@@ -21,39 +20,37 @@ ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
 FORMAT_VERSION: Final = 1
 """Version of the layout of a study, in the attributes of its root."""
+METADATA: Final = "zarr.json"
+"""Name of the file or object with the metadata of a group or array."""
 
 CHUNK_LENGTHS: Final[dict[str, dict[str, int]]] = {
     schema.LEVEL_AT_RANK: {names.RUN: 16},
     names.SCORE: {names.METRIC: 1, names.GAIN: 1},
     names.TOPIC_SAMPLE: {names.TRIAL: 1000},
 }
-"""Chunk length along some dims of some variables; everything else is one chunk, or as many as `MOST_BYTES` asks for."""
-MOST_BYTES: Final = 2**23
-"""Of a chunk: several are compressed at the same time."""
-
-
-EVERY_CHUNK: Final[ArrayConfigParams] = {"write_empty_chunks": True}
-"""Chunks that hold only the fill value are written too, so that a missing chunk is always damage."""
+"""Chunk length along some dims of some variables; any other dim is cut only if a chunk exceeds `MAX_CHUNK_BYTES`."""
+MAX_CHUNK_BYTES: Final = 2**23
+"""Before compression; zarr compresses several chunks at a time."""
 
 
 def compressor() -> ZstdCodec:
-    """Return the one compressor: fast, with a checksum over the content."""
+    """Return the compressor of all arrays: fast, with a checksum over the content."""
     return ZstdCodec(level=1, checksum=True)
 
 
 def plain_bytes(array: np.ndarray[Any, Any]) -> Any:
-    """Return the bytes of an array, to be hashed; they are not copied if they lie in order."""
+    """Return the bytes of an array for hashing, without a copy if the array is contiguous."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def chunk_shape(name: str, variable: xr.Variable) -> tuple[int, ...]:
-    """Return the shape of a variable's chunks: first dims are cut first."""
+    """Return the shape of a variable's chunks; leading dims are cut first."""
     lengths = CHUNK_LENGTHS.get(name, {})
     chunks = [max(1, min(size, lengths.get(str(dim), size))) for dim, size in variable.sizes.items()]
     for axis in range(len(chunks)):
         others = math.prod(chunks) // chunks[axis] * variable.dtype.itemsize
-        if others * chunks[axis] > MOST_BYTES:
-            chunks[axis] = max(1, MOST_BYTES // others)
+        if others * chunks[axis] > MAX_CHUNK_BYTES:
+            chunks[axis] = max(1, MAX_CHUNK_BYTES // others)
     return tuple(chunks)
 
 
@@ -65,6 +62,3 @@ def encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
         if variable.ndim:
             result[str(name)]["chunks"] = chunk_shape(str(name), variable)
     return result
-
-
-METADATA = "zarr.json"

@@ -1,7 +1,7 @@
-"""Where stores are: directories, and prefixes of object stores, behind one shape.
+"""Where a zarr store lies: a directory, or a prefix of an object store, with one interface.
 
-A directory is opened by its path, as zarr does best; an object store through ``obstore``. What the two cannot do in the same way is here:
-asking what is there, renaming, and the file that says who writes.
+zarr opens a directory by its path, and an object store through ``obstore``. This module holds the operations that differ between the
+two: testing for existence, renaming, replacing a group, and the lock file.
 """
 
 from __future__ import annotations
@@ -15,103 +15,103 @@ from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
 from scorecube.storage.encoding import METADATA
-from scorecube.storage.lock import FileMark, LockFile, lock_ending
+from scorecube.storage.lock import LocalLockFile, LockFile, lock_suffix
 
-WHOLE = ".whole"
-"""Ending of a file that is about to take another's place."""
+PARTIAL_SUFFIX = ".whole"
+"""Suffix of the metadata file of a group until it is renamed to its final name."""
 SCHEMES = ("s3", "gs", "az")
-"""Of object stores that list, write and put on condition."""
+"""Object stores that support listing and conditional writes."""
 
 
-class Place(Protocol):
-    """Where one zarr hierarchy is."""
+class Location(Protocol):
+    """Where one zarr hierarchy lies."""
 
     @property
-    def text(self) -> str:
-        """What the user calls it."""
+    def name(self) -> str:
+        """Path or URL, as the user wrote it."""
 
     @property
     def store(self) -> Any:
         """What zarr and xarray open."""
 
     @property
-    def renames(self) -> bool:
+    def can_rename(self) -> bool:
         """Whether a group can be renamed in one step."""
 
-    def holds_zarr(self, inside: str = "") -> bool:
-        """Whether a zarr node is there, or at a path inside."""
+    def holds_zarr(self, path: str = "") -> bool:
+        """Whether there is a zarr node at a path, by default the root."""
 
-    def is_there(self) -> bool:
-        """Whether anything is there."""
+    def exists(self) -> bool:
+        """Whether there is any file or object."""
 
     def refuse_occupied(self) -> None:
-        """Refuse to make a study where something else is."""
+        """Refuse to create a study over other files or objects (BadStudy)."""
 
     def rename(self, old: str, new: str) -> None:
-        """Rename a group; only where `renames`."""
+        """Rename a group; only if `can_rename`."""
 
-    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
-        """Write a group anew: its parts, and its own metadata as they are before and after all parts are there."""
+    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+        """Replace a group: its initial metadata, then its files or objects, then its final metadata."""
 
-    def mark(self, part: str = "") -> LockFile:
-        """Return the file that says who writes the whole, or a part of it."""
+    def lock_file(self, collection: str = "") -> LockFile:
+        """Return the lock file of the study, or of one collection."""
 
 
-class Folder:
+class LocalDirectory:
     """A directory.
 
     Parameters
     ----------
-    text
-        Its path.
+    path
+        Of the directory; it need not exist.
     """
 
-    renames = True
+    can_rename = True
 
-    def __init__(self, text: str) -> None:
-        self.text = self.store = text
+    def __init__(self, path: str) -> None:
+        self.name = self.store = path
 
-    def holds_zarr(self, inside: str = "") -> bool:
-        """See `Place`."""
-        return Path(self.text, inside, METADATA).exists()
+    def holds_zarr(self, path: str = "") -> bool:
+        """See `Location`."""
+        return Path(self.name, path, METADATA).exists()
 
-    def is_there(self) -> bool:
-        """See `Place`."""
-        return Path(self.text).exists()
+    def exists(self) -> bool:
+        """See `Location`."""
+        return Path(self.name).exists()
 
     def refuse_occupied(self) -> None:
-        """See `Place`."""
-        path = Path(self.text)
+        """See `Location`."""
+        path = Path(self.name)
         if path.exists() and (path.is_file() or any(path.iterdir())):
             raise BadStudy(f"{path} exists and is not a study; choose another path")
-        above = next((parent for parent in path.parents if parent.exists()), None)
-        if above is not None and above.is_file():
-            raise BadStudy(f"{path} lies below {above}, which is a file; choose another path")
+        parent = next((parent for parent in path.parents if parent.exists()), None)
+        if parent is not None and parent.is_file():
+            raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
 
     def rename(self, old: str, new: str) -> None:
-        """See `Place`."""
-        Path(self.text, old).rename(Path(self.text, new))
+        """See `Location`."""
+        Path(self.name, old).rename(Path(self.name, new))
 
-    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
-        """See `Place`."""
-        folder = Path(self.text, group)
-        if folder.exists():
-            shutil.rmtree(folder)
-        for parent in sorted({Path(key).parent for key in (METADATA, *parts)}):
-            (folder / parent).mkdir(parents=True, exist_ok=True)
-        whole = METADATA + WHOLE
-        for key, content in ((METADATA, before), *parts.items(), (whole, after)):
-            with (folder / key).open("wb", buffering=0) as file:
+    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+        """See `Location`."""
+        directory = Path(self.name, group)
+        if directory.exists():
+            shutil.rmtree(directory)
+        for parent in sorted({Path(key).parent for key in (METADATA, *contents)}):
+            (directory / parent).mkdir(parents=True, exist_ok=True)
+        partial = METADATA + PARTIAL_SUFFIX
+        for key, content in ((METADATA, initial), *contents.items(), (partial, final)):
+            with (directory / key).open("wb", buffering=0) as file:
                 file.write(content)
-        (folder / whole).replace(folder / METADATA)
+        (directory / partial).replace(directory / METADATA)
 
-    def mark(self, part: str = "") -> LockFile:
-        """See `Place`."""
-        return FileMark(Path(os.path.realpath(self.text) + lock_ending(part)))
+    def lock_file(self, collection: str = "") -> LockFile:
+        """See `Location`."""
+        return LocalLockFile(Path(os.path.realpath(self.name) + lock_suffix(collection)))
 
 
 def is_url(text: str) -> bool:
-    """Whether a location is a URL and no path.
+    """Whether a location is a URL rather than a path.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def is_url(text: str) -> bool:
 
 
 def below(folder: str | os.PathLike[str], location: str) -> str:
-    """Return a location that may be relative to a folder; URLs are as they are.
+    """Resolve a path relative to a folder; a URL is returned unchanged.
 
     Examples
     --------
@@ -132,33 +132,35 @@ def below(folder: str | os.PathLike[str], location: str) -> str:
     return location if is_url(location) else str(Path(folder, location))
 
 
-def open_place(location: str | os.PathLike[str]) -> Place:
-    """Return the place of a path or URL.
+def open_location(path: str | os.PathLike[str]) -> Location:
+    """Return the location of a path or URL.
 
     Raises
     ------
     BadStudy
-        A URL of another kind, or one that cannot be opened.
+        A URL of an unsupported kind, or one that cannot be opened.
     """
-    text = os.fspath(location)
+    text = os.fspath(path)
     if re.match(rf"({'|'.join(SCHEMES)}):/[^/]", text):
-        raise BadStudy(f"{text} is a URL that was made a path; give it as text, e.g. {text.replace(':/', '://', 1)}")
+        raise BadStudy(
+            f"{text} is a URL that was converted to a path; pass it as text, e.g. {text.replace(':/', '://', 1)}"
+        )
     if not is_url(text):
-        return Folder(text)
+        return LocalDirectory(text)
     scheme = text.partition("://")[0].lower()
     if scheme not in SCHEMES:
         raise BadStudy(
             f"{text}: studies are directories or at {', '.join(f'{each}://bucket/prefix' for each in SCHEMES)}, not at {scheme}://"
         )
     try:
-        from scorecube.storage.object_store import Objects
+        from scorecube.storage.object_store import ObjectPrefix
     except ImportError as error:
         if error.name not in ("obstore", "obstore.store", "obstore.exceptions"):
             raise
         raise BadStudy(f'{text}: object stores need another package; install it: pip install "scorecube[s3]"') from None
-    return Objects(text)
+    return ObjectPrefix(text)
 
 
-def is_there(location: str | os.PathLike[str]) -> bool:
-    """Whether anything is at a path or URL."""
-    return open_place(location).is_there()
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is any file or object at a path or URL."""
+    return open_location(path).exists()

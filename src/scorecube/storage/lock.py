@@ -1,8 +1,9 @@
-"""One process at a time writes a collection of a study, and one adds collections: a small file beside the study says who.
+"""Lock files: one process at a time writes a collection of a study, and one adds collections.
 
-The file is made only if it is not there (``O_EXCL``, or a PUT on condition), renewed while the process lives, and removed at the end. One
-that was left by a killed process is taken over: at once if it was on this machine, else when it was not renewed for `EXPIRES` seconds. This
-keeps two commands from doing the same work twice; it is not what keeps results right, since blocks are checked against their digests.
+A lock file lies beside the study. It is created only if it does not exist (``O_EXCL``, or a conditional PUT), renewed while its process
+lives, and removed at the end. The lock file of a killed process is taken over: at once on the same machine, otherwise when it has not been
+renewed for `EXPIRY_SECONDS`. Locks keep two commands from doing the same work twice; correct results do not depend on them, since blocks
+are checked against their digests.
 """
 
 from __future__ import annotations
@@ -22,59 +23,59 @@ from typing import Protocol
 
 from scorecube.errors import BadStudy
 
-RENEWED, EXPIRES = 15.0, 90.0
-"""Seconds between two renewals, and after which a file that was not renewed counts as left behind."""
+RENEWAL_SECONDS, EXPIRY_SECONDS = 15.0, 90.0
+"""Time between two renewals, and time without renewal after which a lock file is stale."""
 
 
-def lock_ending(part: str) -> str:
-    """Return what the name of the file ends in, of a study or of a part of it.
+def lock_suffix(collection: str) -> str:
+    """Return the suffix of the lock file of a study, or of one of its collections.
 
     Examples
     --------
-    >>> lock_ending(""), lock_ending("covid")
+    >>> lock_suffix(""), lock_suffix("covid")
     ('.lock', '.covid.lock')
     """
-    return f".{part}.lock" if part else ".lock"
+    return f".{collection}.lock" if collection else ".lock"
 
 
 class LockFile(Protocol):
-    """The file that says who writes, on some store."""
+    """A lock file in some store."""
 
     @property
-    def text(self) -> str:
-        """Where it is, and the name under which this process knows it."""
+    def name(self) -> str:
+        """Path or URL; identifies the lock within this process."""
 
-    def make(self, content: str) -> bool:
-        """Make the file; False if it is there."""
+    def create(self, content: str) -> bool:
+        """Create the file; False if it exists."""
 
     def read(self) -> tuple[str, float] | None:
-        """Return its content and the seconds since it was written; None if it is not there."""
+        """Return its content and its age in seconds; None if it does not exist."""
 
     def take_over(self, content: str) -> bool:
-        """Replace a file left behind; False if it is not what was read any more."""
+        """Replace a stale file; False if it has changed since it was read."""
 
     def renew(self, content: str) -> None:
-        """Write it again."""
+        """Write the file again."""
 
     def remove(self) -> None:
-        """Remove it."""
+        """Remove the file."""
 
 
-class FileMark:
-    """The file on a file system.
+class LocalLockFile:
+    """A lock file in a file system.
 
     Parameters
     ----------
     path
-        Where it is.
+        Of the file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.text = str(path)
-        self._seen = ""
+        self.name = str(path)
+        self._last_read = ""
 
-    def make(self, content: str) -> bool:
+    def create(self, content: str) -> bool:
         """See `LockFile`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -87,123 +88,126 @@ class FileMark:
     def read(self) -> tuple[str, float] | None:
         """See `LockFile`."""
         try:
-            self._seen = self.path.read_text()
-            return self._seen, time.time() - self.path.stat().st_mtime
+            self._last_read = self.path.read_text()
+            return self._last_read, time.time() - self.path.stat().st_mtime
         except FileNotFoundError:
             return None
 
     def take_over(self, content: str) -> bool:
         """See `LockFile`."""
-        aside = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+        renamed = self._temporary_path()
         try:
-            self.path.rename(aside)  # only one of several succeeds
+            self.path.rename(renamed)  # succeeds for one of several processes
         except FileNotFoundError:
             return False
-        if aside.read_text() != self._seen:  # another took it over in between: give it back
-            aside.rename(self.path)
+        if renamed.read_text() != self._last_read:  # another process has taken it over since: restore its file
+            renamed.rename(self.path)
             return False
-        aside.unlink()
-        return self.make(content)
+        renamed.unlink()
+        return self.create(content)
 
     def renew(self, content: str) -> None:
         """See `LockFile`."""
-        fresh = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
-        fresh.write_text(content)
-        fresh.rename(self.path)
+        temporary = self._temporary_path()
+        temporary.write_text(content)
+        temporary.rename(self.path)
 
     def remove(self) -> None:
         """See `LockFile`."""
         self.path.unlink(missing_ok=True)
 
+    def _temporary_path(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+
 
 @dataclass
-class _Held:
-    """A file that this process holds, and by how many of its writers."""
+class _HeldLock:
+    """A lock that this process holds, and how many of its writers share it."""
 
     content: str
     writers: int = 0
-    done: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
 
 
-_HELD: dict[tuple[int, str], _Held] = {}
-"""By process, as a fork inherits this and not the right to write."""
-_CHANGING = threading.Lock()
+_HELD: dict[tuple[int, str], _HeldLock] = {}
+"""By process and name: a forked process inherits this dictionary, but not the locks."""
+_HELD_GUARD = threading.Lock()
 
 
 @contextmanager
-def writing(mark: LockFile) -> Iterator[None]:
-    """Hold the right to write; writers of one process share it.
+def hold_lock(lock_file: LockFile) -> Iterator[None]:
+    """Hold a lock; writers in the same process share it.
 
     Raises
     ------
     BadStudy
         Another process holds it.
     """
-    key = os.getpid(), mark.text
-    with _CHANGING:
+    key = os.getpid(), lock_file.name
+    with _HELD_GUARD:
         if key not in _HELD:
-            _HELD[key] = _acquire(mark)
+            _HELD[key] = _acquire(lock_file)
         held = _HELD[key]
         held.writers += 1
     try:
         yield
     finally:
-        with _CHANGING:
+        with _HELD_GUARD:
             held.writers -= 1
             if not held.writers:
                 del _HELD[key]
-                held.done.set()
-                _release(mark, held)
+                held.released.set()
+                _release(lock_file, held)
 
 
-def _acquire(mark: LockFile) -> _Held:
+def _acquire(lock_file: LockFile) -> _HeldLock:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
-        {"machine": machine(), "process": os.getpid(), "since": since, "token": secrets.token_hex(8)}, sort_keys=True
+        {"machine": machine_name(), "process": os.getpid(), "since": since, "token": secrets.token_hex(8)},
+        sort_keys=True,
     )
-    while not _made(mark, content):
-        found = mark.read()
+    while not _create(lock_file, content):
+        found = lock_file.read()
         if found is None:
             continue
-        if not left_behind(*found):
-            raise BadStudy(_refusal(mark, *found))
-        if mark.take_over(content):
+        if not is_stale(*found):
+            raise BadStudy(_refusal(lock_file, *found))
+        if lock_file.take_over(content):
             break
-    held = _Held(content)
-    threading.Thread(target=_keep, args=(mark, held), name="renews the lock", daemon=True).start()
+    held = _HeldLock(content)
+    threading.Thread(target=_renew_until_released, args=(lock_file, held), name="renew-lock", daemon=True).start()
     return held
 
 
-def _made(mark: LockFile, content: str) -> bool:
+def _create(lock_file: LockFile, content: str) -> bool:
     try:
-        return mark.make(content)
+        return lock_file.create(content)
     except PermissionError:
-        return True  # the study's folder may be writable where the one around it is not: no guard there
+        return True  # the study may be writable where its parent directory is not: write without a lock
 
 
-def _keep(mark: LockFile, held: _Held) -> None:
-    """Renew a file until it is given back."""
-    while not held.done.wait(RENEWED):
-        # A store that does not answer now may do so next time.
+def _renew_until_released(lock_file: LockFile, held: _HeldLock) -> None:
+    while not held.released.wait(RENEWAL_SECONDS):
+        # A store that fails now may answer the next time.
         with suppress(Exception):
-            if _is_ours(mark, held):
-                mark.renew(held.content)
+            if _is_ours(lock_file, held):
+                lock_file.renew(held.content)
 
 
-def _release(mark: LockFile, held: _Held) -> None:
-    # Work that is done must not fail because the file cannot be removed: it expires.
+def _release(lock_file: LockFile, held: _HeldLock) -> None:
+    # Finished work must not fail because its lock file cannot be removed: the file expires.
     with suppress(Exception):
-        if _is_ours(mark, held):
-            mark.remove()
+        if _is_ours(lock_file, held):
+            lock_file.remove()
 
 
-def _is_ours(mark: LockFile, held: _Held) -> bool:
-    found = mark.read()
+def _is_ours(lock_file: LockFile, held: _HeldLock) -> bool:
+    found = lock_file.read()
     return found is not None and found[0] == held.content
 
 
-def left_behind(content: str, age: float) -> bool:
-    """Whether the process that made a file is gone.
+def is_stale(content: str, age: float) -> bool:
+    """Whether the process that created a lock file no longer runs.
 
     Parameters
     ----------
@@ -212,42 +216,42 @@ def left_behind(content: str, age: float) -> bool:
     age
         Seconds since it was renewed.
     """
-    if age > EXPIRES:
+    if age > EXPIRY_SECONDS:
         return True
     try:
-        facts = json.loads(content)
-        if facts["machine"] != machine():
+        owner = json.loads(content)
+        if owner["machine"] != machine_name():
             return False
-        process = int(facts["process"])
+        process = int(owner["process"])
         if process == os.getpid():
-            return True  # not held by this process, so by one before it that had the same number
+            return True  # not held by this process, so by an earlier one with the same number
         os.kill(process, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False  # somebody else's process
+        return False  # a process of another user
     except (ValueError, KeyError, TypeError):
-        return False  # just being written
+        return False  # the file is still being written
     return False
 
 
-def machine() -> str:
-    """Return the name of this machine, and of the space its process numbers are of: containers may share the first."""
+def machine_name() -> str:
+    """Return the host name and the process namespace: containers may share the former."""
     try:
-        space = str(Path("/proc/self/ns/pid").readlink())
+        namespace = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
-        space = ""
-    return f"{socket.gethostname()} {space}".strip()
+        namespace = ""
+    return f"{socket.gethostname()} {namespace}".strip()
 
 
-def _refusal(mark: LockFile, content: str, age: float) -> str:
+def _refusal(lock_file: LockFile, content: str, age: float) -> str:
     try:
-        facts = json.loads(content)
-        who = f"process {facts['process']} on {facts['machine'].split()[0]} since {facts['since']}"
+        owner = json.loads(content)
+        who = f"process {owner['process']} on {owner['machine'].split()[0]} since {owner['since']}"
     except (ValueError, KeyError, TypeError, AttributeError):
         who = "another process"
-    study = mark.text.removesuffix(".lock")
+    study = lock_file.name.removesuffix(".lock")
     return (
-        f"{study} is being written by {who}; wait for it. If it is gone, this ends by itself {max(1, round(EXPIRES - age))} s from now, "
-        f"or at once if you delete {mark.text}"
+        f"{study} is being written by {who}; wait for it to finish. If it no longer runs, its lock expires in "
+        f"{max(1, round(EXPIRY_SECONDS - age))} s; to continue at once, delete {lock_file.name}"
     )

@@ -1,4 +1,4 @@
-"""Nodes of a zarr hierarchy with their types known."""
+"""Typed access to the nodes of a zarr hierarchy."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def child_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
     return node
 
 
-def keys(group: zarr.Group | None) -> list[str]:
-    """Return the names of a group's members, sorted; none for no group."""
+def member_names(group: zarr.Group | None) -> list[str]:
+    """Return the names of a group's members, sorted; an empty list for None."""
     return sorted(str(key) for key in group.keys()) if group is not None else []  # noqa: SIM118

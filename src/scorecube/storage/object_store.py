@@ -1,7 +1,7 @@
-"""Object stores: S3 and what speaks its language, and others that ``obstore`` opens in the same way.
+"""Object stores: S3 and compatible stores, and others that ``obstore`` opens in the same way.
 
-Credentials, region and endpoint come from the environment: ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``,
-``AWS_REGION``, ``AWS_ENDPOINT_URL``; or from the machine's role.
+Credentials, region and endpoint come from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``,
+``AWS_REGION``, ``AWS_ENDPOINT_URL``) or from the role of the machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,110 +24,112 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 from obstore.store import from_url
-from zarr.core.buffer import default_buffer_prototype
+from zarr.abc.buffer import Buffer, BufferPrototype
+from zarr.abc.store import ByteRequest
+from zarr.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.encoding import METADATA
-from scorecube.storage.lock import lock_ending
+from scorecube.storage.lock import lock_suffix
+from scorecube.storage.network import is_loopback
 
-ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
-TEMPORARY = "169.254.169.254"
-"""Where a machine's role is asked for when the environment has no credentials."""
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+INSTANCE_METADATA = "169.254.169.254"
+"""Address of the service that provides the credentials of a machine's role, asked if the environment has none."""
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
-"""In a server's answers."""
-AT_ONCE = 16
-"""Objects on their way to a store."""
-WORDS = 300
-"""Characters of a store's answer that are shown."""
+"""In responses of a store."""
+CONCURRENT_UPLOADS = 16
+MAX_REASON_CHARACTERS = 300
+"""Of a store's response, in a message."""
 
 
-class Objects:
-    """A prefix of an object store; see `scorecube.storage.location.Place`.
+class ObjectPrefix:
+    """A prefix of an object store; see `scorecube.storage.location.Location`.
 
     Parameters
     ----------
-    text
-        URL, e.g. ``s3://bucket/prefix``.
+    url
+        E.g. ``s3://bucket/prefix``.
     """
 
-    renames = False
+    can_rename = False
 
-    def __init__(self, text: str) -> None:
-        self.text = text.rstrip("/")
-        bucket, _, prefix = self.text.partition("://")[2].partition("/")
+    def __init__(self, url: str) -> None:
+        self.name = url.rstrip("/")
+        bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not prefix:
-            raise BadStudy(f"{text}: a study needs a place of its own in a bucket: give scheme://bucket/prefix")
-        _refuse_open_line(self.text)
-        with told(self.text):
-            self._upstream = from_url(self.text)
-        self.store = ErrorTranslatingStore(self._upstream, where=self.text)
+            raise BadStudy(f"{url}: a study needs a prefix of its own in a bucket: give scheme://bucket/prefix")
+        _refuse_unencrypted(self.name)
+        with translate_errors(self.name):
+            upstream = from_url(self.name)
+        self.store = ErrorTranslatingStore(upstream, url=self.name)
 
-    def _listing(self, inside: str = "") -> tuple[set[str], bool]:
-        """Return the names of the objects right here, or at a path inside, and whether anything is there or below."""
-        with told(self.text):
-            # Asked at first, so that a wrong address is known in seconds and not after minutes of trying again.
-            asked = from_url(self.text, retry_config={"max_retries": 1})
-            found = obstore.list_with_delimiter(asked, inside or None)
-        return {entry["path"].rpartition("/")[2] for entry in found["objects"]}, bool(
-            found["objects"] or found["common_prefixes"]
+    def _list(self, path: str = "") -> tuple[set[str], bool]:
+        """Return the names of the objects directly at a path, and whether there is any object at or below it."""
+        with translate_errors(self.name):
+            # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
+            store = from_url(self.name, retry_config={"max_retries": 1})
+            listing = obstore.list_with_delimiter(store, path or None)
+        return {entry["path"].rpartition("/")[2] for entry in listing["objects"]}, bool(
+            listing["objects"] or listing["common_prefixes"]
         )
 
-    def holds_zarr(self, inside: str = "") -> bool:
-        """See `Place`."""
-        return METADATA in self._listing(inside)[0]
+    def holds_zarr(self, path: str = "") -> bool:
+        """See `Location`."""
+        return METADATA in self._list(path)[0]
 
-    def is_there(self) -> bool:
-        """See `Place`."""
-        return self._listing()[1]
+    def exists(self) -> bool:
+        """See `Location`."""
+        return self._list()[1]
 
     def refuse_occupied(self) -> None:
-        """See `Place`."""
-        if self.is_there():
-            raise BadStudy(f"{self.text} holds something that is not a study; choose another prefix")
+        """See `Location`."""
+        if self.exists():
+            raise BadStudy(f"{self.name} holds objects that are not a study; choose another prefix")
 
     def rename(self, old: str, new: str) -> None:
-        """Never called: objects have no directories."""
+        """Not available: object stores have no directories."""
         raise NotImplementedError
 
-    def replace(self, group: str, parts: Mapping[str, bytes], before: bytes, after: bytes) -> None:
-        """See `Place`."""
-        sync(_replace(self.store, f"{group}/".lstrip("/"), parts, before, after))
+    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+        """See `Location`."""
+        sync(_replace(self.store, f"{group}/".lstrip("/"), contents, initial, final))
 
-    def mark(self, part: str = "") -> ObjectMark:
-        """See `Place`."""
-        above, _, name = self.text.rpartition("/")
-        with told(self.text):
-            return ObjectMark(from_url(above), name + lock_ending(part), self.text + lock_ending(part))
+    def lock_file(self, collection: str = "") -> ObjectLockFile:
+        """See `Location`."""
+        parent, _, name = self.name.rpartition("/")
+        with translate_errors(self.name):
+            return ObjectLockFile(from_url(parent), name + lock_suffix(collection), self.name + lock_suffix(collection))
 
 
 async def _replace(
-    store: ErrorTranslatingStore, prefix: str, parts: Mapping[str, bytes], before: bytes, after: bytes
+    store: ErrorTranslatingStore, prefix: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
 ) -> None:
-    slots, buffer = asyncio.Semaphore(AT_ONCE), default_buffer_prototype().buffer
+    slots, buffer = asyncio.Semaphore(CONCURRENT_UPLOADS), default_buffer_prototype().buffer
 
-    async def put(key: str, content: bytes) -> None:
+    async def upload(key: str, content: bytes) -> None:
         async with slots:
             await store.set(prefix + key, buffer.from_bytes(content))
 
     await store.delete_dir(prefix)
-    await put(METADATA, before)
-    await asyncio.gather(*(put(key, content) for key, content in parts.items()))
-    await put(METADATA, after)
+    await upload(METADATA, initial)
+    await asyncio.gather(*(upload(key, content) for key, content in contents.items()))
+    await upload(METADATA, final)
 
 
-class ObjectMark:
-    """The object that says who writes; see `scorecube.storage.lock.LockFile`."""
+class ObjectLockFile:
+    """A lock file in an object store; see `scorecube.storage.lock.LockFile`."""
 
-    def __init__(self, store: Any, key: str, text: str) -> None:
-        self._store, self._key, self.text = store, key, text
-        self._tag: Any = None
+    def __init__(self, store: Any, key: str, url: str) -> None:
+        self._store, self._key, self.name = store, key, url
+        self._tag: str | None = None
 
-    def make(self, content: str) -> bool:
+    def create(self, content: str) -> bool:
         """See `LockFile`."""
         try:
-            with told(self.text):
+            with translate_errors(self.name):
                 obstore.put(self._store, self._key, content.encode(), mode="create", use_multipart=False)
         except AlreadyExistsError:
             return False
@@ -137,20 +138,20 @@ class ObjectMark:
     def read(self) -> tuple[str, float] | None:
         """See `LockFile`."""
         try:
-            with told(self.text):
-                found = obstore.get(self._store, self._key)
-                content = bytes(found.bytes()).decode()
+            with translate_errors(self.name):
+                response = obstore.get(self._store, self._key)
+                content = bytes(response.bytes()).decode()
         except (FileNotFoundError, NotFoundError):
             return None
-        self._tag = found.meta.get("e_tag")
-        return content, (datetime.now(UTC) - found.meta["last_modified"]).total_seconds()
+        self._tag = response.meta.get("e_tag")
+        return content, (datetime.now(UTC) - response.meta["last_modified"]).total_seconds()
 
     def take_over(self, content: str) -> bool:
         """See `LockFile`."""
         try:
-            with told(self.text):
-                condition: Any = {"e_tag": self._tag}
-                obstore.put(self._store, self._key, content.encode(), mode=condition, use_multipart=False)
+            with translate_errors(self.name):
+                unchanged: Any = {"e_tag": self._tag}
+                obstore.put(self._store, self._key, content.encode(), mode=unchanged, use_multipart=False)
         except (PreconditionError, FileNotFoundError, NotFoundError):
             return False
         return True
@@ -165,60 +166,60 @@ class ObjectMark:
 
 
 class ErrorTranslatingStore(ObjectStore[Any]):
-    """zarr's object store, whose failures are told in one message.
+    """zarr's object store, with failures raised as `StoreFailed`.
 
     Parameters
     ----------
     store
         Of ``obstore``.
-    where
-        URL, for messages.
+    url
+        For messages.
     """
 
-    def __init__(self, store: Any, *, read_only: bool = False, where: str = "") -> None:
+    def __init__(self, store: Any, *, read_only: bool = False, url: str = "") -> None:
         super().__init__(store, read_only=read_only)
-        self.where = where
+        self.url = url
 
     def with_read_only(self, read_only: bool = False) -> ErrorTranslatingStore:
         """See `zarr.abc.store.Store`."""
-        return ErrorTranslatingStore(self.store, read_only=read_only, where=self.where)
+        return ErrorTranslatingStore(self.store, read_only=read_only, url=self.url)
 
-    async def get(self, *given: Any, **how: Any) -> Any:
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
-            return await super().get(*given, **how)
+        with translate_errors(self.url):
+            return await super().get(key, prototype, byte_range)
 
     async def exists(self, key: str) -> bool:
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
+        with translate_errors(self.url):
             return await super().exists(key)
 
-    async def set(self, key: str, value: Any) -> None:
+    async def set(self, key: str, value: Buffer) -> None:
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
+        with translate_errors(self.url):
             await super().set(key, value)
 
     async def delete(self, key: str) -> None:
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
+        with translate_errors(self.url):
             await super().delete(key)
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:  # type: ignore[override]
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
+        with translate_errors(self.url):
             async for key in super().list_prefix(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:  # type: ignore[override]
         """See `zarr.abc.store.Store`."""
-        with told(self.where):
+        with translate_errors(self.url):
             async for key in super().list_dir(prefix):
                 yield key
 
 
 @contextmanager
-def told(where: str) -> Iterator[None]:
-    """Say in one message what failed, and what to do; what callers ask for by trying goes on as it is."""
+def translate_errors(url: str) -> Iterator[None]:
+    """Raise failures of a store as `StoreFailed`; the errors of conditional requests pass unchanged."""
     try:
         yield
     except (AlreadyExistsError, PreconditionError, NotFoundError):
@@ -226,52 +227,45 @@ def told(where: str) -> Iterator[None]:
     except FileNotFoundError as error:
         if NO_BUCKET not in str(error):
             raise
-        raise StoreFailed(f"{where}: {_reason(where, error)}") from None
+        raise StoreFailed(f"{url}: {_reason(url, error)}") from None
     except BaseError as error:
-        raise StoreFailed(f"{where}: {_reason(where, error)}") from None
+        raise StoreFailed(f"{url}: {_reason(url, error)}") from None
 
 
-def _reason(where: str, error: Exception) -> str:
-    """Return what is wrong and what to do; listings fail with no more than the server's words."""
-    words = str(error)
-    if NO_BUCKET in words:
-        bucket = where.partition("://")[2].partition("/")[0]
-        return f"there is no bucket {bucket!r}; make it first, or check its name, AWS_ENDPOINT_URL and AWS_REGION"
-    if TEMPORARY in words:
+def _reason(url: str, error: Exception) -> str:
+    """Return the cause and the remedy; failed listings have no error type but only the text of the response."""
+    text = str(error)
+    if NO_BUCKET in text:
+        bucket = url.partition("://")[2].partition("/")[0]
+        return f"there is no bucket {bucket!r}; create it, or check its name, AWS_ENDPOINT_URL and AWS_REGION"
+    if INSTANCE_METADATA in text:
         return (
             "no credentials in the environment, and this machine has no role; set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
             "and AWS_REGION"
         )
-    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or any(each in words for each in REFUSALS):
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or any(each in text for each in REFUSALS):
         return (
             "the store refuses these credentials; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), and that they "
-            f"may list, read and write there. It said: {_brief(error)}"
+            f"allow listing, reading and writing. Response: {_shorten(error)}"
         )
     return (
-        f"the store failed: {_brief(error)}; check AWS_ENDPOINT_URL and AWS_REGION. What was recorded is kept: the same command goes "
-        "on from there"
+        f"the store failed: {_shorten(error)}; check AWS_ENDPOINT_URL and AWS_REGION. Recorded blocks are kept; rerun the same "
+        "command to resume"
     )
 
 
-def _brief(error: Exception) -> str:
-    words = " ".join(str(error).partition("\n\nDebug source")[0].split())
-    return words if len(words) <= WORDS else words[:WORDS] + "..."
+def _shorten(error: Exception) -> str:
+    text = " ".join(str(error).partition("\n\nDebug source")[0].split())
+    return text if len(text) <= MAX_REASON_CHARACTERS else text[:MAX_REASON_CHARACTERS] + "..."
 
 
-def _refuse_open_line(where: str) -> None:
+def _refuse_unencrypted(url: str) -> None:
     """Refuse plain HTTP to another machine: scores and credentials could be read and changed on the way."""
-    for name in ENDPOINTS:
+    for name in ENDPOINT_VARIABLES:
         endpoint = os.environ.get(name, "")
         address = urlsplit(endpoint)
-        if where.startswith("s3://") and address.scheme == "http" and not _is_loopback(address.hostname or ""):
+        if url.startswith("s3://") and address.scheme == "http" and not is_loopback(address.hostname or ""):
             raise BadStudy(
-                f"{where}: {name}={endpoint} is not encrypted and leaves this machine; give an https:// address "
-                "(http:// is for a stand-in on this machine only)"
+                f"{url}: {name}={endpoint} is not encrypted and not on this machine; give an https:// address "
+                "(http:// is accepted for a server on this machine only)"
             )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,7 +1,8 @@
-"""Putting groups in place when they are whole: a process that is killed leaves the old ones or the new ones, never half.
+"""Replacing groups as a whole: a killed process leaves the old group or the new one, never a mixture.
 
-In a directory the new group is written beside its place and renamed. Object stores cannot rename: there the new group is written under the
-other one of the two names ``name`` and ``name.new``, and the attribute `PLACES` of the group around it, one object, says which one counts.
+In a directory the new group is written beside the old one and renamed. Object stores cannot rename: there the new group is written under the
+other of the two names ``name`` and ``name.new``, and the attribute `CURRENT_NAMES` of the parent group, a single object, records the current
+name.
 """
 
 from __future__ import annotations
@@ -11,90 +12,90 @@ from collections.abc import Callable
 import zarr
 
 from scorecube.storage.encoding import ZARR_FORMAT
-from scorecube.storage.location import Place
+from scorecube.storage.location import Location
 
 COMPLETE = "complete"
-"""Attribute of a group that is whole, written last."""
-PLACES = "places"
-"""Attribute: name of a group -> the name under which its content is found, where that is another one."""
+"""Attribute of a complete group, written last."""
+CURRENT_NAMES = "places"
+"""Attribute of a parent group: name of a member -> name under which its content is stored, if they differ."""
 STAGING, OLD = ".new", ".old"
-"""Endings of groups that are being put in place; no collection is called so."""
+"""Suffixes of groups that are being replaced; names of collections cannot end in them."""
 
 
-def place_of(group: zarr.Group, name: str) -> str:
-    """Return where the content of a group's member is."""
-    return _places(group).get(name, name)
+def current_name(group: zarr.Group, name: str) -> str:
+    """Return the name under which the content of a group's member is stored."""
+    return _current_names(group).get(name, name)
 
 
-def _places(group: zarr.Group) -> dict[str, str]:
-    found = group.attrs.get(PLACES)
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+def _current_names(group: zarr.Group) -> dict[str, str]:
+    stored = group.attrs.get(CURRENT_NAMES)
+    return {str(key): str(value) for key, value in stored.items()} if isinstance(stored, dict) else {}
 
 
 def complete_members(root: zarr.Group) -> dict[str, str]:
-    """Return the groups that are whole: name -> where it is."""
-    whole = {name for name, group in root.groups() if group.attrs.get(COMPLETE)}
-    named = {name for name in whole if not name.endswith((STAGING, OLD))} | set(_places(root))
-    return {name: place_of(root, name) for name in sorted(named) if place_of(root, name) in whole}
+    """Return the complete groups: name -> name under which the content is stored."""
+    complete = {name for name, group in root.groups() if group.attrs.get(COMPLETE)}
+    candidates = {name for name in complete if not name.endswith((STAGING, OLD))} | set(_current_names(root))
+    return {name: current_name(root, name) for name in sorted(candidates) if current_name(root, name) in complete}
 
 
-def put(place: Place, inside: str, name: str, write: Callable[[str], None]) -> None:
-    """Write a group and put it in its place.
+def replace_group(location: Location, parent: str, name: str, write: Callable[[str], None]) -> None:
+    """Write a group to a staging name and let it replace the old one.
 
     Parameters
     ----------
-    place
+    location
         Of the store.
-    inside
-        Path of the group around it, empty for the root.
+    parent
+        Path of the parent group, empty for the root.
     name
         Of the group.
     write
         Called with the path to write to.
     """
-    parent = zarr.open_group(place.store, path=inside, mode="a", zarr_format=ZARR_FORMAT)
-    current = place_of(parent, name)
-    renaming = place.renames and current == name
-    there = current in parent
-    # A collection that is not complete is what a killed process left.
-    whole = there and (bool(inside) or bool(parent[current].attrs.get(COMPLETE)))
-    target = name + STAGING if current == name and (renaming or whole) else name
+    group = zarr.open_group(location.store, path=parent, mode="a", zarr_format=ZARR_FORMAT)
+    current = current_name(group, name)
+    renaming = location.can_rename and current == name
+    exists = current in group
+    # An incomplete collection was left by a killed process.
+    complete = exists and (bool(parent) or bool(group[current].attrs.get(COMPLETE)))
+    target = name + STAGING if current == name and (renaming or complete) else name
     for stale in {target, name + OLD}:
-        if stale in parent:
-            del parent[stale]
-    write(f"{inside}/{target}".lstrip("/"))
+        if stale in group:
+            del group[stale]
+    write(f"{parent}/{target}".lstrip("/"))
     if renaming:
-        _rename(place, parent, f"{inside}/{name}".lstrip("/"), there)
+        _rename(location, group, f"{parent}/{name}".lstrip("/"), exists)
     elif target != current:
-        parent.attrs[PLACES] = {key: at for key, at in _places(parent).items() if key != name} | (
+        group.attrs[CURRENT_NAMES] = {key: at for key, at in _current_names(group).items() if key != name} | (
             {} if target == name else {name: target}
         )
-        if there:
-            del parent[current]
+        if exists:
+            del group[current]
 
 
-def _rename(place: Place, parent: zarr.Group, path: str, there: bool) -> None:
-    if there:
-        place.rename(path, path + OLD)
-    place.rename(path + STAGING, path)
+def _rename(location: Location, parent: zarr.Group, path: str, exists: bool) -> None:
+    if exists:
+        location.rename(path, path + OLD)
+    location.rename(path + STAGING, path)
     old = path.rpartition("/")[2] + OLD
     if old in parent:
         del parent[old]
 
 
-def left_over(root: zarr.Group) -> list[str]:
-    """Return the names of groups that a killed process had written whole and was about to rename."""
+def unfinished_replacements(root: zarr.Group) -> list[str]:
+    """Return the names of groups that a killed process had written but not yet renamed."""
     return [
         name.removesuffix(STAGING)
         for name, group in root.groups()
         if name.endswith(STAGING) and group.attrs.get(COMPLETE) and name.removesuffix(STAGING) not in root
-        and place_of(root, name.removesuffix(STAGING)) != name
+        and current_name(root, name.removesuffix(STAGING)) != name
     ]  # fmt: skip
 
 
-def finish(place: Place, root: zarr.Group, name: str) -> None:
-    """Put in place what is left over."""
-    if place.renames:
-        place.rename(name + STAGING, name)
+def finish_replacement(location: Location, root: zarr.Group, name: str) -> None:
+    """Do the last step of a replacement that a killed process left unfinished."""
+    if location.can_rename:
+        location.rename(name + STAGING, name)
     else:
-        root.attrs[PLACES] = _places(root) | {name: name + STAGING}
+        root.attrs[CURRENT_NAMES] = _current_names(root) | {name: name + STAGING}

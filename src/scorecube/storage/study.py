@@ -2,12 +2,12 @@
 
     study.zarr/<collection>/rankings                  levels in rank order
                            /cube                      score[metric, gain, run, topic]
-                           /blocks/<analysis>/<work>  recorded blocks, see `results.py`
+                           /blocks/<analysis>/<work>  recorded blocks, see `blocks.py`
                            /results/<analysis>/<plan> finished results, never changed
 
-It is a directory, or a prefix of an object store (see `places.py`). Every group opens with plain
-``xarray.open_datatree(path, engine="zarr", consolidated=False)``. Collections and cubes are put in place when they are whole
-(see `putting.py`); groups carry `complete`, written last.
+The store is a directory or a prefix of an object store (see `location.py`). Every group can be read with
+``xarray.open_datatree(path, engine="zarr", consolidated=False)``. Collections and cubes are written to a staging group and replaced as a
+whole (see `staging.py`); the attribute `complete` is written last.
 """
 
 from __future__ import annotations
@@ -26,13 +26,22 @@ from scorecube.errors import BadStudy, nearest, option
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
 from scorecube.storage.encoding import FORMAT_VERSION, METADATA, ZARR_FORMAT
-from scorecube.storage.location import Place, open_place
-from scorecube.storage.lock import writing
-from scorecube.storage.nodes import child_group, keys
-from scorecube.storage.staging import COMPLETE, OLD, STAGING, complete_members, finish, left_over, place_of, put
+from scorecube.storage.location import Location, open_location
+from scorecube.storage.lock import hold_lock
+from scorecube.storage.nodes import child_group, member_names
+from scorecube.storage.staging import (
+    COMPLETE,
+    OLD,
+    STAGING,
+    complete_members,
+    current_name,
+    finish_replacement,
+    replace_group,
+    unfinished_replacements,
+)
 
 VERSION = "scorecube_format"
-FORBIDDEN = set("/\\\0")
+FORBIDDEN_CHARACTERS = set("/\\\0")
 
 
 def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
@@ -41,10 +50,10 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Parameters
     ----------
     path
-        Directory of the zarr store, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with the credentials of the
+        Directory of the zarr store, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials from the
         environment; URLs need the extra ``scorecube[s3]``.
     mode
-        ``r`` to read, ``a`` to add to it and create it if need be.
+        ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
 
     Returns
     -------
@@ -54,9 +63,9 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Raises
     ------
     BadStudy
-        No study there, or something that is not one.
+        No study there, or other content.
     StoreFailed
-        An object store that refuses, or cannot be reached.
+        An object store that refuses the request or cannot be reached.
 
     Examples
     --------
@@ -69,45 +78,50 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     """
     if mode not in ("r", "a"):
         raise BadStudy(f"mode {mode!r} is not 'r' or 'a'")
-    place = open_place(path)
-    location = place.text
-    if not place.holds_zarr():
+    target = open_location(path)
+    location = target.name
+    if not target.holds_zarr():
         if mode == "r":
             raise BadStudy(
                 f"{location}: no study there; make one with: scorecube evaluate {location} --name NAME --runs ... --qrels ..."
             )
-        place.refuse_occupied()
-        return Study(place, None, writable=True)
+        target.refuse_occupied()
+        return Study(target, None, writable=True)
     try:
-        root = zarr.open_group(place.store, mode="r" if mode == "r" else "a", zarr_format=ZARR_FORMAT)
+        root = zarr.open_group(target.store, mode="r" if mode == "r" else "a", zarr_format=ZARR_FORMAT)
     except (ValueError, KeyError, TypeError, OSError, zarr.errors.BaseZarrError) as error:
         raise BadStudy(f"{location}: no study there: {error}") from None
     if root.attrs.get(VERSION) != FORMAT_VERSION:
         found = root.attrs.get(VERSION)
         raise BadStudy(f"{location}: a zarr store, but not a study of format {FORMAT_VERSION} (found {found})")
-    study = Study(place, root, writable=mode == "a")
-    if mode == "a" and left_over(root):
-        with study.writing():
-            for name in left_over(root):
-                finish(place, root, name)
+    study = Study(target, root, writable=mode == "a")
+    if mode == "a" and unfinished_replacements(root):
+        with study.lock():
+            for collection in unfinished_replacements(root):
+                finish_replacement(target, root, collection)
     return study
 
 
 def check_collection_name(name: str) -> None:
-    """Refuse names that cannot be folders of a store."""
+    """Refuse names that cannot be groups of a store."""
     if _reserved(name):
         raise BadStudy(
-            f"{name!r} cannot name a collection: it must not be empty, start with a dot, hold a slash, or end in "
+            f"{name!r} cannot name a collection: it must not be empty, start with a dot, contain a slash, or end in "
             f"{STAGING}, {OLD} or {METADATA}"
         )
 
 
 def _reserved(name: str) -> bool:
-    return not name or name.startswith(".") or name.endswith((STAGING, OLD, METADATA)) or bool(FORBIDDEN & set(name))
+    return (
+        not name
+        or name.startswith(".")
+        or name.endswith((STAGING, OLD, METADATA))
+        or bool(FORBIDDEN_CHARACTERS & set(name))
+    )
 
 
 class Study:
-    """A store of collections by name; made by `open_study`.
+    """Collections by name, in one store; see `open_study`.
 
     Examples
     --------
@@ -120,27 +134,27 @@ class Study:
     (['demo'], 50)
     """
 
-    def __init__(self, place: Place, root: zarr.Group | None, *, writable: bool) -> None:
-        self.place = place
-        self.path = place.text
+    def __init__(self, location: Location, root: zarr.Group | None, *, writable: bool) -> None:
+        self.location = location
+        self.path = location.name
         self.writable = writable
         self._root = root
 
     @property
     def root(self) -> zarr.Group:
-        """The zarr group; made when something is first written, so that a refused command leaves nothing behind."""
+        """The zarr group; created by the first write, so that a refused command creates nothing."""
         if self._root is None:
             self._root = zarr.create_group(
-                self.place.store, zarr_format=ZARR_FORMAT, attributes={VERSION: FORMAT_VERSION}
+                self.location.store, zarr_format=ZARR_FORMAT, attributes={VERSION: FORMAT_VERSION}
             )
         return self._root
 
-    def writing(self, name: str = "") -> AbstractContextManager[None]:
-        """Hold the right to write, which one process has at a time; BadStudy if it is another one.
+    def lock(self, collection: str = "") -> AbstractContextManager[None]:
+        """Hold the lock of one collection and its results, or, without a name, that of adding collections.
 
-        It is that of adding collections, or of one collection and its results: several processes may work on different ones.
+        Several processes may write different collections. BadStudy if another process holds the lock.
         """
-        return writing(self.place.mark(name))
+        return hold_lock(self.location.lock_file(collection))
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of complete collections, sorted."""
@@ -149,7 +163,7 @@ class Study:
     def __contains__(self, name: object) -> bool:
         if self._root is None or not isinstance(name, str) or _reserved(name):
             return False
-        group = child_group(self.root, place_of(self.root, name))
+        group = child_group(self.root, current_name(self.root, name))
         return group is not None and bool(group.attrs.get(COMPLETE))
 
     def __getitem__(self, name: str) -> Collection:
@@ -170,7 +184,7 @@ class Study:
         rankings
             Levels in rank order, if known.
         replace
-            Drop what is stored under the name, results too.
+            Delete what is stored under the name, including results.
 
         Raises
         ------
@@ -181,121 +195,126 @@ class Study:
         check_collection_name(name)
         if not self.writable:
             raise BadStudy(f"{self.path} was opened for reading; open it with mode='a' to add to it")
-        with self.writing(), self.writing(name):
+        with self.lock(), self.lock(name):
             if name in self and not replace:
                 before = self[name].cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
                 if not merged.identical(before):
-                    put(self.place, self[name].place, "cube", lambda path: write_dataset(merged, self.place, path))
+                    replace_group(
+                        self.location,
+                        self[name].group_path,
+                        "cube",
+                        lambda path: write_dataset(merged, self.location, path),
+                    )
             else:
                 parts = {"cube": cube} | ({} if rankings is None else {"rankings": rankings})
-                self._put(name, parts)
+                self._write(name, parts)
 
-    def _put(self, name: str, parts: Mapping[str, xr.Dataset]) -> None:
-        """Write a collection: old or new, never half."""
+    def _write(self, name: str, parts: Mapping[str, xr.Dataset]) -> None:
+        """Write a collection, replacing the old one as a whole."""
 
         def write(path: str) -> None:
             for key, dataset in parts.items():
-                write_dataset(dataset, self.place, f"{path}/{key}")
+                write_dataset(dataset, self.location, f"{path}/{key}")
             self.root.require_group(path).attrs[COMPLETE] = True
 
-        _ = self.root  # made, if this is the first
-        put(self.place, "", name, write)
-        self._root = zarr.open_group(self.place.store, mode="a", zarr_format=ZARR_FORMAT)
+        _ = self.root  # created, if this is the first collection
+        replace_group(self.location, "", name, write)
+        self._root = zarr.open_group(self.location.store, mode="a", zarr_format=ZARR_FORMAT)
 
 
 class Collection:
-    """One collection of a study: `cube`, `rankings` and results, read when asked for."""
+    """One collection of a study: `cube`, `rankings` and results, read on access."""
 
     def __init__(self, study: Study, name: str) -> None:
         self.study = study
         self.name = name
 
     @property
-    def place(self) -> str:
-        """Where its group is in the store."""
-        return place_of(self.study.root, self.name)
+    def group_path(self) -> str:
+        """Path of its group in the store."""
+        return current_name(self.study.root, self.name)
 
     @property
     def group(self) -> zarr.Group:
-        """Its group, as it is now."""
-        return self.study.root.require_group(self.place)
+        """Its group, in its current state."""
+        return self.study.root.require_group(self.group_path)
 
     @property
-    def cube_place(self) -> str:
-        """Where the cube is in the group."""
+    def cube_name(self) -> str:
+        """Name of the cube in the group."""
         group = self.group
-        place = place_of(group, "cube")
-        # Between two renames a killed process leaves the new cube under its staging name.
-        return place if place in group else "cube" + STAGING
+        name = current_name(group, "cube")
+        # A process that is killed between two renames leaves the new cube under its staging name.
+        return name if name in group else "cube" + STAGING
 
     @property
     def cube(self) -> xr.Dataset:
         """The score cube, in memory."""
-        return read_dataset(self.study.place, f"{self.place}/{self.cube_place}")
+        return read_dataset(self.study.location, f"{self.group_path}/{self.cube_name}")
 
     @property
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for a collection of imported scores."""
         if "rankings" not in self.group:
             raise BadStudy(f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings")
-        return read_dataset(self.study.place, f"{self.place}/rankings")
+        return read_dataset(self.study.location, f"{self.group_path}/rankings")
 
-    def result_facts(self, analysis: str) -> list[dict[str, Any]]:
+    def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
         """Return the attributes of the finished results of an analysis, latest last; no array is read."""
         group = child_group(self.group, f"results/{analysis}")
-        found = [dict(group[key].attrs) for key in keys(group)] if group is not None else []
+        found = [dict(group[name].attrs) for name in member_names(group)] if group is not None else []
         return sorted(
-            (facts for facts in found if facts.get(COMPLETE)),
-            key=lambda facts: (str(facts.get("finished", "")), str(facts.get("digest", ""))),
+            (attributes for attributes in found if attributes.get(COMPLETE)),
+            key=lambda attributes: (str(attributes.get("finished", "")), str(attributes.get("digest", ""))),
         )
+
+    def _read_result(self, analysis: str, digest: str) -> xr.Dataset:
+        return read_or_open(self.study.location, f"{self.group_path}/results/{analysis}/{digest}")
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last; see `result`."""
-        place = f"{self.place}/results/{analysis}"
-        return [read_or_open(self.study.place, f"{place}/{facts['digest']}") for facts in self.result_facts(analysis)]
+        return [self._read_result(analysis, each["digest"]) for each in self.result_attributes(analysis)]
 
     def result(self, analysis: str) -> xr.Dataset:
-        """Return the latest result of an analysis; in memory, but values of one of more than 256 MiB are read when they are used."""
-        facts = self.result_facts(analysis)
-        if not facts:
+        """Return the latest result of an analysis; values of a result above 256 MiB are read on use."""
+        attributes = self.result_attributes(analysis)
+        if not attributes:
             raise BadStudy(
                 f"{self.study.path}: no result of {analysis} for collection {self.name!r}; run: scorecube {analysis} {self.study.path}"
             )
-        return read_or_open(self.study.place, f"{self.place}/results/{analysis}/{facts[-1]['digest']}")
+        return self._read_result(analysis, attributes[-1]["digest"])
 
     def has_result(self, analysis: str, digest: str) -> bool:
-        """Whether the result of a plan is there."""
-        return any(facts["digest"] == digest for facts in self.result_facts(analysis))
+        """Whether the result of a plan is stored."""
+        return any(each["digest"] == digest for each in self.result_attributes(analysis))
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
         """Return the result of a plan, or None; see `result`."""
-        place = f"results/{analysis}/{digest}"
-        if place not in self.group:
+        if f"results/{analysis}/{digest}" not in self.group:
             return None
-        found = read_or_open(self.study.place, f"{self.place}/{place}")
+        found = self._read_result(analysis, digest)
         return found if found.attrs.get(COMPLETE) else None
 
     def open_result(self, analysis: str, digest: str) -> xr.Dataset:
-        """Return the result of a plan without reading its values: they are read when they are used."""
-        place = f"{self.place}/results/{analysis}/{digest}"
-        return open_dataset(self.study.place, place)
+        """Return the result of a plan; its values are read on use."""
+        return open_dataset(self.study.location, f"{self.group_path}/results/{analysis}/{digest}")
 
     def write_result(self, analysis: str, digest: str, result: xr.Dataset) -> None:
-        """Write a finished result; `complete` is set last."""
-        place = f"results/{analysis}/{digest}"
-        write_dataset(result, self.study.place, f"{self.place}/{place}", last={COMPLETE: True})
+        """Write a finished result; the attribute `complete` is set last."""
+        path = f"{self.group_path}/results/{analysis}/{digest}"
+        write_dataset(result, self.study.location, path, last={COMPLETE: True})
 
     def blocks(self, analysis: str, work_digest: str) -> BlockStore:
         """Return the recorded blocks of all plans that share them."""
-        return BlockStore(self.study.place, self.group, f"blocks/{analysis}/{work_digest}")
+        return BlockStore(self.study.location, self.group, f"blocks/{analysis}/{work_digest}")
 
-    def kept(self) -> dict[str, Any]:
+    def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
-        analyses = keys(child_group(self.group, "results"))
+        analyses = member_names(child_group(self.group, "results"))
         return {
             "rankings": "rankings" in self.group,
-            "results": {name: len(self.result_facts(name)) for name in analyses},
+            "results": {name: len(self.result_attributes(name)) for name in analyses},
         }
 
 

@@ -16,6 +16,7 @@ from scorecube.analyses.plan import make_plan, new_seed
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.executor import Executor
 from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
@@ -100,10 +101,8 @@ def analyse(
         LOGGER.warning(warning)
     return run(
         prepared,
-        client=client,
-        workers=workers or default_workers(),
+        Executor(client, workers or default_workers(), memory),
         block_units=block_units,
-        memory=memory,
         progress=progress,
     )
 

@@ -16,6 +16,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadPlan, option
 from scorecube.execute.estimate import default_workers
+from scorecube.execute.executor import Executor
 from scorecube.execute.run import for_each
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_scores
@@ -114,7 +115,7 @@ def read_rankings(
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics)
-    judged_runs = for_each(judge_file, sources, workers or default_workers(), progress, client)
+    judged_runs = for_each(judge_file, sources, Executor(client, workers or default_workers()), progress)
     attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
@@ -181,7 +182,7 @@ def evaluate_into(
     """Evaluate rankings into a collection, adding to the metrics and gain settings it has; return its cube."""
     if name in study and not replace:
         # Scores that were imported are kept as they are; only what was evaluated can be evaluated again.
-        evaluated = study[name].kept()["rankings"]
+        evaluated = study[name].contents()["rankings"]
         before = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         ours = [label for label in labels_of(before, names.METRIC) if isinstance(parse_known(label), Metric)]
         metrics = _union(ours, [str(parse_metric(metric)) for metric in metrics])

@@ -16,9 +16,10 @@ import xarray as xr
 
 from scorecube.analyses.base import Analysis
 from scorecube.errors import BadPlan
-from scorecube.execute.concurrent_runs import BusyPool, Grow, Job, run_stream
+from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
 from scorecube.execute.estimate import default_workers
-from scorecube.execute.memory import default_memory, resident
+from scorecube.execute.executor import Executor
+from scorecube.execute.memory import default_memory, resident_bytes
 from scorecube.storage import Study, open_study
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_plan import plan_sweep
@@ -91,7 +92,7 @@ def run_sweep(
     """
     count, allowed = workers or default_workers(), memory or default_memory()
     # What libraries and the cubes of all tasks take is not there for several tasks at a time; one alone may always run.
-    limit = max(allowed - resident(), allowed // 2)
+    limit = max(allowed - resident_bytes(), allowed // 2)
     left = [task for task in tasks if not task.is_stored()]
     shares = _Shares(progress)
     jobs = []
@@ -104,11 +105,11 @@ def run_sweep(
     jobs.sort(key=lambda job: -job.bytes)
     with _quick_turns():
         if client is not None:
-            run_stream(jobs, limit, None)
+            run_concurrently(jobs, limit, None)
             return Utilisation(1.0, 1.0)
         start, computing = time.perf_counter(), time.process_time()
-        with BusyPool(count) as pool:
-            run_stream(jobs, limit, pool)
+        with TimedThreadPool(count) as pool:
+            run_concurrently(jobs, limit, pool)
         on_cores = (time.process_time() - computing) / ((time.perf_counter() - start) * count)
         return Utilisation(pool.busy_share(), min(on_cores, 1.0))
 
@@ -126,9 +127,9 @@ def _quick_turns() -> Iterator[None]:
 
 def _job(
     task: Task, client: Client | None, workers: int, memory: int, progress: Progress
-) -> Callable[[ThreadPoolExecutor | None, Grow], None]:
-    def do(pool: ThreadPoolExecutor | None, grow: Grow) -> None:
-        task.run(client=client, workers=workers, pool=pool, memory=memory, progress=progress, finishing=grow)
+) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
+    def do(pool: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
+        task.run(Executor(client, workers, memory, pool), progress=progress, before_finalize=grow)
 
     return do
 

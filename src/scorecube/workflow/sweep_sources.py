@@ -127,7 +127,7 @@ def _copy(study: Study, source: Source, say: Callable[[str], None]) -> list[str]
         )
     for name in chosen:
         if name not in study:
-            rankings = other[name].rankings if other[name].kept()["rankings"] else None
+            rankings = other[name].rankings if other[name].contents()["rankings"] else None
             study.add(name, cube=other[name].cube, rankings=rankings)
             say(f"{name}: copied from {other.path}")
     return chosen

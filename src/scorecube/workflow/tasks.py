@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,11 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.estimate import Estimate, estimate
-from scorecube.execute.run import on_pool, run
+from scorecube.execute.executor import CALLING_THREAD, Executor
+from scorecube.execute.run import Progress, on_pool, run
 from scorecube.names import GAIN, SETTING
 from scorecube.storage import Collection, Study
-from scorecube.storage.blocks import choose
+from scorecube.storage.blocks import BlockStore, select_disjoint
 
 
 @dataclass(frozen=True)
@@ -84,26 +85,39 @@ class Task:
 
     def recorded(self) -> int:
         """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
-        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        kept = choose(blocks.records(), self.prepared.n_units)
+        kept = select_disjoint(self._blocks().records(), self.prepared.n_units)
         return sum(record.stop - record.start for record in kept)
 
     def estimate(self, workers: int, memory: int | None = None) -> Estimate:
         """Return the work to be expected."""
         return estimate(self.prepared, workers, memory=memory)
 
-    def run(self, **how: Any) -> xr.Dataset:
+    def run(
+        self,
+        executor: Executor = CALLING_THREAD,
+        *,
+        block_units: int | None = None,
+        progress: Progress | None = None,
+        before_finalize: Callable[[], None] | None = None,
+    ) -> xr.Dataset:
         """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
         steps = self._steps()
-        with self.collection.study.writing(self.collection.name):
+        with self.collection.study.lock(self.collection.name):
             for step in steps:
                 last = step is steps[-1]
                 # Blocks of pairs have all their trials and serve no later step.
-                result = step._compute(record=last or step.plan.analysis.unit == "trials", **how)
+                result = run(
+                    step.prepared,
+                    executor,
+                    blocks=step._blocks() if last or step.plan.analysis.unit == "trials" else None,
+                    block_units=block_units,
+                    progress=progress,
+                    before_finalize=before_finalize,
+                )
                 if last or self._precise(result):
                     break
             result = result.assign_attrs(collection=self.collection.name)
-            on_pool(how.get("pool"), self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
+            on_pool(executor.pool, self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
         return result
 
     def _steps(self) -> list[Task]:
@@ -126,9 +140,8 @@ class Task:
     def _is_there(self) -> bool:
         return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
 
-    def _compute(self, *, record: bool, **how: Any) -> xr.Dataset:
-        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest) if record else None
-        return run(self.prepared, blocks=blocks, **how)
+    def _blocks(self) -> BlockStore:
+        return self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
 
 
 def plan_in_study(
@@ -213,7 +226,7 @@ def _seed_of_stored(collection: Collection, plan: Plan) -> int:
     def without(record: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in record.items() if key not in ("seed", "trials")}
 
-    for facts in reversed(collection.result_facts(plan.analysis.name)):
+    for facts in reversed(collection.result_attributes(plan.analysis.name)):
         stored = json.loads(facts["plan"])
         if without(stored) == without(plan.record()) and stored["seed"]:
             return int(stored["seed"])

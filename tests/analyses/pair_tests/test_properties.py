@@ -307,13 +307,13 @@ def test_an_extended_tukey_run_reuses_its_blocks(
     computed.clear()
     # Levels and the form of p-values are only ways of reading.
     (task,) = plan_in_study(study, Tukey(alphas=(0.1,), plus_one=True), trials=2000, seed=1)
-    task.run(workers=1)
+    task.run()
     assert computed == []
 
 
 def run(study: Study, trials: int) -> xr.Dataset:
     (task,) = plan_in_study(study, Tukey(), trials=trials, seed=1)
-    return task.run(workers=1, block_units=100)
+    return task.run(block_units=100)
 
 
 @pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "equal runs"])

@@ -62,8 +62,8 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
     found: dict[str, list[Stored]] = {}
     for name in collections:
         latest: dict[tuple[str, str], Stored] = {}
-        for kind in in_report_order(study[name].kept()["results"]):
-            for facts in study[name].result_facts(kind):
+        for kind in in_report_order(study[name].contents()["results"]):
+            for facts in study[name].result_attributes(kind):
                 options = _options(facts)
 
                 def read(name: str = name, kind: str = kind, digest: str = str(facts["digest"])) -> xr.Dataset:

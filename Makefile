@@ -1,25 +1,47 @@
-# Two commands do everything on a machine with Python >= 3.11 and make: make demo, make test.
+# Python >= 3.11 and make are all that is needed: make demo, make test. The tiers of tests are described in CONTRIBUTING.md.
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
 PIP := -m pip install -qq --disable-pip-version-check
 LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build
 
-.PHONY: demo test check bench docs lock clean help
+PYTEST = $(TEST_VENV)/bin/python -m pytest
+PARALLEL := -n auto --dist worksteal
+# Processes and clusters of their own: timing matters to these tests, so they run one at a time.
+SERIAL := process or slurm or container or netns
+QUICK := not (slow or data or s3 or $(SERIAL))
+COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
+
+.PHONY: demo test test-all check quick rest coverage bench docs lock clean help
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/ready ## Install from the lock, then analyse a simulated study and write demo/report.html
 	$(VENV)/bin/scorecube demo --out demo
 
-test: check ## Install from the lock, then lint, types and all tests
-	$(TEST_VENV)/bin/python -m pytest
+test: $(TEST_VENV)/ready ## Install from the lock, then lint, types and the quick tests
+	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
+	@$(MAKE) --no-print-directory quick
 
-check: $(TEST_VENV)/ready ## Lint and types only
+test-all: test ## The same, then all other tests, and property tests with all their examples
+	@$(MAKE) --no-print-directory rest
+
+check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
 	$(TEST_VENV)/bin/ruff check .
 	$(TEST_VENV)/bin/ruff format --check .
 	$(TEST_VENV)/bin/mypy
+	$(PYTEST) -q --durations=0 --durations-min=5 tests/test_architecture.py tests/test_docstrings.py -m "not process"
+
+quick: $(TEST_VENV)/kernels ## The quick tests only
+	$(PYTEST) $(PARALLEL) -m "$(QUICK)"
+
+rest: $(TEST_VENV)/kernels ## What the quick tests leave out
+	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(SERIAL))"
+	$(PYTEST) --hypothesis-profile=ci -m "$(SERIAL)"
+
+coverage: $(TEST_VENV)/kernels ## Lines that the quick tests run, beside compiled functions
+	$(PYTEST) $(PARALLEL) -m "$(QUICK)" --cov --cov-report=term:skip-covered
 
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
@@ -33,7 +55,7 @@ lock: ## Renew the locks (needs uv); they hold hashes and no addresses
 	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 
 clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TEST_VENV) demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: requirements.lock pyproject.toml
@@ -41,6 +63,12 @@ $(VENV)/ready: requirements.lock pyproject.toml
 
 $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 	@$(call install,$(TEST_VENV),requirements-test.lock)
+
+# Once for all workers of a run: numba keeps machine code beside the source.
+$(TEST_VENV)/kernels: $(TEST_VENV)/ready docker/compile_kernels.py $(COMPILED)
+	@echo "compiling kernels (once, about two minutes)"
+	@$(TEST_VENV)/bin/python docker/compile_kernels.py > $@.log 2>&1 || { cat $@.log; exit 1; }
+	@touch $@
 
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + "; set PYTHON=...")' && \

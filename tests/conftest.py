@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A first example may compile a kernel, and machines differ: time decides nothing here.
-settings.register_profile("scorecube", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("scorecube")
+settings.register_profile("ci", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", settings.get_profile("ci"), max_examples=20)
+settings.load_profile("dev")
 
 REPO = Path(__file__).parents[1]
 Tree = dict[str, tuple[str, int]]
@@ -40,6 +41,18 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cap the examples of property tests in the profile dev, as their own settings override the profile's."""
+    if settings.get_current_profile_name() != "dev":
+        return
+    most = settings().max_examples
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            test = item.obj  # type: ignore[attr-defined]
+            own = test._hypothesis_internal_use_settings
+            test._hypothesis_internal_use_settings = settings(own, max_examples=min(most, own.max_examples))
 
 
 @dataclass(frozen=True)

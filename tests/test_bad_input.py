@@ -369,6 +369,7 @@ def test_wrong_usage_exits_with_2(scorecube: Cli, study: Path, tree: Callable[[P
     assert tree(study) == before
 
 
+@pytest.mark.process
 def test_a_process_ends_with_the_same_status(scorecube_process: Cli, tmp_path: Path) -> None:
     failed = scorecube_process("info", tmp_path / "absent")
     assert failed.status == 1

@@ -364,6 +364,7 @@ def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
     assert study["small"].result("swap").attrs["trials"] == 5
 
 
+@pytest.mark.process
 def test_import_costs_nothing_until_something_is_used() -> None:
     code = "import sys, scorecube, scorecube.cli.program; print(sorted({'numpy', 'xarray', 'numba', 'dask', 'zarr'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

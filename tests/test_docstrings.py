@@ -23,6 +23,7 @@ from tests.api_pages import MODULES
 
 REPO = Path(__file__).parents[1]
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
+RULES = 'see "Docstrings" in CONTRIBUTING.md'
 NO_EXAMPLE = {"ScorecubeError"}
 """Of `scorecube.__all__`, what an example would not explain: a base class that is only caught."""
 
@@ -136,13 +137,17 @@ def test_what_the_package_offers_is_told_in_full() -> None:
     problems = [
         line for name in scorecube.__all__ for line in lacking(f"scorecube.{name}", getattr(scorecube, name), full=True)
     ]
-    assert not problems, "docstrings of scorecube.__all__ (see DESIGN.md 7):\n" + "\n".join(problems)
+    assert not problems, f"docstrings of scorecube.__all__ ({RULES}):\n" + "\n".join(problems)
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_what_has_a_page_is_told(module: str) -> None:
     problems = [line for name, thing in public(module) for line in lacking(name, thing, full=False)]
-    assert not problems, "docstrings (see DESIGN.md 7):\n" + "\n".join(problems)
+    assert not problems, f"docstrings ({RULES}):\n" + "\n".join(problems)
+
+
+def test_the_page_with_the_rules_is_there() -> None:
+    assert "\n### Docstrings\n" in (REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_checker_finds_what_is_missing() -> None:
@@ -189,6 +194,7 @@ class Addresses(HTMLParser):
                 (self.links if tag == "a" else self.loaded).append(value)
 
 
+@pytest.mark.process
 def test_pages_are_read_without_network(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-W", "error", "-m", "tests.api_pages", str(tmp_path)], cwd=REPO, check=True, timeout=300
@@ -208,4 +214,4 @@ def test_pages_are_read_without_network(tmp_path: Path) -> None:
                 assert (tmp_path / name).parent.joinpath(place).exists(), f"{name} links to {link}"
     first = pages["scorecube.html"]
     assert all(f'id="{name}"' in first for name in scorecube.__all__)
-    assert 'href="scorecube/cube.html"' in first
+    assert 'href="scorecube/collection.html"' in first

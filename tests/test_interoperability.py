@@ -114,6 +114,7 @@ for (path in commandArgs(trailingOnly = TRUE)) {
 """
 
 
+@pytest.mark.process
 def test_r_reads_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
     rscript = needs("Rscript")
     (tmp_path / "read.R").write_text(R)
@@ -158,6 +159,7 @@ def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> li
     ]
 
 
+@pytest.mark.slow
 def test_latex_tables_are_well_formed(scorecube: Cli, analysed_study: Path, odd_study: Path) -> None:
     for text in tables_in_latex(scorecube, analysed_study, odd_study):
         first, *body, last = text.rstrip().splitlines()
@@ -175,6 +177,7 @@ def test_latex_tables_are_well_formed(scorecube: Cli, analysed_study: Path, odd_
             assert not re.search(r"[\\_%#${}^~<>]", bare), row
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_latex_compiles_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
     latex = needs("pdflatex")

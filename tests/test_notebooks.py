@@ -74,12 +74,13 @@ FOUND: dict[str, Callable[[Names], None]] = {
 """Notebook -> checks of what its text says."""
 
 
-SLOW = ("06_sweep_on_a_cluster",)
-"""Starts processes."""
+PROCESSES = ("06_sweep_on_a_cluster",)
+"""What starts processes."""
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in SLOW), id=path.stem) for path in NOTEBOOKS]
+    "path",
+    [pytest.param(path, marks=[pytest.mark.process] * (path.stem in PROCESSES), id=path.stem) for path in NOTEBOOKS],
 )
 def test_runs_and_finds_what_it_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -40,6 +40,7 @@ def without_machine(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines() if not PROGRESS.fullmatch(line.rstrip())]
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_the_road_from_runs_to_a_report_prints_what_is_shown(tmp_path: Path) -> None:
     newcomer.write(tmp_path)

@@ -160,6 +160,7 @@ def test_counts_do_not_depend_on_the_way_of_running(
     assert rates(scorecube, other) == rates(scorecube, swapped)
 
 
+@pytest.mark.process
 def test_counts_are_the_same_on_processes(
     scorecube: Cli, scorecube_process: Cli, swapped: Path, tmp_path: Path
 ) -> None:

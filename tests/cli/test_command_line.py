@@ -102,6 +102,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
     return offered
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -120,11 +121,13 @@ def test_bash_completes(complete: Callable[[str], list[str]], line: str, expecte
     assert complete(line) == expected
 
 
+@pytest.mark.process
 def test_bash_completes_all_metrics_but_those_that_are_named(complete: Callable[[str], list[str]]) -> None:
     offered = complete("scorecube bootstrap study.zarr --metrics nDCG@10,")
     assert {each.removeprefix("nDCG@10,").removesuffix("@") for each in offered} == set(DEFINITIONS)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_has_a_script(shell: str) -> None:
     asked = os.environ | {"_SCORECUBE_COMPLETE": f"source_{shell}"}
@@ -238,6 +241,7 @@ def test_a_table_that_fits_is_as_it_is() -> None:
     assert CUT not in narrow
 
 
+@pytest.mark.process
 def test_a_terminal_gets_tables_of_its_width_and_a_pipe_whole_ones(
     scorecube_process: Cli, finished_study: Path
 ) -> None:
@@ -254,6 +258,7 @@ def test_a_terminal_gets_tables_of_its_width_and_a_pipe_whole_ones(
 COLOUR, CONTROL = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m"), re.compile(r"\x1b")
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_colour_and_bars_are_for_terminals_that_want_them(study: Path, scorecube_process: Cli) -> None:
     asked = ("randomisation", study, "--seed", 1, "--block-size", 1, "--workers", 1, "--trials")
@@ -269,6 +274,7 @@ def test_colour_and_bars_are_for_terminals_that_want_them(study: Path, scorecube
     assert not CONTROL.search(piped.stdout + piped.stderr)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("asked", [("show", "STUDY", "scores", "--table", "cells"), ("list", "metrics"), ("--help",)])
 def test_a_reader_that_leaves_early_hears_no_complaint(finished_study: Path, asked: tuple[str, ...]) -> None:
     command = program(*(str(finished_study) if word == "STUDY" else word for word in asked))

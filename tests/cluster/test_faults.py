@@ -30,6 +30,7 @@ from tests.cluster.lab import ENVIRONMENT, QUIET, is_loopback, wait_until
 if TYPE_CHECKING:
     from distributed import Client
 
+pytestmark = pytest.mark.process
 PROFILES = Path(__file__).parents[2] / "cluster"
 HOW: dict[str, Any] = {"trials": 4000, "seed": 3, "block_units": 100}
 TASK_BYTES = 2000

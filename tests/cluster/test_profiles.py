@@ -76,6 +76,7 @@ def test_workers_and_memory_of_a_profile() -> None:
         choose_profile(jobs, "tcp://127.0.0.1:1", None)
 
 
+@pytest.mark.process
 def test_timeouts_hold_for_the_run_only() -> None:
     import dask
     import distributed  # noqa: F401 - brings its settings

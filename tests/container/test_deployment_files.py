@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from scorecube import __version__
 from scorecube.execute.certificates import FILES
 from scorecube.execute.clusters import configuration
 from scorecube.execute.profiles import make_profile, read_profile
@@ -209,14 +210,12 @@ def test_the_service_is_the_address_of_the_profile() -> None:
 
 
 def test_kustomizations_name_files_that_are_there_and_the_version_of_the_package() -> None:
-    version = re.search(r'^version = "(.*)"', (REPO / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version is not None
     listed: set[Path] = set()
     for path in KUBERNETES.rglob("kustomization.yaml"):
         content = yaml.safe_load(path.read_text())
         listed |= {path.parent / name for name in content["resources"]}
         assert content["namespace"] == "scorecube"
-        assert all(image["newTag"] == version[1] for image in content["images"])
+        assert all(image["newTag"] == __version__ for image in content["images"])
     others = {KUBERNETES / "object-store.yaml", KUBERNETES / "daskcluster.yaml"}
     assert listed | others == {path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml"}
 

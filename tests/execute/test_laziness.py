@@ -42,6 +42,7 @@ def top_level(modules: set[str]) -> set[str]:
     return {module.partition(".")[0] for module in modules}
 
 
+@pytest.mark.process
 def test_the_package_alone_imports_nothing_heavy() -> None:
     heavy = {"numpy", "pandas", "xarray", "numba", "zarr", "dask", "distributed", "typer", "matplotlib", "jinja2"}
     modules = modules_after("import scorecube")
@@ -49,12 +50,14 @@ def test_the_package_alone_imports_nothing_heavy() -> None:
     assert not top_level(modules) & heavy
 
 
+@pytest.mark.process
 def test_a_name_of_the_package_is_imported_when_used() -> None:
     modules = modules_after("import scorecube\nassert 'analyse' in dir(scorecube)\nscorecube.Swap")
     assert "scorecube.analyses.topic_samples.swap" in modules
     assert not modules & {"scorecube.workflow.api", "zarr", "distributed", "dask.delayed"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("workers", [1, 2])
 def test_small_work_builds_no_graph_and_starts_no_cluster(workers: int) -> None:
     modules = modules_after(SMALL_WORK.format(workers=workers))
@@ -63,6 +66,7 @@ def test_small_work_builds_no_graph_and_starts_no_cluster(workers: int) -> None:
     assert "scorecube.execute.graph" not in modules
 
 
+@pytest.mark.process
 def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
     code = SMALL_WORK.format(workers="2, block_units=10")
     modules = modules_after(code)
@@ -95,6 +99,7 @@ def listeners() -> dict[int, list[str]]:
     return found
 
 
+@pytest.mark.process
 def test_everything_a_cluster_opens_is_on_loopback(client: Client) -> None:
     analyse(simulate_cube(n_runs=4), Swap(), trials=20, seed=1, client=client, block_units=5)
     found = listeners()
@@ -106,6 +111,7 @@ def test_everything_a_cluster_opens_is_on_loopback(client: Client) -> None:
     assert all(ipaddress.ip_address(address).is_loopback for address in open_addresses), open_addresses
 
 
+@pytest.mark.process
 def test_a_cluster_is_gone_after_use() -> None:
     before = listeners()
     with open_client({"kind": "processes"}, None, 1) as opened:

@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
         yield opened
 
 
-@pytest.fixture(params=["inline", "threads", "cluster"])
+@pytest.fixture(params=["inline", "threads", pytest.param("cluster", marks=pytest.mark.process)])
 def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Analyse:
     """Return `analyse` on one executor, with a proof that the blocks are computed where they should."""
     block = Swap.block
@@ -121,6 +121,7 @@ def test_two_runs_at_once_on_threads_do_not_mix(cube: xr.Dataset) -> None:
             assert_same(result, expected[seed])
 
 
+@pytest.mark.process
 def test_two_runs_at_once_on_one_cluster_do_not_mix(client: Client, cube: xr.Dataset) -> None:
     expected = {seed: analyse(cube, Swap(), trials=TRIALS, seed=seed, workers=1) for seed in (1, 2)}
     inner: list[xr.Dataset] = []

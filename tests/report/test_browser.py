@@ -15,6 +15,7 @@ from tests.report.browser import Tab, browser, find_chromium
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
+pytestmark = pytest.mark.process
 PHONE = 390
 PATIENCE = 10.0
 LEAST_CONTRAST = 4.5

@@ -220,6 +220,7 @@ def test_rows_beyond_what_is_shown_are_counted() -> None:
     assert f"The first {MOST_SHOWN} of {MOST_SHOWN + 7} rows." in table
 
 
+@pytest.mark.slow
 def test_pages_are_a_summary_and_one_for_each_collection(
     several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +276,7 @@ def test_a_folder_with_other_things_is_left_alone(
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_report_that_fails_leaves_nothing_and_takes_nothing(
     several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: Callable[[Path], Tree]
 ) -> None:

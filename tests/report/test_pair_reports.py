@@ -185,6 +185,7 @@ def test_very_many_pairs_are_drawn_with_few_points() -> None:
     assert len(picture(figure, "d")) < 150_000
 
 
+@pytest.mark.slow
 def test_the_page_has_a_chapter_for_each_test(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
     scorecube("report", analysed_study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()

@@ -198,6 +198,7 @@ task.run(block_units=1)
 """
 
 
+@pytest.mark.process
 def test_a_killed_process_is_resumed(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
     trials = 500
     records = path / "demo" / "blocks" / "swap" / plan(path, trials).plan.work_digest / "record" / "c"

@@ -22,7 +22,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 
 # Imports once, then forks a process for each line "path workers"; says its id, and how it ended.

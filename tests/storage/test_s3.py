@@ -113,6 +113,7 @@ task.run(block_units=1, progress=lambda *_: time.sleep(0.1))
 """
 
 
+@pytest.mark.process
 def test_a_killed_process_is_resumed(s3: str) -> None:
     cube = simulate_cube(metrics=("AP", "RR"), n_runs=10, seed=5)
     open_study(s3, mode="a").add("demo", cube=cube)

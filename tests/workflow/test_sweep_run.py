@@ -197,6 +197,7 @@ def test_a_pool_knows_when_it_was_at_work() -> None:
         assert 0.8 < pool.busy_share() <= 1.0
 
 
+@pytest.mark.process
 def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
     here, there = study_of(tmp_path, "here.zarr"), study_of(tmp_path, "there.zarr")
     local = sc.sweep(here, PLANS, workers=2)
@@ -207,6 +208,7 @@ def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
         xr.testing.assert_identical(node.to_dataset().drop_attrs(), remote[node.path].to_dataset().drop_attrs())
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_interrupted_by_hand_it_goes_on(scorecube: Cli, tmp_path: Path) -> None:
     study_of(tmp_path, "given.zarr")

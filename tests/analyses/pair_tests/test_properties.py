@@ -114,6 +114,7 @@ def test_blocks_and_threads_are_free_choices(cube: xr.Dataset, test: Test, block
     assert result.attrs["digest"] == expected.attrs["digest"]
 
 
+@pytest.mark.process
 @EVERY_TEST
 def test_a_cluster_gives_the_same(client: Client, cube: xr.Dataset, test: Test) -> None:
     expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1)

@@ -180,6 +180,7 @@ def client() -> Iterator[Client]:
         yield opened
 
 
+@pytest.mark.process
 def test_executors_and_blocks_are_free_choices(client: Client) -> None:
     scores = simulate_cube(metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5)
     plan = Correlation(intervals=ALL)

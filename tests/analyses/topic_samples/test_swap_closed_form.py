@@ -292,6 +292,7 @@ def test_blocks_without_trials_are_refused(block_trials: int) -> None:
         analyse(opposed(4, 2), Swap(), trials=3, seed=0, workers=1, block_units=block_trials)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("swap", ["Swap(size=30)", "Swap(size=60, sampling='independent')"])
 def test_samples_that_cannot_be_drawn_are_refused(swap: str) -> None:
     # In a process of its own: drawing more topics than there are reads and writes behind the end of an array.

@@ -50,6 +50,7 @@ def test_products_of_floats_are_those_of_numpy_up_to_rounding(kind: Any) -> None
     np.testing.assert_allclose(out[:, :1001], left.astype(float) @ right, rtol=340 * np.finfo(kind).eps)
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_a_processor_without_wide_registers_gives_the_same_bits(tmp_path: Path) -> None:
     script = (

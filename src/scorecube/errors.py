@@ -52,6 +52,16 @@ def option(name: str, value: object = None) -> str:
 def default_flag(name: str) -> str:
     """Return the flag of an argument whose flag is spelled like it.
 
+    Parameters
+    ----------
+    name
+        Name of the argument in Python.
+
+    Returns
+    -------
+    flag
+        With two hyphens.
+
     Examples
     --------
     >>> default_flag("drop_missing")
@@ -98,6 +108,11 @@ class ScorecubeError(Exception):
         ----------
         flag_of
             Returns the flag of an argument, such as ``--drop-missing`` of ``drop_missing``.
+
+        Returns
+        -------
+        text
+            With flags instead of arguments.
         """
 
         def on_command_line(found: re.Match[str]) -> str:
@@ -166,6 +181,18 @@ class CorruptStudy(ScorecubeError):
 
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun in the singular or the plural.
+
+    Parameters
+    ----------
+    number
+        Number of things.
+    noun
+        Singular, with a regular plural.
+
+    Returns
+    -------
+    text
+        For a message.
 
     Examples
     --------

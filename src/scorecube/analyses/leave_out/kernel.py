@@ -139,15 +139,15 @@ def _sum_up(scores: Any, runs: Any, n: int, rules: Any, leave: int, place: int, 
 
 @borrowing
 def leave_teams_out(
-    entries: Any, documents: Any, cells: Any, rows: Any, sums: Any, whole: Any, rules: Any, team_of: Any, bits: Any, everyone: bool,
-    leave: int, start: int, stop: int, first: int, space: Any, desk: Any, scores: Any, found: Any,
+    inputs: Any, rules: Any, team_of: Any, bits: Any, everyone: bool, leave: int, start: int, stop: int, first: int,
+    space: Any, desk: Any, scores: Any, found: Any,
 ) -> None:  # fmt: skip
     """Score the runs that remain in some trials of some numbers of teams, and write what is found.
 
     Parameters
     ----------
-    entries, documents, cells, rows, sums, whole
-        See `metrics.rescoring.score_topic`; all rows that are not in `rows` hold scores already.
+    inputs
+        See `metrics.without_documents.tables.Inputs`; all rows that are not in `rows` hold scores already.
     rules
         See `Rules`.
     team_of
@@ -184,7 +184,7 @@ def leave_teams_out(
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
             for topic in range(scores.shape[1]):
-                score_topic(entries, documents, cells, rows, sums, whole, topic, bits[k, trial], runs, n, space, scores)
+                score_topic(inputs, topic, bits[k, trial], runs, n, space, scores)
             _amend(scores, rules.lacking, rules.never, runs, n)
             if found.agreeing.shape[2] > 0:
                 _sum_up(scores, runs, n, rules, k, trial - first, found, desk)

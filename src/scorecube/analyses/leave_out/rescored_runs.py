@@ -1,6 +1,6 @@
 """Scores of runs without some documents: masks over what is known of the judged documents, never judgements written anew.
 
-Metrics with a sparse form (`metrics.sparse`) are computed from the relevant documents of each list; all others from whole lists of levels in
+Metrics with an entry form (`metrics.without_documents`) are computed from the relevant documents of each list; all others from whole lists of levels in
 which the documents that are gone are unjudged. Both give the scores that an evaluation with reduced judgements would, bit for bit.
 """
 
@@ -26,9 +26,9 @@ from scorecube.metrics.without_documents.tables import (
     Cells,
     Documents,
     Entries,
-    has_sparse_form,
-    sparse_cells,
-    sparse_entries,
+    Inputs,
+    metric_cells,
+    relevant_entries,
 )
 
 SAME = 1e-9
@@ -82,7 +82,7 @@ def reduced_inputs(cube: xr.Dataset, pool_depth: int, keep_unpooled: bool) -> Ar
     places = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]
     gains = np.stack([gain_values(str(cube[names.GAIN].values[j]), pools.n_levels) for _, j in places])
     metrics = [known[i] for i, _ in places]
-    sparse = np.array([has_sparse_form(metric) for metric in metrics])
+    sparse = np.array([metric.entry_form is not None for metric in metrics])
     levels = np.ascontiguousarray(cube[schema.LEVEL_AT_RANK].values, np.int8)
     documents = np.ascontiguousarray(cube[names.DOCUMENT_AT_RANK].values, np.int32)
     inputs: Arrays = {
@@ -93,8 +93,8 @@ def reduced_inputs(cube: xr.Dataset, pool_depth: int, keep_unpooled: bool) -> Ar
     }  # fmt: skip
     deepest = max(levels.shape[2], int((pools.levels > 0).sum(axis=1).max(initial=0)))
     made: dict[str, Any] = {
-        ENTRY: sparse_entries(levels, documents, pools.levels), RELEVANT: relevant_documents(pools, keep_unpooled),
-        CELL: sparse_cells([metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest),
+        ENTRY: relevant_entries(levels, documents, pools.levels), RELEVANT: relevant_documents(pools, keep_unpooled),
+        CELL: metric_cells([metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest),
     }  # fmt: skip
     inputs |= {start + key: value for start, own in made.items() for key, value in own._asdict().items()}
     inputs["sums"] = sum_whole_lists(made[ENTRY], made[CELL], *levels.shape[1::-1])
@@ -124,25 +124,34 @@ def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
     return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
 
 
-def kernel_arguments(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """Return the first arguments of `leave_teams_out`, from those of `reduced_inputs`."""
-    parts = ((Entries, ENTRY), (Documents, RELEVANT), (Cells, CELL))
-    made = (kind(*(inputs[start + key] for key in kind._fields)) for kind, start in parts)
-    whole = inputs.get("whole", np.empty((0, 0, 0)))
-    return (*made, np.flatnonzero(inputs["sparse"]), inputs["sums"], whole)
+def kernel_inputs(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Inputs:
+    """Return the first argument of `leave_teams_out`, from the arrays of `reduced_inputs`."""
+
+    def part(kind: Any, start: str) -> Any:
+        return kind(*(inputs[start + key] for key in kind._fields))
+
+    return Inputs(
+        part(Entries, ENTRY),
+        part(Documents, RELEVANT),
+        part(Cells, CELL),
+        np.flatnonzero(inputs["sparse"]),
+        inputs["sums"],
+        inputs.get("whole", np.empty((0, 0, 0))),
+    )
 
 
-def run_kernel(known: tuple[Any, ...], trials: tuple[Any, ...], memory: tuple[Any, ...], found: Found) -> None:
-    """Call `leave_teams_out` with the arguments of `kernel_arguments`, those from `rules` to `first`, and memory."""
-    arguments = [*known, *trials, *memory, found]
-    leave_teams_out(*arguments)
+def run_kernel(known: Inputs, trials: tuple[Any, ...], memory: tuple[Any, ...], found: Found) -> None:
+    """Call `leave_teams_out` with the result of `kernel_inputs`, the arguments from `rules` to `first`, and memory."""
+    arguments = [*trials, *memory, found]
+    leave_teams_out(known, *arguments)
 
 
 def memory_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Any, ...]:
     """Return the memory of one thread, the last of it for scores, float64 (cell, topic, run)."""
-    entries, _, cells, _, sums, _ = kernel_arguments(inputs)
-    n_topics, n_runs = sums.shape[1:]
-    return make_space(entries, cells, n_runs), make_desk(n_runs), np.empty((len(inputs["sparse"]), n_topics, n_runs))
+    known = kernel_inputs(inputs)
+    n_topics, n_runs = known.sums.shape[1:]
+    space = make_space(known.entries, known.cells, n_runs)
+    return space, make_desk(n_runs), np.empty((len(inputs["sparse"]), n_topics, n_runs))
 
 
 def scores_without(
@@ -176,14 +185,14 @@ def scores_without(
     )  # fmt: skip
     found = nothing_found(n_cells, 1, 1, n_runs, 0)
     trial = (rules, team_of, bits[np.newaxis, np.newaxis], everyone, -1, 0, 1, 0)
-    run_kernel(kernel_arguments(inputs), trial, memory, found)
+    run_kernel(kernel_inputs(inputs), trial, memory, found)
     return np.asarray(memory[-1][:, :, : len(runs)])
 
 
 def fill_dense(
     inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], runs: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]
 ) -> None:  # fmt: skip
-    """Write the scores of metrics without a sparse form, float64 (cell, topic, kept run)."""
+    """Write the scores of metrics without an entry form, float64 (cell, topic, kept run)."""
     dense = np.flatnonzero(~inputs["sparse"]).tolist()
     if not dense:
         return

@@ -29,7 +29,6 @@ from scorecube.collection.pools import Pools, build_pools, team_bits
 from scorecube.collection.selection import cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan
-from scorecube.metrics.without_documents.tables import has_sparse_form
 from scorecube.statistics.quantiles import defined_mean, tails
 
 LOST = ("no_relevant_left", "all_runs_zero")
@@ -242,7 +241,7 @@ class Teams(Analysis):
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_teams, n_ranks = len(set(schema.labels_of(cube, names.TEAM))), cube.sizes[names.RANK]
         known = check_metrics(cube)
-        dense = sum(not has_sparse_form(metric) for metric in known) * n_cells / len(known)
+        dense = sum(metric.entry_form is None for metric in known) * n_cells / len(known)
         relevant = int((cube[schema.LEVEL_AT_RANK].values > 0).sum())
         # Entries are looked at once, and walked again by few metrics; the rest is for every score.
         evaluation = relevant * (1.6e-9 + 3e-10 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (

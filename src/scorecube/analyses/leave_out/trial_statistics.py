@@ -14,7 +14,7 @@ from scorecube.analyses.leave_out.kernel import Found, Rules, nothing_found
 from scorecube.analyses.leave_out.rank_changes import TIE, UNITS
 from scorecube.analyses.leave_out.rescored_runs import (
     fill_dense,
-    kernel_arguments,
+    kernel_inputs,
     memory_of,
     run_kernel,
     scores_without,
@@ -42,7 +42,7 @@ def leave_out_all(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: 
     n_cells, _, n_runs = inputs["whole"].shape
     bits, team_of, memory = inputs["bits"], inputs["team_of"], memory_of(inputs)
     found = nothing_found(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
-    known, how = kernel_arguments(inputs), (rules_of(inputs, bool(inputs["all_zero"])), team_of, bits, False)
+    known, how = kernel_inputs(inputs), (rules_of(inputs, bool(inputs["all_zero"])), team_of, bits, False)
     if inputs["sparse"].all():
         run_kernel(known, (*how, -1, start, stop, start), memory, found)
         return found
@@ -60,7 +60,7 @@ def whole_found(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Found:
     nobody = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
     memory[-1][:] = inputs["whole"]
     how = (rules_of(inputs, False), inputs["team_of"], nobody, True, -1, 0, 1, 0)
-    run_kernel(kernel_arguments(inputs), how, memory, found)
+    run_kernel(kernel_inputs(inputs), how, memory, found)
     return found
 
 

@@ -7,10 +7,11 @@ import json
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.topic_means import MEAN, kinds_of
+from scorecube.collection.topic_means import kinds_of
 from scorecube.design import topic_set_size
 from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan
+from scorecube.metrics.registry import MEAN
 from scorecube.report.tables import COLLECTION
 from scorecube.storage import Study
 

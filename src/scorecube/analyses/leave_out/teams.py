@@ -207,7 +207,7 @@ class Teams(Analysis):
             "n_unique": counted[0], "n_unique_relevant": counted[1],
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.LEAVE: leaves, names.TOPIC_STEP: np.array(steps), names.TOPIC: cube[names.TOPIC],
             names.RUN: schema.label_array(schema.labels_of(cube, names.RUN)), names.TEAM: schema.label_array(pools.teams),
             names.TEAM_OF_RUN: (names.RUN, schema.label_array(schema.labels_of(cube, names.TEAM))),

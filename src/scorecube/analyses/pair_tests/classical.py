@@ -130,7 +130,7 @@ class Paired(Analysis):
             values["share"] = significant / tested
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            "uses_gains": (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
             FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
         }  # fmt: skip

@@ -30,12 +30,13 @@ from scorecube.analyses.replayed_samples import labelled_samples, sample_positio
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cell_kinds, cells, uses_gains
-from scorecube.collection.topic_means import AREA, summarise
+from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare
 from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.metrics.registry import AREA
 from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_error
 from scorecube.statistics.quantiles import percentiles
 
@@ -207,7 +208,7 @@ class Correlation(Analysis):
         variables = [each for each in VARIABLES if each.name in values.keys() | counts.keys()]
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            "uses_gains": (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
         }  # fmt: skip
         if self.intervals:
             coords |= {

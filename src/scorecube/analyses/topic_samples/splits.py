@@ -127,7 +127,7 @@ class Splits(TopicSampling):
             "settled": self._settled(cube, low, pairs),
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.THRESHOLD: np.array(self.thresholds, np.float64),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)

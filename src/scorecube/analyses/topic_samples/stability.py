@@ -109,7 +109,7 @@ class Stability(TopicSampling):
         runs = schema.labels_of(cube, names.RUN)
         pairs = [(runs[x], runs[y]) for y in range(len(runs)) for x in range(y)]
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness), names.PAIR: np.arange(n_pairs),
             "run_a": (names.PAIR, schema.label_array(x for x, _ in pairs)), "run_b": (names.PAIR, schema.label_array(y for _, y in pairs)),
         }  # fmt: skip

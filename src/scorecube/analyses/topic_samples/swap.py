@@ -278,7 +278,7 @@ class Swap(TopicSampling):
         }  # fmt: skip
         lower = np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], "uses_gains": (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.BIN: np.arange(self.n_places) - (self.n_places - self.bins),
             "lower": (names.BIN, lower), names.CONFIDENCE: np.array(self.confidence),
         }  # fmt: skip

@@ -1,7 +1,6 @@
-"""Every dimension, variable, attribute and random-stream purpose, each named once.
+"""Names of dimensions, variables, attributes and random-stream purposes.
 
-Labels that end up in stores and tables are spelled here and nowhere else, so that a rename is one line
-and a search for a name finds every use of it.
+A label that is written to stores and tables is spelled here and nowhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LEVEL: Final = "level"
 DOCUMENT: Final = "document"
 """A judged document, by its number within the topic (document ids sorted as bytes)."""
 INTENT: Final = "intent"
-"""What a user may mean by a topic, by its number within the topic."""
+"""Meaning that a topic may have for a user, by its number within the topic."""
 TRIAL: Final = "trial"
 """One resampling replicate, from 0."""
 HALF: Final = "half"
@@ -41,7 +40,7 @@ SIZE: Final = "size"
 FUZZINESS: Final = "fuzziness"
 """Share of the larger mean below which a difference is none, e.g. 0.05."""
 PAIR: Final = "pair"
-"""Two runs, the first before the second in label order; pairs stand in label order."""
+"""Two runs, the first before the second in label order; pairs are in label order."""
 TEST: Final = "test"
 """Classical test: t, wilcoxon or sign."""
 ALPHA: Final = "alpha"
@@ -51,15 +50,15 @@ STATISTIC: Final = "statistic"
 THRESHOLD: Final = "threshold"
 """Tau that a ranking must reach to count as settled, e.g. 0.9."""
 JUDGEMENTS: Final = "judgements"
-"""Set of judgements a gain setting's scores were made with (coordinate along gain)."""
+"""Set of judgements that the scores of a gain setting are based on (coordinate along gain)."""
 SETTING: Final = "setting"
 """Gain setting within a set of judgements (coordinate along gain)."""
 COMPARISON: Final = "comparison"
 """Two rankings of the same runs that are correlated."""
 RESAMPLED: Final = "resampled"
-"""What a bootstrap interval draws anew: topics, runs or both."""
+"""What a bootstrap interval resamples: topics, runs or both."""
 LEAVE: Final = "leave"
-"""Number of teams that are left out; 0 is the whole collection."""
+"""Number of teams left out; 0 is the whole collection."""
 TOPIC_STEP: Final = "topic_step"
 """Number of topics wanted in a step of a nested chain of topic sets; the first step is all topics."""
 SEGMENT: Final = "segment"
@@ -85,7 +84,7 @@ INTENT_LEVEL: Final = "intent_level"
 INTENT_LABEL: Final = "intent_label"
 """Id of each intent in the judgements; empty where a topic has fewer intents."""
 INTENT_PROBABILITY: Final = "intent_probability"
-"""How likely each intent is."""
+"""Probability of each intent."""
 TOPIC_SAMPLE: Final = "topic_sample"
 """Topic labels drawn in each trial, half and draw (see `scorecube.storage.samples`)."""
 RUN_SAMPLE: Final = "run_sample"
@@ -101,18 +100,25 @@ TOPIC_KEPT: Final = "topic_kept"
 RUN_PERMUTATION: Final = "run_permutation"
 """Positions of runs, permuted within each topic, in each trial of the Tukey test."""
 
+USES_GAINS: Final = "uses_gains"
+"""Whether the scores of a metric depend on the gain setting (coordinate along metric)."""
+USES_SETTINGS: Final = "uses_settings"
+"""The same within one set of judgements, where gain settings hold several (coordinate along metric)."""
+SUMMARY: Final = "summary"
+"""How scores of a metric are summarised over topics: mean, geo or area (coordinate along metric)."""
+
 UNJUDGED: Final = -1
-"""Level code of a document nobody judged, and of the padding behind a list's end."""
+"""Level code of an unjudged document, and of the padding behind a list's end."""
 
 AUTO: Final = "auto"
 """The default gain setting: the gain of a level is its number."""
 
 DEFAULT_METRICS: Final = ("AP", "Q", "nDCG@10", "nERR@10", "P+")
-"""What is evaluated where no metrics are named."""
+"""Metrics that are evaluated by default."""
 
 
 class Purpose(IntEnum):
-    """What a stream of random words is for; part of the generator's key, so streams never overlap."""
+    """Purpose of a stream of random words; part of the generator's key, so that streams never overlap."""
 
     SWAP_TOPICS = 1
     SIMULATION = 2

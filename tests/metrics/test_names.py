@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,8 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scorecube as sc
+from scorecube.cli.completion import metric_names
 from scorecube.errors import BadName
-from scorecube.metrics import DEFINITIONS, Metric, Parameter, gain_values, parse_metric
+from scorecube.metrics import DEFINITIONS, Metric, Parameter, gain_values, metric, parse_metric
+from scorecube.testing import simulate_rankings
 
 
 def values(parameter: Parameter) -> st.SearchStrategy[Any]:
@@ -269,3 +276,58 @@ def test_gain_setting_of_something_else(text: str) -> None:
 def test_gain_that_cannot_be(bad: float) -> None:
     with pytest.raises(BadName, match="gains must be finite and not negative"):
         gain_values(f"3:{bad}:1", 3)
+
+
+TOY = """
+from typing import Any
+
+from scorecube.metrics import metric
+
+
+@metric("Toy", source="half of everything", cutoff="required")
+def toy(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+    out[0] = 0.5
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A metric in a file outside the package."""
+    (tmp_path / "toy_metric.py").write_text(TOY, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("toy_metric")
+    DEFINITIONS.pop("Toy", None)
+    sys.modules.pop("toy_metric", None)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_metric_outside_the_package_is_evaluated_listed_and_completed() -> None:
+    cube = sc.evaluate(simulate_rankings(n_runs=3, depth=20), ["Toy@5", "AP"])
+    assert set(cube["score"].sel(metric="Toy@5").values.ravel()) == {0.5}
+    assert "Toy" in set(sc.list_metrics()["name"])
+    assert metric_names("To") == ["Toy@"]
+
+
+def test_a_metric_is_not_registered_twice(toy: ModuleType) -> None:
+    declare = metric("Toy", source="another")
+    with pytest.raises(
+        BadName, match=r"metric 'Toy' is defined twice: by toy_metric\.toy and by .*other; choose another"
+    ):
+
+        @declare
+        def other() -> None: ...
+
+    assert DEFINITIONS["Toy"].function is toy.toy
+    # A notebook cell that runs again.
+    declare(toy.toy)
+    assert DEFINITIONS["Toy"].source == "another"
+
+
+def test_a_metric_that_cannot_be_named_is_refused() -> None:
+    def toy() -> None: ...
+
+    with pytest.raises(BadName, match=r"metric name 'geo:Toy', of .*toy: use a letter, then"):
+        metric("geo:Toy", source="")(toy)
+    with pytest.raises(BadName, match=r"metric 'Toy', of .*: every metric has the parameter rel; choose another name"):
+        metric("Toy", source="", rel=Parameter(1.0))(toy)
+    assert "Toy" not in DEFINITIONS

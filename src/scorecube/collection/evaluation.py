@@ -10,8 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.selection import USES_GAINS
-from scorecube.collection.topic_means import SUMMARY, summary_of
+from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 
@@ -153,8 +152,8 @@ def cube_dataset(
         names.RUN: schema.label_array(runs[i] for i in run_order),
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
-        USES_GAINS: (names.METRIC, np.array(gained)),
-        SUMMARY: (names.METRIC, schema.label_array(summary_of(str(each)) for each in metrics)),
+        names.USES_GAINS: (names.METRIC, np.array(gained)),
+        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(each)) for each in metrics)),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))

@@ -10,13 +10,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.selection import USES_GAINS, uses_gains
+from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan, option
 
 LEFT_OUT = "left_out"
 """Attribute of a joined cube: in words, what only one of the two has."""
-USES_SETTINGS = "uses_settings"
-"""Coordinate of a joined cube along metric: whether its scores depend on the gain setting within a set of judgements."""
 FEWEST = 2
 """Runs, and topics."""
 NAMED = 5
@@ -76,12 +74,12 @@ def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] 
     gains = [label if len(shown) == 1 else f"{label} {setting}" for label in labels for setting in shown]
     metrics = parts[0][names.METRIC].values
     coords = {
-        **{str(name): each for name, each in parts[0].coords.items() if names.GAIN not in each.dims and name != USES_GAINS},
+        **{str(name): each for name, each in parts[0].coords.items() if names.GAIN not in each.dims and name != names.USES_GAINS},
         names.GAIN: schema.label_array(gains),
         names.JUDGEMENTS: (names.GAIN, schema.label_array(label for label in labels for _ in shown)),
         names.SETTING: (names.GAIN, schema.label_array([*shown, *shown])),
-        USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
-        USES_SETTINGS: (names.METRIC, uses_gains(parts[0]) | uses_gains(parts[1])),
+        names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
+        names.USES_SETTINGS: (names.METRIC, uses_gains(parts[0]) | uses_gains(parts[1])),
     }  # fmt: skip
     scores = np.concatenate([part[names.SCORE].transpose(*schema.CUBE[0].dims).values for part in parts], axis=1)
     joined = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, scores)}, coords=coords, attrs={LEFT_OUT: notes})
@@ -102,7 +100,7 @@ def joined_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     n_settings = cube.sizes[names.GAIN] // 2
     cell_of = np.empty((cube.sizes[names.METRIC], n_settings), np.int64)
     kept: list[tuple[int, int]] = []
-    uses = cube[USES_SETTINGS].values if USES_SETTINGS in cube.coords else uses_gains(cube)
+    uses = cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else uses_gains(cube)
     for i, j in np.ndindex(*cell_of.shape):
         if j == 0 or uses[i]:
             kept.append((i, j))

@@ -1,4 +1,4 @@
-"""Parts of a cube: labels, the best runs, complete topics, distinct cells; standardised scores."""
+"""Parts of a cube: selected labels, the best runs, complete topics, distinct cells; standardised scores."""
 
 from __future__ import annotations
 
@@ -11,22 +11,9 @@ from scipy.special import ndtr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.topic_means import (
-    kinds_of,
-    summarise,
-)
+from scorecube.collection.topic_means import kinds_of, summarise
 from scorecube.errors import BadInput, BadName, nearest
 from scorecube.metrics import Metric, parse_metric
-
-
-def cell_kinds(cube: xr.Dataset) -> list[str]:
-    """Return how topics are summed up, by cell."""
-    _, cell_of = cells(cube)
-    kinds = {int(cell): kind for row, kind in zip(cell_of, kinds_of(cube), strict=True) for cell in row}
-    return [kinds[cell] for cell in sorted(kinds)]
-
-
-USES_GAINS = "uses_gains"
 
 
 def select(
@@ -61,7 +48,7 @@ def select(
     Raises
     ------
     BadName
-        Naming a label that the cube has not, and the nearest ones it has.
+        Labels that the cube does not have, with the nearest ones it has.
     """
     wanted = {
         names.METRIC: None if metrics is None else [str(parse_known(metric)) for metric in metrics],
@@ -79,7 +66,7 @@ def select(
         for label in labels:
             if label not in has:
                 raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, has)}")
-        # Runs and topics stay sorted whatever order they were asked for in.
+        # Runs and topics stay sorted; metrics and gains take the requested order.
         ordered = (
             [label for label in has if label in set(labels)]
             if dim in (names.RUN, names.TOPIC)
@@ -102,15 +89,33 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
 
 
 def parse_known(text: str) -> Metric | str:
-    """Read a metric name, or keep it as it is where an imported matrix has a name of its own."""
+    """Parse a metric name; return the text itself if it is no metric, as imported scores may have any name."""
     try:
         return parse_metric(text)
     except BadName:
         return text
 
 
+def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which metrics depend on the gain setting; all, if the cube does not tell.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    uses_gains
+        bool (metric,).
+    """
+    if names.USES_GAINS in cube.coords:
+        return np.asarray(cube.variables[names.USES_GAINS].values, bool)
+    return np.ones(cube.sizes[names.METRIC], bool)
+
+
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the distinct (metric, gain) cells of a cube, so that metrics without gains are computed once.
+    """Return the distinct (metric, gain) cells of a cube; a metric that uses no gains has one.
 
     Parameters
     ----------
@@ -122,19 +127,43 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     scores
         float64 (cell, run, topic).
     cell_of
-        int64 (metric, gain): which cell holds the scores of a metric and gain setting.
+        int64 (metric, gain): the cell with the scores of a metric and gain setting.
     """
     distinct, cell_of = _distinct_cells(cube)
     return cube.variables[names.SCORE].values[distinct].astype(np.float64, copy=False), cell_of
 
 
 def n_cells(cube: xr.Dataset) -> int:
-    """Return the number of distinct cells."""
+    """Return the number of distinct cells, without loading scores.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    """
     return int(_distinct_cells(cube)[0].sum())
 
 
+def cell_kinds(cube: xr.Dataset) -> list[str]:
+    """Return the summary over topics of each distinct cell, one of `scorecube.metrics.registry.SUMMARIES`.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    kinds
+        One a cell, in the order of `cells`.
+    """
+    metric_of = np.nonzero(_distinct_cells(cube)[0])[0]
+    kinds = kinds_of(cube)
+    return [kinds[metric] for metric in metric_of.tolist()]
+
+
 def _distinct_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return which (metric, gain) have scores of their own, and which cell holds those of each."""
+    """Return which (metric, gain) have scores of their own, and the cell with the scores of each."""
     distinct = np.ones((cube.sizes[names.METRIC], cube.sizes[names.GAIN]), bool)
     distinct[:, 1:] = uses_gains(cube)[:, np.newaxis]
     return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
@@ -146,7 +175,7 @@ def standardise(
     *,
     reference_runs: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """Standardise scores per topic against known runs, so that hard and easy topics weigh alike.
+    """Standardise scores per topic against known runs, so that hard and easy topics have equal weight.
 
     Parameters
     ----------
@@ -154,7 +183,7 @@ def standardise(
         Scores of any metrics.
     method
         ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal. ``std-CDF``: the normal
-        distribution function of z (Webber, Moffat and Zobel 2008). ``std-AB``: 0.15 z + 0.5 with z cut off at 3 (Sakai 2016).
+        distribution function of z (Webber, Moffat and Zobel 2008). ``std-AB``: 0.15 z + 0.5 with z clipped to [-3, 3] (Sakai 2016).
     reference_runs
         The known runs, at least two; all runs of the cube by default.
 
@@ -166,7 +195,7 @@ def standardise(
     Raises
     ------
     BadName, BadInput
-        A run that the cube has not, an unknown method, fewer than two reference runs.
+        A run that the cube does not have, an unknown method, fewer than two reference runs.
 
     Examples
     --------
@@ -191,10 +220,3 @@ def standardise(
     result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords({names.METRIC: labels})
     runs = schema.labels_of(reference, names.RUN)
     return schema.annotate(result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE)
-
-
-def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which metrics depend on the gain setting (metric,); all, where the cube does not say."""
-    if USES_GAINS in cube.coords:
-        return np.asarray(cube.variables[USES_GAINS].values, bool)
-    return np.ones(cube.sizes[names.METRIC], bool)

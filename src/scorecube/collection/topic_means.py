@@ -1,4 +1,4 @@
-"""How topics are summed up: arithmetic mean, geometric mean, area measure."""
+"""Summaries of scores over topics: arithmetic mean, geometric mean, area measure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.errors import BadPlan, option
+from scorecube.metrics.registry import AREA, GEOMETRIC, MEAN, SUMMARIES
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-SUMMARY = "summary"
-"""Coordinate along metric: how topics are summed up, see `summarise`."""
-MEAN, GEOMETRIC, AREA = KINDS = ("mean", "geo", "area")
 GEOMETRIC_FLOOR = 1e-5
+"""Scores below it are raised to it in the geometric mean."""
 
 
 def summary_of(metric: str) -> str:
-    """Return how the prefix of a metric's name says that topics are summed up.
+    """Return the summary over topics that the prefix of a metric's name asks for.
 
     Examples
     --------
@@ -27,16 +26,16 @@ def summary_of(metric: str) -> str:
     ('geo', 'mean')
     """
     prefix = metric.split(":")[0]
-    return prefix if prefix in KINDS else MEAN
+    return prefix if prefix in SUMMARIES else MEAN
 
 
 def kinds_of(cube: xr.Dataset) -> list[str]:
-    """Return how topics are summed up, by metric, also of scores that were imported."""
+    """Return the summary over topics of each metric of a cube, imported scores included."""
     return [summary_of(label) for label in schema.labels_of(cube, names.METRIC)]
 
 
 def log_scores(scores: FloatArray) -> FloatArray:
-    """Return logarithms of scores, of which those below 1e-5 are raised to it (trec_eval gm_map)."""
+    """Return the logarithms of scores; scores below 1e-5 count as 1e-5 (trec_eval gm_map)."""
     logs: FloatArray = np.log(np.maximum(scores, GEOMETRIC_FLOOR))
     return logs
 
@@ -57,10 +56,20 @@ def area_weights(n_topics: int) -> FloatArray:
 
 
 def summarise(cube: xr.Dataset) -> xr.DataArray:
-    """Return one number for each metric, gain setting and run: the mean over topics, or what the metric's prefix says.
+    """Summarise scores over topics: by the mean, or as the prefix of the metric's name asks for.
 
-    ``geo:`` is the geometric mean, see `log_scores`; ``area:`` the area measure, see `area_weights`. Missing scores are passed over;
-    the area measure of a run with any is NaN.
+    ``geo:`` is the geometric mean, see `log_scores`; ``area:`` the area measure, see `area_weights`. Missing scores are left out;
+    the area measure of a run with a missing score is NaN.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    summary
+        float64 (metric, gain, run), in score units.
     """
     scores = cube[names.SCORE]
     result = scores.mean(names.TOPIC)
@@ -71,11 +80,11 @@ def summarise(cube: xr.Dataset) -> xr.DataArray:
         elif kind == AREA:
             weights = area_weights(values.shape[-1])
             result[k] = np.sort(values, axis=-1)[..., : len(weights)] @ weights
-    return result.rename("summary")
+    return result.rename(names.SUMMARY)
 
 
 def refuse_other_summaries(cube: xr.Dataset, what: str) -> None:
-    """Refuse metrics whose topics are summed up otherwise than by the mean.
+    """Refuse metrics whose summary over topics is not the arithmetic mean.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Confidence intervals for the difference between two systems: how wide they are to be expected."""
+"""Expected width of confidence intervals for the difference between two systems."""
 
 from __future__ import annotations
 
@@ -46,8 +46,16 @@ def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
     return np.asarray(2.0 * stats.t.isf(alpha / 2.0, n - 1.0) * c4(n) / np.sqrt(n), np.float64)
 
 
+def expected_interval(n: FloatArray, variance: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Return the expected width of the t interval for a difference of means of n topics, in score units.
+
+    The variance is within systems; that of differences is twice as large.
+    """
+    return np.asarray(unit_width(n, alpha) * np.sqrt(2.0 * variance), np.float64)
+
+
 def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, most: float) -> IntArray:
-    """Return the smallest number of topics for which the expected width is at most what is asked for.
+    """Return the smallest number of topics for which the expected width is at most a given one.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ DECIMALS = 2
 SLACK = 1e-12
 """What a power may miss 1 - beta by, so that a difference computed from n topics asks for n topics again."""
 MOST_NONCENTRALITY = 1e15
-"""Power is 1 from here on for any alpha that is allowed; beyond, SciPy's distribution functions answer NaN."""
+"""Power is 1 from here on for any alpha that is allowed; beyond, SciPy's distribution functions return NaN."""
 
 
 class PowerModel(Protocol):
@@ -77,8 +77,7 @@ class Anova:
 
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return P(F' > w) of the noncentral F distribution."""
-        between, within = self.systems - 1.0, self.systems * (n - 1.0)
-        return _beyond_f(between, within, noncentrality, stats.f.isf(self.alpha, between, within))
+        return _beyond_f(*self._degrees_and_critical(n), noncentrality)
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return the approximate power: Patnaik's two moments, then Fisher's square root of chi-square is normal.
@@ -87,14 +86,18 @@ class Anova:
         ----------
         Nagata 2003 and Sakai 2016, as in SPEC B.8.
         """
-        between, within = self.systems - 1.0, self.systems * (n - 1.0)
-        critical = stats.f.isf(self.alpha, between, within)
+        between, within, critical = self._degrees_and_critical(n)
         scale = (between + 2.0 * noncentrality) / (between + noncentrality)
-        degrees = (between + noncentrality) ** 2 / (between + 2.0 * noncentrality)
+        degrees = _patnaik_degrees(between, noncentrality)
         above = np.sqrt(critical / within) * np.sqrt(2.0 * within - 1.0)
         above -= np.sqrt(scale / between) * np.sqrt(2.0 * degrees - 1.0)
         normal = above / np.sqrt(scale / between + critical / within)
         return np.asarray(special.ndtr(-normal), np.float64)
+
+    def _degrees_and_critical(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the degrees of freedom between and within systems, and the critical value of F."""
+        between, within = self.systems - 1.0, self.systems * (n - 1.0)
+        return between, within, stats.f.isf(self.alpha, between, within)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
         """Return whether the power reads at least 1 - beta to two decimals (rule A of SPEC B.8)."""
@@ -138,7 +141,7 @@ class PairedT:
             bounded = np.sqrt(np.minimum(noncentrality, MOST_NONCENTRALITY))
             return np.asarray(stats.nct.sf(critical, degrees, bounded), np.float64)
         critical = stats.t.isf(self.alpha / 2.0, degrees) ** 2
-        return _beyond_f(np.ones_like(degrees), degrees, noncentrality, critical)
+        return _beyond_f(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return the exact power: the papers at hand do not say how Sakai's tool approximates it."""
@@ -224,13 +227,19 @@ def has_constants(alpha: Any, beta: Any) -> bool:
     return all(any(np.allclose(pair, known, rtol=1e-9, atol=0.0) for known in NAGATA) for pair in pairs)
 
 
-def _beyond_f(between: FloatArray, within: FloatArray, noncentrality: FloatArray, critical: FloatArray) -> FloatArray:
-    # Not stats.ncf.sf, which answers -0.95 at noncentrality 0 (SciPy 1.17.1).
+def _patnaik_degrees(degrees: FloatArray, noncentrality: FloatArray) -> FloatArray:
+    """Return the degrees of freedom of the scaled central chi-square with the two moments of a noncentral one (Patnaik 1949)."""
+    return (degrees + noncentrality) ** 2 / (degrees + 2.0 * noncentrality)
+
+
+def _beyond_f(between: FloatArray, within: FloatArray, critical: FloatArray, noncentrality: FloatArray) -> FloatArray:
+    """Return the probability that a noncentral F exceeds the critical value."""
+    # stats.ncf.sf returns -0.95 at noncentrality 0 (SciPy 1.17.1).
     bounded = np.minimum(noncentrality, MOST_NONCENTRALITY)
     power = np.asarray(1.0 - special.ncfdtr(between, within, bounded, critical), np.float64)
     if np.isnan(power).any():
-        # SciPy answers NaN where 1 - power is below the smallest number; Patnaik's two moments say 1 there.
-        degrees = (between + bounded) ** 2 / (between + 2.0 * bounded)
+        # SciPy returns NaN where 1 - power underflows; Patnaik's approximation returns 1 there.
+        degrees = _patnaik_degrees(between, bounded)
         central = special.fdtrc(degrees, within, critical * between / (between + bounded))
         power = np.where(np.isnan(power), central, power)
     return power

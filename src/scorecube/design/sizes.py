@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from scorecube.design.inputs import (
     outcome,
     spread,
 )
-from scorecube.design.interval import interval_size, unit_width
+from scorecube.design.interval import expected_interval, interval_size
 from scorecube.design.power import SLACK, Anova, PairedT, PowerModel, has_constants
 from scorecube.design.search import BoolArray, FloatArray, IntArray, root, smallest
 from scorecube.errors import BadPlan
@@ -121,7 +122,7 @@ def topic_set_size(
     difference = labelled(MIN_DIFF, DEFAULT_DIFFERENCE if min_diff is None else min_diff)
     settings = _settings(systems, alpha, beta, facts)
     given = [v, difference, *settings.values()]
-    wide = dict(zip([each.name for each in given], spread(given), strict=True))
+    wide = _by_name(given)
     model = _model(wide, facts)
     scores, gap = wide[VARIANCE].values, wide[MIN_DIFF].values
     g = _per_topic(scores, gap)
@@ -137,7 +138,7 @@ def _interval_sizes(v: xr.DataArray, width: xr.DataArray, alpha: Numbers, facts:
     positive = np.where(wide.values > 0, wide.values, 1.0)
     within = np.where(wide.values > 0, allowed.values, np.inf)
     topics = interval_size(positive, within, risk.values, MOST_TOPICS)
-    expected = unit_width(topics.astype(np.float64), risk.values) * np.sqrt(2.0 * wide.values)
+    expected = expected_interval(topics.astype(np.float64), wide.values, risk.values)
     found = {TOPICS: wide.copy(data=topics), "expected_width": wide.copy(data=expected)}
     result = outcome("design", found, given, facts)
     result["expected_width"].attrs.update(units="1", long_name="expected width of the interval with that many topics")
@@ -179,7 +180,7 @@ def detectable_difference(
     v, n, settings = labelled(VARIANCE, variance), labelled(TOPICS, topics), _settings(systems, alpha, beta, facts)
     given = [v, n, *settings.values()]
     if mode == "sakai":
-        wide = dict(zip([each.name for each in given], spread(given), strict=True))
+        wide = _by_name(given)
         model = _model(wide, facts)
         v_wide = wide[VARIANCE]
         steps = _tool_difference(model, v_wide.values, wide[TOPICS].values)
@@ -189,7 +190,7 @@ def detectable_difference(
         power = v_wide.copy(data=np.where(v_wide.values > 0, reached, 1.0))
     else:
         # The noncentrality does not depend on the variance.
-        wide = dict(zip([each.name for each in given[1:]], spread(given[1:]), strict=True))
+        wide = _by_name(given[1:])
         model = _model(wide, facts)
         noncentrality = root(lambda each: model.power(wide[TOPICS].values, each), model.target)
         per_topic = wide[TOPICS].copy(data=noncentrality / wide[TOPICS].values)
@@ -233,7 +234,7 @@ def achieved_power(
     _refuse_intervals(method, "expected_width")
     settings = _settings(systems, alpha, 0.5, facts, with_beta=False)
     given = [labelled(VARIANCE, variance), labelled(MIN_DIFF, min_diff), labelled(TOPICS, topics), *settings.values()]
-    wide = dict(zip([each.name for each in given], spread(given), strict=True))
+    wide = _by_name(given)
     scores = wide[VARIANCE].values
     g = _per_topic(scores, wide[MIN_DIFF].values)
     model = _model({**wide, BETA: xr.full_like(wide[VARIANCE], 0.5)}, facts)
@@ -267,20 +268,30 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
     """
     given = [labelled(VARIANCE, variance), labelled(TOPICS, topics), labelled(ALPHA, alpha)]
     scores, n, risk = spread(given)
-    width = scores.copy(data=unit_width(n.values, risk.values) * np.sqrt(2.0 * scores.values))
+    width = scores.copy(data=expected_interval(n.values, scores.values, risk.values))
     return outcome("design", {WIDTH: width}, given, _facts("ci", "exact", 2))
 
 
 def _per_topic(variance: FloatArray, difference: FloatArray) -> FloatArray:
-    """Return the noncentrality of one topic, D^2 / (2 variance); where the variance is 0, as if it were 1: those answers are set apart."""
+    """Return the noncentrality of one topic, D^2 / (2 variance); for a variance of 0, that of 1; callers replace those results."""
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MOST_PER_TOPIC))
+
+
+def _by_name(parameters: Sequence[xr.DataArray]) -> dict[Any, xr.DataArray]:
+    """Return parameters by name, each over all dims of all of them."""
+    return dict(zip([each.name for each in parameters], spread(parameters), strict=True))
+
+
+def _first_sizes(constant: FloatArray, extra: FloatArray, g: FloatArray) -> FloatArray:
+    """Return the first estimate n0 of the number of topics, see `PowerModel.start`."""
+    return np.asarray(np.maximum(np.ceil(constant / g + extra), 2.0), np.float64)
 
 
 def _model_sizes(model: PowerModel, g: FloatArray, *, tool: bool) -> IntArray:
     constant, extra = model.start(tool=tool)
     with np.errstate(divide="ignore", over="ignore"):
-        first = np.maximum(np.ceil(constant / g + extra), 2.0)
+        first = _first_sizes(constant, extra, g)
     if (first > MOST_TOPICS).any():
         raise BadPlan(
             f"the number of topics would be more than {MOST_TOPICS:,}: ask for a larger difference; its unit is that of the scores"
@@ -306,7 +317,7 @@ def _tool_difference(model: PowerModel, variance: FloatArray, n: FloatArray) -> 
 
     def enough(steps: FloatArray) -> BoolArray:
         g = _per_topic(variance, steps / GRID)
-        first = np.maximum(np.ceil(constant / g + extra), 2.0)
+        first = _first_sizes(constant, extra, g)
         return np.asarray((first <= n) & model.tool_accepts(model.tool_power(n, n * g)), bool)
 
     guess = np.ceil(GRID * np.sqrt(2.0 * positive * constant / np.maximum(n - extra, 0.5)))

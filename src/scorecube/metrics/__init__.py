@@ -1,4 +1,7 @@
-"""Evaluation measures: functions of one ranking's relevance levels and gains. Importing this registers them all."""
+"""Evaluation measures: functions of one ranking's relevance levels and gains.
+
+Importing this package registers its metrics; a metric in a file of your own is registered by importing that file, see `metric`.
+"""
 
 from scorecube.metrics import binary, blended, cascade, diversity, incomplete, reciprocal, utility
 from scorecube.metrics import cumulative_gain as gain

@@ -4,59 +4,87 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorecube.metrics.common import first_relevant, listed, n_relevant
+from scorecube.metrics.common import first_relevant, n_relevant, n_scored
 from scorecube.metrics.registry import metric
+from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
-@metric("AP", source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL")
+@metric(
+    "AP",
+    source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
+    entry_form=EntryForm(Total.PRECISION, Divisor.CUTOFF_OR_RELEVANT),
+)
 def average_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
     relevant = n_relevant(judged)
     count, total = 0, 0.0
-    for k in range(listed(levels, cutoff)):
+    for k in range(n_scored(levels, cutoff)):
         if levels[k] > 0:
             count += 1
             total += count / (k + 1)
     out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
 
 
-@metric("P", source="trec_eval P_k: divides by k also where the list is shorter", cutoff="required")
+@metric(
+    "P",
+    source="trec_eval P_k: divides by k also where the list is shorter",
+    cutoff="required",
+    entry_form=EntryForm(Total.COUNT, Divisor.CUTOFF),
+)
 def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Precision: share of relevant documents among the first k ranks."""
     count = 0
-    for k in range(listed(levels, cutoff)):
+    for k in range(n_scored(levels, cutoff)):
         count += levels[k] > 0
     out[0] = count / cutoff
 
 
-@metric("Rprec", source="S0 section 4.1 (R-Prec); trec_eval Rprec", cutoff="none")
+@metric(
+    "Rprec",
+    source="S0 section 4.1 (R-Prec); trec_eval Rprec",
+    cutoff="none",
+    entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT, to_r=True),
+)
 def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Precision at rank R, the number of relevant documents."""
     relevant = n_relevant(judged)
     count = 0
-    for k in range(listed(levels, relevant)):
+    for k in range(n_scored(levels, relevant)):
         count += levels[k] > 0
     out[0] = count / relevant
 
 
-@metric("RR", source="S1 section 1; trec_eval recip_rank")
+@metric(
+    "RR",
+    source="S1 section 1; trec_eval recip_rank",
+    entry_form=EntryForm(Total.RECIPROCAL_RANK),
+)
 def reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Reciprocal of the rank of the first relevant document."""
-    rank = first_relevant(levels, listed(levels, cutoff))
+    rank = first_relevant(levels, n_scored(levels, cutoff))
     out[0] = 1.0 / rank if rank > 0 else 0.0
 
 
-@metric("Recall", source="trec_eval recall_k")
+@metric(
+    "Recall",
+    source="trec_eval recall_k",
+    entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT),
+)
 def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Share of the relevant documents that are among the first k ranks."""
     relevant = n_relevant(judged)
     count = 0
-    for k in range(listed(levels, cutoff)):
+    for k in range(n_scored(levels, cutoff)):
         count += levels[k] > 0
     out[0] = count / relevant
 
 
-@metric("Hit", source="trec_eval success_k; its mean is NQcorrect_k (S0 section 4.3)", cutoff="required")
+@metric(
+    "Hit",
+    source="trec_eval success_k; its mean is NQcorrect_k (S0 section 4.3)",
+    cutoff="required",
+    entry_form=EntryForm(Total.HIT),
+)
 def hit(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """1 if there is a relevant document among the first k ranks, else 0."""
-    out[0] = 1.0 if first_relevant(levels, listed(levels, cutoff)) > 0 else 0.0
+    out[0] = 1.0 if first_relevant(levels, n_scored(levels, cutoff)) > 0 else 0.0

@@ -1,8 +1,7 @@
-"""Metrics on the blended ratio BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (S1 eq 2) and on weighted precision WP(r) = cg(r) / cg_I(r).
+"""Metrics on the blended ratio (Q, Rmeasure, O, P-measure, P+) and on weighted precision (AWP, RWP).
 
-Q, R-measure, O, P-measure and P+ on the one, AWP and R-WP (RWP) on the other.
-
-`rel` decides what is relevant, gains only weigh it. The paper's beta is the size of the gains: beta = k equals k times the gains.
+The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (S1 eq 2), weighted precision WP(r) = cg(r) / cg_I(r).
+`rel` decides what is relevant; gains only weight it. The paper's beta = k is the same as gains k times as large.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import first_relevant, ideal_gain, listed, n_relevant
+from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import metric
+from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
 @inlined
 def blended_sum(levels: Any, judged: Any, gains: Any, n_ranks: int) -> Any:
-    """Sum of BR over the relevant ranks up to `n_ranks`, its last term, and their number."""
+    """Return the sum of BR over the relevant ranks up to `n_ranks`, its last term, and their number."""
     count, gain, ratio, total = 0, 0.0, 0.0, 0.0
     for k in range(n_ranks):
         if levels[k] > 0:
@@ -29,7 +29,7 @@ def blended_sum(levels: Any, judged: Any, gains: Any, n_ranks: int) -> Any:
 
 @inlined
 def preferred_rank(levels: Any, n_ranks: int) -> int:
-    """r_p: rank of the first document of the highest level in the list, 0 if nothing relevant (S1 section 3.3)."""
+    """Return r_p, the rank of the first document of the highest level in the list; 0 without relevant documents (S1 section 3.3)."""
     rank, best = 0, 0
     for k in range(n_ranks):
         if levels[k] > best:
@@ -37,30 +37,41 @@ def preferred_rank(levels: Any, n_ranks: int) -> int:
     return rank
 
 
-@metric("Q", source="S1 eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL", uses_gains=True)
+@metric(
+    "Q",
+    source="S1 eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
+    uses_gains=True,
+    entry_form=EntryForm(Total.BLENDED, Divisor.CUTOFF_OR_RELEVANT),
+)
 def q_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
     relevant = n_relevant(judged)
-    total, _, _ = blended_sum(levels, judged, gains, listed(levels, cutoff))
+    total, _, _ = blended_sum(levels, judged, gains, n_scored(levels, cutoff))
     out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
 
 
 @inlined
-def at_rank(levels: Any, gains: Any, rank: int) -> Any:
-    """Cg and count at a rank; flat behind the list's end."""
+def gain_and_count(levels: Any, gains: Any, rank: int) -> Any:
+    """Return cg(rank) and count(rank); constant behind the list's end."""
     count, gain = 0, 0.0
-    for k in range(listed(levels, rank)):
+    for k in range(n_scored(levels, rank)):
         if levels[k] > 0:
             count += 1
             gain += gains[levels[k]]
     return gain, count
 
 
-@metric("Rmeasure", source="S4 (R-measure): BR(R)", cutoff="none", uses_gains=True)
+@metric(
+    "Rmeasure",
+    source="S4 (R-measure): BR(R)",
+    cutoff="none",
+    uses_gains=True,
+    entry_form=EntryForm(Total.GAIN_AND_COUNT, Divisor.IDEAL_GAIN_AND_COUNT, to_r=True),
+)
 def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """R-measure: blended ratio at rank R."""
     relevant = n_relevant(judged)
-    gain, count = at_rank(levels, gains, relevant)
+    gain, count = gain_and_count(levels, gains, relevant)
     out[0] = (gain + count) / (ideal_gain(judged, gains, relevant) + relevant)
 
 
@@ -69,7 +80,7 @@ def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
     relevant = n_relevant(judged)
     gain, total = 0.0, 0.0
-    for k in range(listed(levels, cutoff)):
+    for k in range(n_scored(levels, cutoff)):
         if levels[k] > 0:
             gain += gains[levels[k]]
             total += gain / ideal_gain(judged, gains, k + 1) if gain > 0.0 else 0.0
@@ -80,27 +91,42 @@ def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int
 def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Weighted precision at rank R."""
     relevant = n_relevant(judged)
-    gain, _ = at_rank(levels, gains, relevant)
+    gain, _ = gain_and_count(levels, gains, relevant)
     ideal = ideal_gain(judged, gains, relevant)
     out[0] = gain / ideal if ideal > 0.0 else 0.0
 
 
-@metric("O", source="S1 eq 3", uses_gains=True)
+@metric(
+    "O",
+    source="S1 eq 3",
+    uses_gains=True,
+    entry_form=EntryForm(Total.BLENDED_AT_FIRST),
+)
 def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """O-measure: blended ratio at the first relevant document."""
-    _, ratio, _ = blended_sum(levels, judged, gains, first_relevant(levels, listed(levels, cutoff)))
+    _, ratio, _ = blended_sum(levels, judged, gains, first_relevant(levels, n_scored(levels, cutoff)))
     out[0] = ratio
 
 
-@metric("P-measure", source="S1 eq 6", uses_gains=True)
+@metric(
+    "P-measure",
+    source="S1 eq 6",
+    uses_gains=True,
+    entry_form=EntryForm(Total.BLENDED_AT_PREFERRED),
+)
 def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P-measure: blended ratio at the preferred rank."""
-    _, ratio, _ = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
+    _, ratio, _ = blended_sum(levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff)))
     out[0] = ratio
 
 
-@metric("P+", source="S1 eq 7", uses_gains=True)
+@metric(
+    "P+",
+    source="S1 eq 7",
+    uses_gains=True,
+    entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED),
+)
 def p_plus(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""
-    total, _, count = blended_sum(levels, judged, gains, preferred_rank(levels, listed(levels, cutoff)))
+    total, _, count = blended_sum(levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff)))
     out[0] = total / count if count > 0 else 0.0

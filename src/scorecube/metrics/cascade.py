@@ -1,19 +1,21 @@
-"""Cascade: the user may stop at every document, the likelier the better it is. ERR, nERR, RBP."""
+"""Cascade metrics, whose user stops at a document with a probability that grows with its gain: ERR and nERR; and RBP."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import listed
+from scorecube.metrics.common import n_scored
 from scorecube.metrics.registry import Parameter, metric
+from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
+"""Form of the stop probability."""
 
 
 @inlined
 def stop_probability(gain: float, largest: float, form: float) -> float:
-    """G / (g_max + 1) as in NTCIREVAL, or (2^g - 1) / 2^g_max as in gdeval."""
+    """Return g / (g_max + 1) as NTCIREVAL (form 0), or (2^g - 1) / 2^g_max as gdeval (form 1)."""
     if form == 0.0:
         return gain / (largest + 1.0)
     return float((2.0**gain - 1.0) / 2.0**largest)
@@ -21,27 +23,27 @@ def stop_probability(gain: float, largest: float, form: float) -> float:
 
 @inlined
 def expected_reciprocal_rank(levels: Any, gains: Any, n_ranks: int, form: float) -> float:
-    """ERR of the list; g_max is the gain of the highest level the collection declares."""
-    going_on, total = 1.0, 0.0
+    """Return the ERR of the list; g_max is the gain of the highest level the collection declares."""
+    continuing, total = 1.0, 0.0
     for k in range(n_ranks):
         if levels[k] > 0:
             stop = stop_probability(gains[levels[k]], gains[gains.shape[0] - 1], form)
-            total += going_on * stop / (k + 1)
-            going_on *= 1.0 - stop
+            total += continuing * stop / (k + 1)
+            continuing *= 1.0 - stop
     return total
 
 
 @inlined
 def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: float) -> float:
-    """ERR of the ideal list, cut off as well."""
-    going_on, total, rank = 1.0, 0.0, 0
+    """Return the ERR of the ideal list, down to the cut-off."""
+    continuing, total, rank = 1.0, 0.0, 0
     for level in range(judged.shape[0] - 1, 0, -1):
         stop = stop_probability(gains[level], gains[gains.shape[0] - 1], form)
         for _ in range(judged[level]):
             rank += 1
             if cutoff == 0 or rank <= cutoff:
-                total += going_on * stop / rank
-                going_on *= 1.0 - stop
+                total += continuing * stop / rank
+                continuing *= 1.0 - stop
     return total
 
 
@@ -50,10 +52,11 @@ def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: f
     source="Chapelle et al. 2009; stop probabilities as in NTCIREVAL, form=exp2 as in gdeval",
     uses_gains=True,
     form=FORM,
+    entry_form=EntryForm(Total.CASCADE, form="form"),
 )
 def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Expected reciprocal rank."""
-    out[0] = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
+    out[0] = expected_reciprocal_rank(levels, gains, n_scored(levels, cutoff), parameters[0])
 
 
 @metric(
@@ -61,10 +64,11 @@ def err(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
     source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2 as in gdeval",
     uses_gains=True,
     form=FORM,
+    entry_form=EntryForm(Total.CASCADE, Divisor.IDEAL_CASCADE, form="form"),
 )
 def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised expected reciprocal rank."""
-    total = expected_reciprocal_rank(levels, gains, listed(levels, cutoff), parameters[0])
+    total = expected_reciprocal_rank(levels, gains, n_scored(levels, cutoff), parameters[0])
     ideal = ideal_expected_reciprocal_rank(judged, gains, cutoff, parameters[0])
     out[0] = total / ideal if ideal > 0.0 else 0.0
 
@@ -76,9 +80,9 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
     p=Parameter(0.95, above=0.0, below=1.0),
 )
 def rank_biased_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """Rank-biased precision: the user goes on to the next document with probability p."""
+    """Rank-biased precision: the user continues to the next document with probability p."""
     weight, total = 1.0 - parameters[0], 0.0
-    for k in range(listed(levels, cutoff)):
+    for k in range(n_scored(levels, cutoff)):
         if levels[k] > 0:
             total += weight * gains[levels[k]]
         weight *= parameters[0]

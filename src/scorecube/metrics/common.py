@@ -1,4 +1,7 @@
-"""Lists and what metrics ask of them: the ideal list (all relevant documents by descending level), first ranks, condensing."""
+"""Quantities that several metrics share: the number of relevant documents, the ideal list, the first relevant rank, condensed lists.
+
+The ideal list of a topic has all its relevant documents by descending level. Arguments are as in `scorecube.metrics.registry`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from scorecube.kernels.jit import inlined, over_lists
 
 @inlined
 def n_relevant(judged: Any) -> int:
-    """R: the number of relevant documents of the topic."""
+    """Return R, the number of relevant documents of the topic."""
     total = 0
     for level in range(1, judged.shape[0]):
         total += judged[level]
@@ -18,7 +21,7 @@ def n_relevant(judged: Any) -> int:
 
 @inlined
 def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
-    """cg_I(rank): cumulative gain of the ideal list; flat beyond R."""
+    """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
     left, total = rank, 0.0
     for level in range(judged.shape[0] - 1, 0, -1):
         taken = min(left, judged[level])
@@ -28,14 +31,14 @@ def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
 
 
 @inlined
-def listed(levels: Any, cutoff: int) -> Any:
-    """Number of ranks to look at."""
+def n_scored(levels: Any, cutoff: int) -> Any:
+    """Return the number of ranks that are scored: the list's length, or the cut-off if that is smaller."""
     return min(levels.shape[0], cutoff) if cutoff > 0 else levels.shape[0]
 
 
 @inlined
 def first_relevant(levels: Any, n_ranks: int) -> int:
-    """r_1: rank of the first relevant document, 0 if none."""
+    """Return r_1, the rank of the first relevant document; 0 if there is none."""
     for k in range(n_ranks):
         if levels[k] > 0:
             return k + 1
@@ -43,7 +46,7 @@ def first_relevant(levels: Any, n_ranks: int) -> int:
 
 
 def _condense(levels: Any, out: Any) -> None:
-    """Move judged documents up into the places of unjudged ones."""
+    """Remove unjudged documents from a list."""
     kept = 0
     for k in range(levels.shape[0]):
         if levels[k] >= 0:
@@ -53,3 +56,4 @@ def _condense(levels: Any, out: Any) -> None:
 
 
 condense = over_lists(_condense)
+"""Condense lists, int8 (..., rank): judged documents in their order, then -1."""

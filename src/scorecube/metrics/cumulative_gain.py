@@ -1,4 +1,4 @@
-"""Cumulated gain: nCG, AnCG, nG, nDCG, AnDCG."""
+"""Cumulative gain: nCG, AnCG, nG, nDCG, AnDCG."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import ideal_gain, n_relevant
 from scorecube.metrics.registry import Parameter, metric
+from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
 
 
 @inlined
 def discount(rank: int, base: float) -> float:
-    """Divisor of the gain at a rank: log2(r + 1) if there is no base (-1), else 1 up to rank b, then log_b(r).
+    """Return the divisor of the gain at rank r: log2(r + 1) for base -1; for base b, 1 up to rank b, then log_b(r).
 
-    A base of 0 stands for the natural logarithm from rank 2 on, as in NTCIREVAL; an infinite one for no discount.
+    Base 0 is the natural logarithm from rank 2 on, as in NTCIREVAL; an infinite base is no discount.
     """
     if base < 0.0:
         return math.log2(rank + 1.0)
@@ -26,13 +27,14 @@ def discount(rank: int, base: float) -> float:
 
 
 BASE = Parameter(-1.0, above=1.0, also=(0.0,))
+"""Base b of the logarithm, see `discount`."""
 
 
 @inlined
 def normalised_gain(levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool) -> float:
-    """Discounted gain over that of the ideal list at the last rank, or its mean over all ranks; an infinite base is no discount.
+    """Return discounted gain over that of the ideal list at the last rank, or the mean of this ratio over all ranks.
 
-    0 where the gain setting gives no document of the topic a gain, as in trec_eval.
+    It is 0 if no document of the topic has a gain, as in trec_eval.
     """
     n_ranks = cutoff if cutoff > 0 else max(levels.shape[0], n_relevant(judged))
     level, left = judged.shape[0] - 1, judged[judged.shape[0] - 1]
@@ -58,7 +60,13 @@ def normalised_gain(levels: Any, judged: Any, gains: Any, cutoff: int, base: flo
     return total / ideal if ideal > 0.0 else 0.0
 
 
-@metric("nCG", source="Jarvelin and Kekalainen 2002; S0 section 4.1", cutoff="required", uses_gains=True)
+@metric(
+    "nCG",
+    source="Jarvelin and Kekalainen 2002; S0 section 4.1",
+    cutoff="required",
+    uses_gains=True,
+    entry_form=EntryForm(Total.DISCOUNTED_GAIN, Divisor.IDEAL_DISCOUNTED_GAIN, base=np.inf),
+)
 def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised cumulative gain: cg(k) / cg_I(k)."""
     out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, False)
@@ -72,7 +80,13 @@ def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
     out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, True)
 
 
-@metric("nG", source="NTCIREVAL nG@1 (= nDCG@1)", cutoff="required", uses_gains=True)
+@metric(
+    "nG",
+    source="NTCIREVAL nG@1 (= nDCG@1)",
+    cutoff="required",
+    uses_gains=True,
+    entry_form=EntryForm(Total.GAIN_AT_CUTOFF, Divisor.IDEAL_GAIN_AT_CUTOFF),
+)
 def normalised_gain_at(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Gain at one rank over the ideal list's gain there; nG@1 is the usual one."""
     ideal = ideal_gain(judged, gains, cutoff) - ideal_gain(judged, gains, cutoff - 1)
@@ -97,6 +111,7 @@ def andcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, ou
     source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002",
     uses_gains=True,
     b=BASE,
+    entry_form=EntryForm(Total.DISCOUNTED_GAIN, Divisor.IDEAL_DISCOUNTED_GAIN, base="b"),
 )
 def ndcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised discounted cumulative gain; the ideal list is cut off as well."""

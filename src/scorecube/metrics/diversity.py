@@ -1,4 +1,7 @@
-"""Diversity: the list serves users of several intents. alpha-nDCG, ERR-IA, P-IA, AP-IA, I-rec, D-nDCG, D#-nDCG."""
+"""Diversity metrics, for topics with several intents: alpha-nDCG, ERR-IA, P-IA, AP-IA, I-rec, D-nDCG, D#-nDCG.
+
+Arguments are as in `scorecube.metrics.intents`.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,27 @@ import math
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import listed
+from scorecube.metrics.common import n_scored
 from scorecube.metrics.intents import by_global_gain, greedy, intent_metric
 from scorecube.metrics.registry import Parameter
 
 ALPHA = Parameter(0.5, above=0.0, below=1.0, also=(0.0, 1.0))
-"""How likely a relevant document leaves nothing more to find of an intent; 0.5 in ndeval."""
+"""Probability that a relevant document satisfies an intent completely; 0.5 in ndeval."""
 GAMMA = Parameter(0.5, above=0.0, below=1.0, also=(0.0, 1.0))
+"""Weight of intent recall in D#-nDCG."""
 
 
 @inlined
-def value_of_rank(rank: int, reciprocal: bool) -> float:
-    """1 / r, or 1 / log2(r + 1)."""
+def rank_value(rank: int, reciprocal: bool) -> float:
+    """Return 1 / r, or 1 / log2(r + 1)."""
     return 1.0 / rank if reciprocal else math.log(2.0) / math.log(rank + 1.0)
 
 
 @inlined
 def novelty(documents: Any, levels: Any, weights: Any, cutoff: int, alpha: float, reciprocal: bool) -> float:
-    """Discounted gain; an intent's weight falls to 1 - alpha of it with each of its documents (Clarke et al. 2008, eq 5)."""
+    """Return discounted gain; each document relevant to an intent multiplies its weight by 1 - alpha (Clarke et al. 2008, eq 5)."""
     left, total = weights.copy(), 0.0
-    for k in range(listed(documents, cutoff)):
+    for k in range(n_scored(documents, cutoff)):
         if documents[k] < 0:
             continue
         gain = 0.0
@@ -33,41 +37,41 @@ def novelty(documents: Any, levels: Any, weights: Any, cutoff: int, alpha: float
             if levels[documents[k], intent] > 0:
                 gain += left[intent]
                 left[intent] *= 1.0 - alpha
-        total += gain * value_of_rank(k + 1, reciprocal)
+        total += gain * rank_value(k + 1, reciprocal)
     return total
 
 
 @inlined
 def largest_novelty(weights: Any, cutoff: int, alpha: float, reciprocal: bool) -> float:
-    """Gain of k documents that are all relevant to all intents that count: the same for all collections."""
+    """Return the gain of k documents that are relevant to all intents with a weight; the same for all collections."""
     left, total = 0.0, 0.0
     for intent in range(weights.shape[0]):
         left += weights[intent]
     for k in range(cutoff):
-        total += left * value_of_rank(k + 1, reciprocal)
+        total += left * rank_value(k + 1, reciprocal)
         left *= 1.0 - alpha
     return total
 
 
 @inlined
 def intent_recall(documents: Any, levels: Any, weights: Any, cutoff: int) -> float:
-    """Share of the intents that count with a relevant document in the list."""
-    count, found = 0, 0
+    """Return the share of the intents with a weight that have a relevant document in the list."""
+    count, covered = 0, 0
     for intent in range(weights.shape[0]):
         if weights[intent] > 0.0:
             count += 1
-            for k in range(listed(documents, cutoff)):
+            for k in range(n_scored(documents, cutoff)):
                 if documents[k] >= 0 and levels[documents[k], intent] > 0:
-                    found += 1
+                    covered += 1
                     break
-    return found / count if count > 0 else 0.0
+    return covered / count if count > 0 else 0.0
 
 
 @inlined
 def global_gain(documents: Any, levels: Any, weights: Any, gains: Any, cutoff: int) -> float:
-    """Discounted global gain: sum of Pr(intent) times gain over the intents."""
+    """Return discounted global gain; a document's global gain is the sum over the intents of Pr(intent) times gain."""
     total = 0.0
-    for k in range(listed(documents, cutoff)):
+    for k in range(n_scored(documents, cutoff)):
         if documents[k] >= 0:
             gain = 0.0
             for intent in range(weights.shape[0]):
@@ -85,8 +89,16 @@ def global_gain(documents: Any, levels: Any, weights: Any, gains: Any, cutoff: i
     alpha=ALPHA,
 )
 def alpha_dcg(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Novelty-biased discounted gain with collection-independent normalisation."""
     largest = largest_novelty(weights, cutoff, parameters[0], False)
     out[0] = novelty(documents, levels, weights, cutoff, parameters[0], False) / largest if largest > 0.0 else 0.0
@@ -99,8 +111,16 @@ def alpha_dcg(
     alpha=ALPHA,
 )
 def alpha_ndcg(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Novelty-biased discounted gain over that of the greedy ideal list."""
     out[0] = novelty(documents, levels, weights, cutoff, parameters[0], False) / ideal if ideal > 0.0 else 0.0
 
@@ -112,8 +132,16 @@ def alpha_ndcg(
     alpha=ALPHA,
 )
 def err_ia(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Intent-aware expected reciprocal rank with collection-independent normalisation."""
     largest = largest_novelty(weights, cutoff, parameters[0], True)
     out[0] = novelty(documents, levels, weights, cutoff, parameters[0], True) / largest if largest > 0.0 else 0.0
@@ -126,21 +154,37 @@ def err_ia(
     alpha=ALPHA,
 )
 def nerr_ia(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Intent-aware expected reciprocal rank over that of the greedy ideal list."""
     out[0] = novelty(documents, levels, weights, cutoff, parameters[0], True) / ideal if ideal > 0.0 else 0.0
 
 
 @intent_metric("P-IA", source="ndeval P-IA; Agrawal et al. 2009, section 5", cutoff="required")
 def precision_ia(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Intent-aware precision: mean over the intents of precision at rank k."""
     total, weight = 0.0, 0.0
     for intent in range(weights.shape[0]):
         weight += weights[intent]
-        for k in range(listed(documents, cutoff)):
+        for k in range(n_scored(documents, cutoff)):
             if documents[k] >= 0 and levels[documents[k], intent] > 0:
                 total += weights[intent]
     out[0] = total / (cutoff * weight) if weight > 0.0 else 0.0
@@ -148,15 +192,23 @@ def precision_ia(
 
 @intent_metric("AP-IA", source="ndeval MAP-IA; Agrawal et al. 2009, section 5; at a cut-off l over min(l, R) as AP")
 def average_precision_ia(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Intent-aware average precision: mean over the intents of average precision."""
     total, weight = 0.0, 0.0
     for intent in range(weights.shape[0]):
         if weights[intent] <= 0.0:
             continue
         count, precisions = 0, 0.0
-        for k in range(listed(documents, cutoff)):
+        for k in range(n_scored(documents, cutoff)):
             if documents[k] >= 0 and levels[documents[k], intent] > 0:
                 count += 1
                 precisions += count / (k + 1)
@@ -172,8 +224,16 @@ def average_precision_ia(
     cutoff="required",
 )
 def i_rec(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Intent recall: share of the intents that the list covers."""
     out[0] = intent_recall(documents, levels, weights, cutoff)
 
@@ -182,8 +242,16 @@ def i_rec(
     "D-nDCG", source="Sakai and Song 2011, section 3.1: MSnDCG of global gains", uses_gains=True, ideal=by_global_gain
 )
 def d_ndcg(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Discounted global gain over that of the list by descending global gain."""
     out[0] = global_gain(documents, levels, weights, gains, cutoff) / ideal if ideal > 0.0 else 0.0
 
@@ -197,8 +265,16 @@ def d_ndcg(
     gamma=GAMMA,
 )
 def d_sharp_ndcg(
-    documents: Any, levels: Any, relevant: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, ideal: Any, out: Any
-) -> None:  # fmt: skip
+    documents: Any,
+    levels: Any,
+    relevant: Any,
+    weights: Any,
+    gains: Any,
+    cutoff: int,
+    parameters: Any,
+    ideal: Any,
+    out: Any,
+) -> None:
     """Mean of intent recall and D-nDCG."""
     relevance = global_gain(documents, levels, weights, gains, cutoff) / ideal if ideal > 0.0 else 0.0
     out[0] = parameters[0] * intent_recall(documents, levels, weights, cutoff) + (1.0 - parameters[0]) * relevance

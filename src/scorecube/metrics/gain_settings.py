@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scorecube.errors import BadName
 from scorecube.names import AUTO
 
 
-def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     """Return the gain of each level 0 .. n_levels.
 
     Parameters
@@ -25,12 +25,12 @@ def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64
     Returns
     -------
     gains
-        float64 (n_levels + 1,); level 0 gains 0.
+        float64 (n_levels + 1,); the gain of level 0 is 0.
 
     Raises
     ------
     BadName
-        If a value is no number >= 0, gains rise towards the lowest level, or there are more or fewer values than levels.
+        A value that is not a finite number >= 0; a lower level with a larger gain; more or fewer values than levels.
 
     Examples
     --------
@@ -51,5 +51,7 @@ def gain_values(text: str, n_levels: int) -> np.ndarray[Any, np.dtype[np.float64
             "give one value for each level, highest level first"
         )
     if any(higher < lower for higher, lower in pairwise(values)):
-        raise BadName(f"gain setting {text!r} gives a lower level a larger gain; gains stand highest level first")
+        raise BadName(
+            f"gain setting {text!r} gives a lower level a larger gain; list gains from the highest level to the lowest"
+        )
     return np.array([0.0, *reversed(values)])

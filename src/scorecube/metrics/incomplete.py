@@ -1,7 +1,7 @@
 """Metrics of judged documents only: the bpref family (Sakai 2007, "Alternatives to bpref").
 
-Ranks are those of the condensed list, from which unjudged documents are taken out; every other metric has its condensed form
-as ``judged_only=True``. R documents are judged relevant, N not relevant.
+Ranks are those of the condensed list, from which unjudged documents are removed; the condensed form of every other metric is
+``judged_only=True``. R documents are judged relevant, N not relevant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scorecube.metrics.registry import metric
 
 @inlined
 def preference(levels: Any, judged: Any, kind: int) -> float:
-    """Mean over the R relevant documents of a preference that falls with the non-relevant ones above."""
+    """Return the mean over the R relevant documents of a preference that decreases with the non-relevant documents above."""
     relevant, others = n_relevant(judged), judged[0]
     above, rank, total = 0, 0, 0.0
     for k in range(levels.shape[0]):
@@ -39,7 +39,7 @@ def preference(levels: Any, judged: Any, kind: int) -> float:
 
 @inlined
 def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
-    """Gain-weighted preference that falls with every document of a smaller gain above."""
+    """Return the gain-weighted preference, which decreases with every document of a smaller gain above."""
     relevant = n_relevant(judged)
     ideal = ideal_gain(judged, gains, relevant)
     largest = gains[gains.shape[0] - 1]
@@ -84,9 +84,7 @@ def bpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, 
     out[0] = preference(levels, judged, 2)
 
 
-@metric(
-    "bpref_relative", source="NTCIREVAL bpref_relative; a relevant document at rank 1 counts nothing", cutoff="none"
-)
+@metric("bpref_relative", source="NTCIREVAL bpref_relative; a relevant document at rank 1 counts 0", cutoff="none")
 def bpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference over the ranks above."""
     out[0] = preference(levels, judged, 3)
@@ -100,7 +98,7 @@ def rpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, 
 
 @metric("rpref_relative", source="NTCIREVAL rpref_relative", cutoff="none", uses_gains=True)
 def rpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """Graded preference over the ranks above; a relevant document at rank 1 counts nothing."""
+    """Graded preference over the ranks above; a relevant document at rank 1 counts 0."""
     out[0] = graded_preference(levels, judged, gains, 1)
 
 

@@ -2,22 +2,15 @@
 
 A metric is one small function of one ranking, declared with `intent_metric`. Its arguments, in this order:
 
-documents
-    int32 (rank,): number of the judged document at each rank, -1 for unjudged and behind the list's end.
-levels
-    int8 (document, intent): relevance level of each judged document for each intent. Levels below ``rel`` have become 0.
-relevant
-    int64 (intent,): number of documents relevant to each intent.
-weights
-    float64 (intent,): probability of each intent, with 1 for the likeliest and 0 for intents that do not count.
-gains, cutoff, parameters
-    As of every metric, see `scorecube.metrics.registry`.
-ideal
-    float64: what the metric's normaliser gives the topic's ideal list; 1 where there is no normaliser.
-out
-    float64 (1,): the score.
+- `documents`, int32 (rank,): number of the judged document at each rank, -1 for unjudged and behind the list's end.
+- `levels`, int8 (document, intent): relevance level of each judged document for each intent. Levels below ``rel`` are 0.
+- `relevant`, int64 (intent,): number of documents relevant to each intent.
+- `weights`, float64 (intent,): probability of each intent over that of the most probable one; 0 for intents without a relevant document.
+- `gains`, `cutoff`, `parameters`: as of every metric, see `scorecube.metrics.registry`.
+- `ideal`, float64: the normaliser's value for the topic's ideal list; 1 without a normaliser.
+- `out`, float64 (1,): the score.
 
-An intent counts if its probability is above 0 and a document of the topic is relevant to it: ndeval leaves out subtopics
+An intent has a weight if its probability is above 0 and a document of the topic is relevant to it: ndeval leaves out subtopics
 without a relevant document, and normalises by the number of the others.
 """
 
@@ -29,9 +22,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scorecube.kernels.jit import over_documents, over_intents, over_topics
-from scorecube.metrics.registry import DEFINITIONS, Cutoff, Definition, Metric, Parameter
+from scorecube.metrics.registry import Cutoff, Definition, Metric, Parameter, register
 
 Function = Callable[..., None]
 Ideal = Callable[..., Any]
@@ -39,9 +33,16 @@ Ideal = Callable[..., Any]
 
 @dataclass(frozen=True)
 class IntentDefinition(Definition):
-    """A family of metrics that need levels by intent; `ideal` puts the judged documents in the best order.
+    """A family of metrics that need levels by intent.
 
-    The normaliser is the metric's own function, or another one, with `ideal` = 1 on that order.
+    Parameters
+    ----------
+    name, function, source, cutoff, uses_gains, parameters, entry_form
+        As of `Definition`.
+    ideal
+        Orders the judged documents of a topic into its ideal list; None for a metric without a normaliser.
+    normaliser
+        Its value for the ideal list, with `ideal` = 1, is the argument `ideal` of `function`; `function` itself by default.
     """
 
     ideal: Ideal | None = None
@@ -49,17 +50,17 @@ class IntentDefinition(Definition):
 
     @property
     def by_intent(self) -> bool:
-        """Whether the metric needs levels by intent: yes."""
+        """Whether the metric needs levels by intent, which is so."""
         return True
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
-        """The compiled function; compiled, or read from the disk cache, at first use."""
+        """The compiled function; compiled, or loaded from the disk cache, at first use."""
         return over_intents(self.function)
 
     @cached_property
     def normaliser_kernel(self) -> Callable[..., Any]:
-        """The normaliser, in the same way."""
+        """The compiled normaliser."""
         return self.kernel if self.normaliser is None else over_intents(self.normaliser)
 
 
@@ -73,19 +74,39 @@ def intent_metric(
     normaliser: Function | None = None,
     **parameters: Parameter,
 ) -> Callable[[Function], Function]:
-    """Register a function of one ranking with levels by intent as the metric `name`."""
+    """Register a function of one ranking with levels by intent as the metric `name`.
 
-    def register(function: Function) -> Function:
-        DEFINITIONS[name] = IntentDefinition(name, function, source, cutoff, uses_gains, parameters, ideal, normaliser)
+    Parameters
+    ----------
+    name, source, cutoff, uses_gains, parameters
+        As of `scorecube.metrics.metric`.
+    ideal, normaliser
+        See `IntentDefinition`.
+
+    Returns
+    -------
+    declare
+        Decorator that returns the function unchanged.
+
+    Raises
+    ------
+    BadName
+        See `scorecube.metrics.registry.register`.
+    """
+
+    def declare(function: Function) -> Function:
+        register(
+            IntentDefinition(name, function, source, cutoff, uses_gains, parameters, ideal=ideal, normaliser=normaliser)
+        )
         return function
 
-    return register
+    return declare
 
 
 def _greedy(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """At each rank, the document that brings most; among equal ones that of the larger number, as in ndeval.
+    """Write the ideal list greedily: at each rank the document of the largest gain; of equal ones the last, as in ndeval.
 
-    Finding the best list is NP-complete (Clarke et al. 2008, section 3.3). Parameter 0 is alpha.
+    Finding the optimal list is NP-complete (Clarke et al. 2008, section 3.3). Parameter 0 is alpha.
     """
     left, used = weights.copy(), np.zeros(levels.shape[0], np.bool_)
     out[:] = -1
@@ -113,17 +134,17 @@ def _greedy(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any,
 
 
 def _by_global_gain(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """Judged documents by descending global gain (Sakai and Song 2011, section 3.1)."""
-    found = np.zeros(levels.shape[0])
+    """Write the judged documents by descending global gain (Sakai and Song 2011, section 3.1)."""
+    losses = np.zeros(levels.shape[0])
     for document in range(levels.shape[0]):
         for intent in range(levels.shape[1]):
             if levels[document, intent] > 0:
-                found[document] -= weights[intent] * gains[levels[document, intent]]
-    out[:] = np.argsort(found, kind="mergesort")
+                losses[document] -= weights[intent] * gains[levels[document, intent]]
+    out[:] = np.argsort(losses, kind="mergesort")
 
 
 def _condense(documents: Any, levels: Any, out: Any) -> None:
-    """Move documents that are judged for some intent up into the places of the others."""
+    """Remove documents that are judged for no intent from a list."""
     kept = 0
     for k in range(documents.shape[0]):
         judged = False
@@ -136,20 +157,18 @@ def _condense(documents: Any, levels: Any, out: Any) -> None:
     out[kept:] = -1
 
 
-greedy, by_global_gain, condense_documents = (
-    over_topics(_greedy),
-    over_topics(_by_global_gain),
-    over_documents(_condense),
-)
+greedy = over_topics(_greedy)
+by_global_gain = over_topics(_by_global_gain)
+condense_documents = over_documents(_condense)
 
 
 def score_by_intent(
     metric: Metric,
-    documents: np.ndarray[Any, np.dtype[np.int32]],
-    levels: np.ndarray[Any, np.dtype[np.int8]],
-    probability: np.ndarray[Any, np.dtype[np.float64]],
-    gains: np.ndarray[Any, np.dtype[np.float64]],
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+    documents: npt.NDArray[np.int32],
+    levels: npt.NDArray[np.int8],
+    probability: npt.NDArray[np.float64],
+    gains: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
     """Score rankings with levels by intent; normalisers are computed once for each gain setting and topic.
 
     Parameters
@@ -157,23 +176,23 @@ def score_by_intent(
     metric
         One whose definition is `by_intent`.
     documents
-        (run, topic, rank) judged document at each rank, -1 for none.
+        int32 (run, topic, rank): judged document at each rank, -1 for none.
     levels
-        (topic, document, intent) relevance levels, -1 for not judged.
+        int8 (topic, document, intent): relevance levels, -1 for not judged.
     probability
-        (topic, intent).
+        float64 (topic, intent): probability of each intent.
     gains
-        (gain, level) gain of each level.
+        float64 (gain, level): gain of each level.
 
     Returns
     -------
     scores
-        (gain, run, topic); NaN where no document of the topic is relevant.
+        float64 (gain, run, topic); NaN where no document of the topic is relevant.
 
     Raises
     ------
     TypeError
-        A metric that is not by intent.
+        The metric is not by intent.
     """
     definition = metric.definition
     if not isinstance(definition, IntentDefinition):
@@ -193,7 +212,7 @@ def score_by_intent(
         if definition.ideal is not None:
             best = definition.ideal(levels, weights, table, cutoff, numbers)
             ideal = definition.normaliser_kernel(best, levels, relevant, weights, table, cutoff, numbers, ideal)
-        scores: np.ndarray[Any, np.dtype[np.float64]] = definition.kernel(
+        scores: npt.NDArray[np.float64] = definition.kernel(
             documents, levels, relevant, weights, table[:, np.newaxis], cutoff, numbers, ideal[:, np.newaxis]
         )
     return np.where(relevant.any(axis=-1), scores, np.nan)

@@ -1,19 +1,20 @@
-"""Graded forms of the reciprocal rank: WRR, NWRR. Penalties beta, highest level first, must rise as the level falls."""
+"""Graded forms of the reciprocal rank: WRR, NWRR."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import first_relevant, listed
+from scorecube.metrics.common import first_relevant, n_scored
 from scorecube.metrics.registry import Parameter, metric
 
 BETA = Parameter((), above=1.0, rising=True)
+"""Penalties, highest level first; a lower level has a larger one."""
 
 
 @inlined
 def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> float:
-    """1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (S1 section 3.2)."""
+    """Return 1 / beta(level); by default beta is 2, 3, 4, ... from the highest declared level down (S1 section 3.2)."""
     place = highest - level
     return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)
 
@@ -22,7 +23,7 @@ def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> 
 def weighted_reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Weighted reciprocal rank; can exceed 1."""
     n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
-    rank = first_relevant(levels, listed(levels, cutoff))
+    rank = first_relevant(levels, n_scored(levels, cutoff))
     out[0] = 0.0
     if rank > 0:
         out[0] = 1.0 / (rank - inverse_penalty(levels[rank - 1], judged.shape[0] - 1, parameters, n_given))
@@ -38,8 +39,8 @@ def normalised_weighted_reciprocal_rank(
     best = highest
     while best > 0 and judged[best] == 0:
         best -= 1
-    rank = first_relevant(levels, listed(levels, cutoff))
+    rank = first_relevant(levels, n_scored(levels, cutoff))
     out[0] = 0.0
     if rank > 0:
-        found = inverse_penalty(levels[rank - 1], highest, parameters, n_given)
-        out[0] = (1.0 - inverse_penalty(best, highest, parameters, n_given)) / (rank - found)
+        penalty = inverse_penalty(levels[rank - 1], highest, parameters, n_given)
+        out[0] = (1.0 - inverse_penalty(best, highest, parameters, n_given)) / (rank - penalty)

@@ -1,23 +1,15 @@
-"""What a metric is, how one is declared, and how names are read and printed.
+"""What a metric is, how one is declared, and how its name is parsed and printed.
 
-A metric is one small function of one ranking, declared with `@metric` in the file of its family; NumPy broadcasts it
-over gain settings, runs and topics. Its arguments, in this order:
+A metric is one small function of one ranking, declared with `@metric` in the file of its family or in any file outside this package;
+NumPy broadcasts it over gain settings, runs and topics. Its arguments, in this order:
 
-levels
-    int8 (rank,): relevance level at each rank, 0 judged not relevant, -1 unjudged or behind the list's end. Levels
-    below ``rel`` have become 0.
-judged
-    int64 (level,): number of judged documents of the topic at each level, in the same sense.
-gains
-    float64 (level,): gain of each level; ``gains[0]`` is 0.
-cutoff
-    int64: the ``@k``; 0 stands for none.
-
-Parameters
-----------
-    float64 (parameter,): the values of the declared parameters, in order of declaration.
-out
-    float64 (1,): the score. Topics without a relevant document need no care, they become NaN in `Metric.score`.
+- `levels`, int8 (rank,): relevance level at each rank; 0 judged not relevant, -1 unjudged or behind the list's end. Levels below
+  ``rel`` are 0.
+- `judged`, int64 (level,): number of judged documents of the topic at each level, in the same sense.
+- `gains`, float64 (level,): gain of each level; ``gains[0]`` is 0.
+- `cutoff`, int64: the ``@k``; 0 for none.
+- `parameters`, float64 (parameter,): values of the declared parameters, in order of declaration.
+- `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for topics without a relevant document.
 """
 
 from __future__ import annotations
@@ -31,29 +23,34 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from scorecube.errors import BadName, nearest
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import condense
+from scorecube.metrics.without_documents.entry_form import EntryForm
 
-SUMMARIES = ("mean", "geo", "area")
-"""How topics are summed up: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
+MEAN, GEOMETRIC, AREA = SUMMARIES = ("mean", "geo", "area")
+"""How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
 Value = float | str | tuple[float, ...]
 Cutoff = Literal["none", "optional", "required"]
+EVERY_METRIC = ("rel", "judged_only")
+"""Parameters that all metrics have."""
+_PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
+_NAME = r"[A-Za-z][\w+\-#]*"
+_SHAPE = re.compile(rf"^(?P<name>{_NAME}?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A metric's parameter: its default; for words, the number each stands for; for numbers, their bounds.
-
-    Numbers lie above and below the bounds, or are among `also`; `rising` numbers must each be larger than the one before.
+    """A metric's parameter: a word, a number within bounds, or several numbers.
 
     Parameters
     ----------
     default
-        Value where none is given.
+        Value if none is given.
     words
-        Word -> the number it stands for.
+        Word -> the number that the metric's function receives; empty for a parameter that takes numbers.
     above, below
         Open bounds of numbers.
     also
@@ -70,17 +67,17 @@ class Parameter:
     rising: bool = False
 
     def allows(self, number: float) -> bool:
-        """Whether a number is one this parameter can have."""
+        """Return whether a number is a valid value."""
         return math.isfinite(number) and (self.above < number < self.below or number in self.also)
 
     def bounds(self) -> str:
-        """Return what a number must be, in words."""
+        """Return the valid numbers in words, e.g. `` above 1 or 0``."""
         above = f" above {self.above:g}" if self.above > -math.inf else ""
         below = f" below {self.below:g}" if self.below < math.inf else ""
         return above + below + "".join(f" or {number:g}" for number in self.also)
 
     def encode(self, value: Value) -> tuple[float, ...]:
-        """Return the numbers the kernel gets."""
+        """Return a value as the numbers that the metric's function receives."""
         if isinstance(value, str):
             return (self.words[value],)
         return value if isinstance(value, tuple) else (value,)
@@ -104,6 +101,8 @@ class Definition:
         Whether scores depend on the gain setting.
     parameters
         By name.
+    entry_form
+        How scores follow from the relevant entries of a list alone; None if they do not.
     """
 
     name: str
@@ -112,6 +111,7 @@ class Definition:
     cutoff: Cutoff
     uses_gains: bool
     parameters: Mapping[str, Parameter]
+    entry_form: EntryForm | None = None
 
     @property
     def by_intent(self) -> bool:
@@ -120,17 +120,52 @@ class Definition:
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
-        """The compiled function; compiled, or read from the disk cache, at first use."""
+        """The compiled function; compiled, or loaded from the disk cache, at first use."""
         return over_rankings(self.function)
 
 
 DEFINITIONS: dict[str, Definition] = {}
+"""All metrics by name, in order of declaration; written by `register` only."""
+
+
+def register(definition: Definition) -> None:
+    """Add a metric to `DEFINITIONS`; a function that is declared again, e.g. in a notebook, replaces its former self.
+
+    Raises
+    ------
+    BadName
+        Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
+    """
+    name, function = definition.name, definition.function
+    where = f"{function.__module__}.{function.__qualname__}"
+    if not re.fullmatch(_NAME, name):
+        raise BadName(f"metric name {name!r}, of {where}: use a letter, then letters, digits and _ + - #")
+    if reserved := [key for key in definition.parameters if key in EVERY_METRIC]:
+        raise BadName(
+            f"metric {name!r}, of {where}: every metric has the parameter {reserved[0]}; choose another name for it"
+        )
+    if name in DEFINITIONS:
+        other = DEFINITIONS[name].function
+        taken = f"{other.__module__}.{other.__qualname__}"
+        if taken != where:
+            raise BadName(
+                f"metric {name!r} is defined twice: by {taken} and by {where}; choose another name for the second"
+            )
+    DEFINITIONS[name] = definition
 
 
 def metric(
-    name: str, *, source: str, cutoff: Cutoff = "optional", uses_gains: bool = False, **parameters: Parameter
+    name: str,
+    *,
+    source: str,
+    cutoff: Cutoff = "optional",
+    uses_gains: bool = False,
+    entry_form: EntryForm | None = None,
+    **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
+
+    The decorator is all that a metric needs: it is evaluated, n_scored and completed once its file is imported.
 
     Parameters
     ----------
@@ -142,20 +177,27 @@ def metric(
         Whether a cut-off ``@k`` is ``required``, ``optional`` or there is ``none``.
     uses_gains
         Whether scores depend on the gain setting.
+    entry_form
+        How scores follow from the relevant entries of a list alone, for quick rescoring without some documents; None rescores whole lists.
     parameters
         By name, in the order in which the function takes them.
 
     Returns
     -------
-    register
-        Decorator that leaves the function as it is.
+    declare
+        Decorator that returns the function unchanged.
+
+    Raises
+    ------
+    BadName
+        See `register`.
     """
 
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        DEFINITIONS[name] = Definition(name, function, source, cutoff, uses_gains, parameters)
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        register(Definition(name, function, source, cutoff, uses_gains, parameters, entry_form))
         return function
 
-    return register
+    return declare
 
 
 @dataclass(frozen=True)
@@ -171,13 +213,13 @@ class Metric:
     rel
         Lowest level that is relevant, >= 1.
     cutoff
-        Ranks that count; 0 for all.
+        Deepest rank that is scored; 0 for all.
     settings
-        Parameters and values that are not the defaults, sorted.
+        Names and values of parameters that differ from the defaults, in order of declaration.
     judged_only
-        Whether unjudged documents are taken out of the lists.
+        Whether unjudged documents are removed from the lists.
     summary
-        How topics are summed up: ``mean``, ``geo`` or ``area``.
+        How scores are summarised over topics, one of `SUMMARIES`.
     """
 
     name: str
@@ -185,26 +227,31 @@ class Metric:
     cutoff: int = 0
     settings: tuple[tuple[str, Value], ...] = ()
     judged_only: bool = False
-    summary: str = "mean"
+    summary: str = MEAN
 
     @property
     def definition(self) -> Definition:
         """The metric's definition."""
         return DEFINITIONS[self.name]
 
+    @property
+    def entry_form(self) -> EntryForm | None:
+        """How scores follow from the relevant entries of a list alone; None if they do not."""
+        return None if self.judged_only else self.definition.entry_form
+
     def __str__(self) -> str:
         shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []
         shown += [("judged_only", "True")] if self.judged_only else []
         inside = ",".join(f"{key}={_print_value(value)}" for key, value in [*shown, *self.settings])
-        prefix = "" if self.summary == "mean" else f"{self.summary}:"
+        prefix = "" if self.summary == MEAN else f"{self.summary}:"
         return prefix + self.name + (f"({inside})" if inside else "") + (f"@{self.cutoff}" if self.cutoff else "")
 
     def score(
         self,
-        levels: np.ndarray[Any, np.dtype[np.int8]],
-        judged: np.ndarray[Any, np.dtype[np.int64]],
-        gains: np.ndarray[Any, np.dtype[np.float64]],
-    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        levels: npt.NDArray[np.int8],
+        judged: npt.NDArray[np.int64],
+        gains: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
         """Score rankings; leading dims of the three arguments broadcast.
 
         Parameters
@@ -215,37 +262,47 @@ class Metric:
             (..., level) judged documents per level.
         gains
             (..., level) gain of each level.
+
+        Returns
+        -------
+        scores
+            float64 (...); NaN where no document is relevant.
+
+        Raises
+        ------
+        BadName
+            A metric by intent; a parameter with one value a level that has more or fewer values than there are levels.
         """
         if self.definition.by_intent:
             raise BadName(f"metric {self} scores levels by intent, not one level for each document")
         if self.judged_only:
             levels = condense(levels)
         if self.rel > 1:
-            # Below `rel` is judged not relevant; done before any counting, unlike a gain of 0.
+            # Levels below `rel` count as judged not relevant; a gain of 0 would leave them relevant.
             levels = np.where((levels > 0) & (levels < self.rel), np.int8(0), levels)
             low = judged[..., : self.rel].sum(axis=-1, keepdims=True)
             zeros = np.zeros_like(judged[..., 1 : self.rel])
             judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
         self._check_levels(judged.shape[-1] - 1)
-        # Vector code evaluates both sides of a condition; flags raised on the side not taken mean nothing.
+        # Vectorised code evaluates both sides of a condition, and raises flags on the side that is not taken.
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores: np.ndarray[Any, np.dtype[np.float64]] = self.definition.kernel(
+            scores: npt.NDArray[np.float64] = self.definition.kernel(
                 levels, judged, gains, np.int64(self.cutoff), self.numbers()
             )
         return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
 
-    def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the values of all parameters as the kernel gets them, (parameter,)."""
-        given = dict(self.settings)
-        numbers = [
-            number
-            for key, parameter in self.definition.parameters.items()
-            for number in parameter.encode(given.get(key, parameter.default))
-        ]
+    def values(self, parameter: str) -> tuple[float, ...]:
+        """Return the value of one parameter as the metric's function receives it."""
+        declared = self.definition.parameters[parameter]
+        return declared.encode(dict(self.settings).get(parameter, declared.default))
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """Return the values of all parameters as the metric's function receives them, float64 (parameter,); never empty."""
+        numbers = [number for parameter in self.definition.parameters for number in self.values(parameter)]
         return np.array(numbers or [0.0], dtype=np.float64)
 
     def _check_levels(self, n_levels: int) -> None:
-        """Refuse settings with one value a level, of which there are more or fewer than levels."""
+        """Refuse a parameter with one value a level that has more or fewer values than there are levels."""
         for key, value in self.settings:
             if isinstance(value, tuple) and len(value) != n_levels:
                 raise BadName(
@@ -254,17 +311,13 @@ class Metric:
                 )
 
 
-_PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
-_SHAPE = re.compile(r"^(?P<name>[A-Za-z][\w+\-#]*?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
-
-
 def parse_metric(text: str) -> Metric:
-    """Read a metric name such as ``AP``, ``AP(rel=2)``, ``nDCG(b=2)@10`` or ``NWRR(beta=2:3:4)``.
+    """Parse a metric name such as ``AP``, ``AP(rel=2)``, ``nDCG(b=2)@10`` or ``NWRR(beta=2:3:4)``.
 
     Parameters
     ----------
     text
-        Name, parameters in brackets, ``@`` and cut-off; spaces do not count.
+        Name, parameters in brackets, ``@`` and cut-off; spaces are ignored.
 
     Returns
     -------
@@ -274,7 +327,7 @@ def parse_metric(text: str) -> Metric:
     Raises
     ------
     BadName
-        If the name, a parameter or a value is unknown; the text lists the nearest known names.
+        An unknown name, with the nearest known ones; an unknown parameter; an invalid value.
 
     Examples
     --------
@@ -285,10 +338,10 @@ def parse_metric(text: str) -> Metric:
     """
     bare = text.replace(" ", "")
     prefix = _PREFIX.match(bare)
-    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else ("mean", bare)
+    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else (MEAN, bare)
     shape = _SHAPE.match(rest)
     if shape is None or shape["name"] not in DEFINITIONS:
-        start = re.match(r"[A-Za-z][\w+\-#]*", text.strip())
+        start = re.match(_NAME, text.strip())
         name = shape["name"] if shape else start[0] if start else text
         raise BadName(f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}")
     definition = DEFINITIONS[shape["name"]]
@@ -297,30 +350,33 @@ def parse_metric(text: str) -> Metric:
         raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
     if shape["cutoff"] is None and definition.cutoff == "required":
         raise BadName(f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10")
-    rel, judged_only = 1, False
-    settings: dict[str, Value] = {}
-    given = shape["inside"].split(",") if shape["inside"] else []
-    if repeated := [
-        item for item in given if [other.partition("=")[0] for other in given].count(item.partition("=")[0]) > 1
-    ]:
+    rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
+    return Metric(definition.name, rel, cutoff, settings, judged_only, summary)
+
+
+def _parse_settings(text: str, inside: str, definition: Definition) -> tuple[int, bool, tuple[tuple[str, Value], ...]]:
+    """Return `rel`, `judged_only` and the values that differ from the defaults, from the text between the brackets."""
+    items = [item.partition("=") for item in inside.split(",")] if inside else []
+    keys = [key for key, _, _ in items]
+    if repeated := ["".join(item) for item in items if keys.count(item[0]) > 1]:
         raise BadName(f"metric {text!r}: {', '.join(repeated)} set the same thing")
-    for item in given:
-        key, _, value = item.partition("=")
+    rel, judged_only = 1, False
+    values: dict[str, Value] = {}
+    for key, equals, value in items:
         if key == "rel" and value.isascii() and value.isdigit() and int(value) >= 1:
             rel = int(value)
         elif key == "judged_only" and value in ("True", "False"):
             judged_only = value == "True"
         elif key in definition.parameters:
-            settings[key] = _parse_value(text, key, value, definition.parameters[key])
+            values[key] = _parse_value(text, key, value, definition.parameters[key])
         else:
-            known = ["rel", "judged_only", *definition.parameters]
-            raise BadName(f"metric {text!r}: {item!r} is not a setting of {definition.name}; known: {', '.join(known)}")
-    kept = tuple(
-        (key, settings[key])
-        for key, parameter in definition.parameters.items()
-        if key in settings and settings[key] != parameter.default
-    )
-    return Metric(definition.name, rel, cutoff, kept, judged_only, summary)
+            known = ", ".join([*EVERY_METRIC, *definition.parameters])
+            raise BadName(
+                f"metric {text!r}: {key + equals + value!r} is not a setting of {definition.name}; known: {known}"
+            )
+    declared = definition.parameters.items()
+    settings = tuple((key, values[key]) for key, each in declared if key in values and values[key] != each.default)
+    return rel, judged_only, settings
 
 
 def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value:
@@ -334,7 +390,7 @@ def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value
         numbers = ()
     if not numbers or not all(parameter.allows(number) for number in numbers):
         raise BadName(f"metric {text!r}: {key}={value!r} is not a number{parameter.bounds()}")
-    if parameter.rising and any(later <= sooner for sooner, later in pairwise(numbers)):
+    if parameter.rising and any(after <= before for before, after in pairwise(numbers)):
         raise BadName(f"metric {text!r}: {key}={value!r} must rise from the highest level to the lowest")
     if isinstance(parameter.default, tuple):
         return numbers
@@ -346,5 +402,5 @@ def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value
 def _print_value(value: Value) -> str:
     if isinstance(value, str):
         return value
-    # All digits, so that a printed name parses back to the same metric.
+    # repr prints all digits, so that the name parses back to the same metric.
     return ":".join(repr(number).removesuffix(".0") for number in (value if isinstance(value, tuple) else (value,)))

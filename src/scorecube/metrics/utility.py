@@ -1,4 +1,4 @@
-"""Normalised cumulative utility: users stop at relevant documents with known probabilities (Sakai and Robertson 2008)."""
+"""Normalised cumulative utility, the mean utility over users who stop at relevant documents (Sakai and Robertson 2008)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from scorecube.metrics.common import ideal_gain, n_relevant
 from scorecube.metrics.registry import Parameter, metric
 
 NU = Parameter("BR", {"BR": 0.0, "P": 1.0})
+"""Utility at a rank: blended ratio or precision."""
 
 
 @inlined
 def utility(gain: float, count: int, ideal: float, rank: int, kind: float) -> float:
-    """Blended ratio or precision at a rank."""
+    """Return the blended ratio (kind 0) or precision (kind 1) at a rank."""
     return (gain + count) / (ideal + rank) if kind == 0.0 else count / rank
 
 
@@ -25,7 +26,7 @@ def utility(gain: float, count: int, ideal: float, rank: int, kind: float) -> fl
     nu=NU,
 )
 def graded_uniform(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """Mean utility over relevant documents, weighed by their gains."""
+    """Mean utility over relevant documents, weighted by their gains."""
     whole = ideal_gain(judged, gains, n_relevant(judged))
     count, gain, total = 0, 0.0, 0.0
     for k in range(levels.shape[0]):
@@ -40,13 +41,13 @@ def graded_uniform(levels: Any, judged: Any, gains: Any, cutoff: int, parameters
 @metric(
     "NCUrb",
     cutoff="none",
-    source="NCUrb of NTCIREVAL: stops get rarer with every relevant document by gamma; nu=BR or P",
+    source="NCUrb of NTCIREVAL: each relevant document multiplies the stop probability by gamma; nu=BR or P",
     uses_gains=True,
     nu=NU,
     gamma=Parameter(0.95, above=0.0, below=1.0),
 )
 def rank_biased(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
-    """Mean utility over relevant documents, weighed by gamma to the power of the relevant ones before."""
+    """Mean utility over relevant documents, weighted by gamma to the power of the number of relevant documents before."""
     gamma = parameters[1]
     count, gain, total, weight = 0, 0.0, 0.0, 1.0
     for k in range(levels.shape[0]):

@@ -18,7 +18,6 @@ from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan, BadStudy
 from scorecube.kernels.pools.pools import remaining_levels
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
-from scorecube.metrics.without_documents.tables import KINDS
 from scorecube.testing import simulate_cube, simulate_rankings
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str
     cube = sc.with_rankings(sc.evaluate(rankings, labels, GAINS), rankings)
     pools = build_pools(rankings, 10)
     inputs = reduced_inputs(cube, pools, check_metrics(cube), keep_unpooled)
-    assert name not in KINDS or inputs["sparse"].any()
+    assert DEFINITIONS[name].entry_form is None or inputs["sparse"].any()
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])
     found = scores_without(inputs, team_bits(left_out), everyone=False)

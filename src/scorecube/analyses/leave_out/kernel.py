@@ -12,25 +12,6 @@ from scorecube.kernels.pools.variance import lose_failures, pool_squares, sum_ru
 from scorecube.metrics.without_documents.rescore import score_topic
 
 
-class Tables(NamedTuple):
-    """What is known of the lists and the relevant documents; all but `whole` as `rescore.score_topic` takes them.
-
-    Parameters
-    ----------
-    entries, documents, cells, rows, sums
-        See `metrics.without_documents.rescore.score_topic`.
-    whole
-        float64 (cell, topic, run): scores of the full evaluation; no cell if they are not known yet.
-    """
-
-    entries: Any
-    documents: Any
-    cells: Any
-    rows: np.ndarray[Any, Any]
-    sums: np.ndarray[Any, Any]
-    whole: np.ndarray[Any, Any]
-
-
 class Trials(NamedTuple):
     """Which trials are computed.
 
@@ -204,7 +185,7 @@ def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, memory: 
     Parameters
     ----------
     tables
-        See `Tables`; all rows of scores that are not in `rows` hold scores already.
+        See `metrics.without_documents.tables.Inputs`; all rows of scores that are not in `rows` hold scores already.
     rules
         See `Rules`.
     team_of
@@ -233,10 +214,7 @@ def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, memory: 
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
             for topic in range(scores.shape[1]):
-                score_topic(
-                    tables.entries, tables.documents, tables.cells, tables.rows, tables.sums, tables.whole, topic, bits[k, trial], runs, n,
-                    memory.space, scores,
-                )  # fmt: skip
+                score_topic(tables, topic, bits[k, trial], runs, n, memory.space, scores)
             _amend(scores, rules.lacking, rules.never, runs, n)
             if found.agreeing.shape[2] > 0:
                 _sum_up(scores, runs, n, rules, k, trial - trials.first, found, memory.desk)

@@ -1,6 +1,6 @@
 """Scores of runs without some documents: masks over what is known of the judged documents, never judgements written anew.
 
-Metrics with a sparse form (`metrics.sparse`) are computed from the relevant documents of each list; all others from whole lists of levels in
+Metrics with an entry form (`metrics.without_documents`) are computed from the relevant documents of each list; all others from whole lists of levels in
 which the documents that are gone are unjudged. Both give the scores that an evaluation with reduced judgements would, bit for bit.
 """
 
@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays
-from scorecube.analyses.leave_out.kernel import Memory, Rules, Tables, Trials, leave_teams_out, make_desk, nothing_found
+from scorecube.analyses.leave_out.kernel import Memory, Rules, Trials, leave_teams_out, make_desk, nothing_found
 from scorecube.collection import schema
 from scorecube.collection.pools import Pools, team_bits
 from scorecube.collection.selection import cells, parse_known
@@ -26,9 +26,9 @@ from scorecube.metrics.without_documents.tables import (
     Cells,
     Documents,
     Entries,
-    has_sparse_form,
-    sparse_cells,
-    sparse_entries,
+    Inputs,
+    metric_cells,
+    relevant_entries,
 )
 
 SAME = 1e-9
@@ -87,7 +87,7 @@ def reduced_inputs(cube: xr.Dataset, pools: Pools, known: Sequence[Metric], keep
     places = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]
     gains = np.stack([gain_values(str(cube[names.GAIN].values[j]), pools.n_levels) for _, j in places])
     metrics = [known[i] for i, _ in places]
-    sparse = np.array([has_sparse_form(metric) for metric in metrics])
+    sparse = np.array([metric.entry_form is not None for metric in metrics])
     levels = np.ascontiguousarray(cube[schema.LEVEL_AT_RANK].values, np.int8)
     documents = np.ascontiguousarray(cube[names.DOCUMENT_AT_RANK].values, np.int32)
     inputs: Arrays = {
@@ -98,8 +98,8 @@ def reduced_inputs(cube: xr.Dataset, pools: Pools, known: Sequence[Metric], keep
     }  # fmt: skip
     deepest = max(levels.shape[2], int((pools.levels > 0).sum(axis=1).max(initial=0)))
     made: dict[str, Any] = {
-        ENTRY: sparse_entries(levels, documents, pools.levels), RELEVANT: relevant_documents(pools, keep_unpooled),
-        CELL: sparse_cells([metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest),
+        ENTRY: relevant_entries(levels, documents, pools.levels), RELEVANT: relevant_documents(pools, keep_unpooled),
+        CELL: metric_cells([metric for metric, yes in zip(metrics, sparse, strict=True) if yes], gains[sparse], deepest),
     }  # fmt: skip
     inputs |= {start + key: value for start, own in made.items() for key, value in own._asdict().items()}
     inputs["sums"] = sum_whole_lists(made[ENTRY], made[CELL], *levels.shape[1::-1])
@@ -131,16 +131,23 @@ def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
     return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
 
 
-def tables_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Tables:
+def tables_of(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Inputs:
     """Return the arrays of `reduced_inputs` as the kernel takes them."""
-    parts = ((Entries, ENTRY), (Documents, RELEVANT), (Cells, CELL))
-    made: Any = (kind(*(inputs[start + key] for key in kind._fields)) for kind, start in parts)
-    whole = inputs.get("whole", np.empty((0, 0, 0)))
-    entries, documents, cells = made
-    return Tables(entries, documents, cells, np.flatnonzero(inputs["sparse"]), inputs["sums"], whole)
+
+    def part(kind: Any, start: str) -> Any:
+        return kind(*(inputs[start + key] for key in kind._fields))
+
+    return Inputs(
+        part(Entries, ENTRY),
+        part(Documents, RELEVANT),
+        part(Cells, CELL),
+        np.flatnonzero(inputs["sparse"]),
+        inputs["sums"],
+        inputs.get("whole", np.empty((0, 0, 0))),
+    )
 
 
-def memory_of(tables: Tables, n_cells: int) -> Memory:
+def memory_of(tables: Inputs, n_cells: int) -> Memory:
     """Return the memory of one thread for the scores of so many cells."""
     n_topics, n_runs = tables.sums.shape[1:]
     space = make_space(tables.entries, tables.cells, n_runs)
@@ -186,7 +193,7 @@ def scores_without(
 def fill_dense(
     inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], runs: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]
 ) -> None:  # fmt: skip
-    """Write the scores of metrics without a sparse form, float64 (cell, topic, kept run)."""
+    """Write the scores of metrics without an entry form, float64 (cell, topic, kept run)."""
     dense = np.flatnonzero(~inputs["sparse"]).tolist()
     if not dense:
         return

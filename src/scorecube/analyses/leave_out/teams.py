@@ -27,11 +27,10 @@ from scorecube.analyses.leave_out.trial_statistics import changes, first_misses,
 from scorecube.analyses.options import option_field
 from scorecube.collection import schema
 from scorecube.collection.pools import Pools, build_pools, team_bits
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.metrics import Metric
-from scorecube.metrics.without_documents.tables import has_sparse_form
 from scorecube.statistics.quantiles import defined_mean, tails
 
 
@@ -250,7 +249,7 @@ class Teams(Analysis):
             "n_unique": counted[0], "n_unique_relevant": counted[1],
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.LEAVE: leaves, names.TOPIC_STEP: np.array(steps), names.TOPIC: cube[names.TOPIC],
             names.RUN: schema.label_array(schema.labels_of(cube, names.RUN)), names.TEAM: schema.label_array(pools.teams),
             names.TEAM_OF_RUN: (names.RUN, schema.label_array(schema.labels_of(cube, names.TEAM))),
@@ -285,7 +284,7 @@ class Teams(Analysis):
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_teams, n_ranks = len(prepared.shared.pools.teams), cube.sizes[names.RANK]
         known = prepared.shared.metrics
-        dense = sum(not has_sparse_form(metric) for metric in known) * n_cells / len(known)
+        dense = sum(metric.entry_form is None for metric in known) * n_cells / len(known)
         relevant = int((cube[schema.LEVEL_AT_RANK].values > 0).sum())
         # Entries are looked at once, and walked again by few metrics; the rest is for every score.
         evaluation = relevant * (1.6e-9 + 3e-10 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (

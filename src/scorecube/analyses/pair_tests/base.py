@@ -28,7 +28,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 )
 from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.pairs import SIDE, label_order, pair_order, pair_place
@@ -352,7 +352,7 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], first: Any, second:
         found[dim] = known[dim]
         found |= {name: known[name] for name in cube.coords if known[name].dims == (dim,)}
     levels = xr.indexes.PandasIndex(np.array(alphas), names.ALPHA)
-    found |= {USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
+    found |= {names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
     found |= {FIRST: xr.Variable((names.PAIR,), first), SECOND: xr.Variable((names.PAIR,), second)}
     indexed = {name: index for name, index in indexes.items() if name in found}
     return xr.Coordinates(found, indexed | {names.ALPHA: levels})

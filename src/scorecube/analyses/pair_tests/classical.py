@@ -29,7 +29,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pairs import label_order
 
@@ -136,7 +136,7 @@ class Paired(Analysis):
             values["share"] = significant / tested
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            USES_GAINS: (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
             FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
         }  # fmt: skip

@@ -20,12 +20,13 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, rank_of
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
-from scorecube.collection.topic_means import GEOMETRIC, KINDS, MEAN, area_weights, log_scores, summarise
+from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pairs import label_order, pair_order
 from scorecube.kernels.pairs.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
+from scorecube.metrics.registry import GEOMETRIC, MEAN, SUMMARIES
 from scorecube.statistics.integer_scores import centred_units
 
 
@@ -79,7 +80,7 @@ class Unpaired(PairTest):
         return {
             "scores": np.stack([unit.values if kind == MEAN else each for each, unit, kind in zip(scores, units, kinds, strict=True)]),
             "sums": np.stack([unit.sums for unit in units]), "snap": np.array([unit.snap for unit in units]),
-            "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([KINDS.index(kind) for kind in kinds]),
+            "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([SUMMARIES.index(kind) for kind in kinds]),
             "first": first, "second": second, "trials": np.array(trials),
             "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
             "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS), **(samples or {}),
@@ -96,7 +97,7 @@ class Unpaired(PairTest):
         reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
         degenerate = np.zeros((n_cells, 2), np.int64)
         for cell in range(n_cells):
-            scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), KINDS[inputs["kinds"][cell]]
+            scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), SUMMARIES[inputs["kinds"][cell]]
             if kind == MEAN:
                 sums, snap, scale = inputs["sums"][cell, runs], float(inputs["snap"][cell]), inputs["to_mean"][cell]
                 values, spreads, edges = welch_tables(scores, sums, snap, drawn, first, second)

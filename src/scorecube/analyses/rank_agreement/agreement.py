@@ -27,8 +27,7 @@ from scorecube.analyses.replayed_samples import labelled_samples, sample_positio
 from scorecube.analyses.topic_samples.base import scales
 from scorecube.analyses.topic_samples.splits import WIDTH
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import LEFT_OUT, USES_SETTINGS, check_joined, joined_cells
-from scorecube.collection.selection import USES_GAINS
+from scorecube.collection.judgement_sets import LEFT_OUT, check_joined, joined_cells
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
@@ -235,9 +234,9 @@ class Agreement(Analysis):
         self, cube: xr.Dataset, by_cell: Mapping[str, np.ndarray[Any, Any]], cell_of: np.ndarray[Any, Any], trials: int
     ) -> xr.Dataset:
         n_settings = cell_of.shape[1]
-        uses = cube[USES_SETTINGS].values if USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
+        uses = cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
         coords = {
-            names.METRIC: cube[names.METRIC].drop_vars(USES_SETTINGS, errors="ignore"), USES_GAINS: (names.METRIC, uses),
+            names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"), names.USES_GAINS: (names.METRIC, uses),
             names.GAIN: schema.label_array(schema.labels_of(cube, names.SETTING)[:n_settings]), names.RUN: cube[names.RUN],
             names.STATISTIC: schema.label_array(STATISTICS), names.ALPHA: np.array(self.alphas),
         }  # fmt: skip

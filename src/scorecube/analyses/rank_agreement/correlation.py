@@ -31,13 +31,14 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.collection.selection import USES_GAINS, cell_kinds, cells, uses_gains
-from scorecube.collection.topic_means import AREA, summarise
+from scorecube.collection.selection import cell_kinds, cells, uses_gains
+from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare
 from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.metrics.registry import AREA
 from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_error
 from scorecube.statistics.quantiles import percentiles
 
@@ -225,7 +226,7 @@ class Correlation(Analysis):
         variables = [each for each in VARIABLES if each.name in values.keys() | counts.keys()]
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            USES_GAINS: (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
         }  # fmt: skip
         if self.intervals:
             coords |= {

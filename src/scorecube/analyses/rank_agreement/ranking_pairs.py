@@ -12,9 +12,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.selection import cell_kinds, cells, uses_gains
-from scorecube.collection.topic_means import AREA, GEOMETRIC, area_weights, log_scores
+from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.concordance import Concordance, pairs_of, spearman, tau_a, tau_b
+from scorecube.metrics.registry import AREA, GEOMETRIC
 from scorecube.statistics.integer_scores import centred_units
 
 ALONG = ("metric", "gain")

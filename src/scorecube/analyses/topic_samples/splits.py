@@ -25,7 +25,7 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
@@ -133,7 +133,7 @@ class Splits(TopicSampling):
             "settled": self._settled(cube, low, pairs),
         }  # fmt: skip
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.THRESHOLD: np.array(self.thresholds, np.float64),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)

@@ -18,7 +18,7 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.kernels.swap.stability import count_orders
@@ -116,7 +116,7 @@ class Stability(TopicSampling):
         runs = schema.labels_of(cube, names.RUN)
         pairs = [(runs[x], runs[y]) for y in range(len(runs)) for x in range(y)]
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness), names.PAIR: np.arange(n_pairs),
             "run_a": (names.PAIR, schema.label_array(x for x, _ in pairs)), "run_b": (names.PAIR, schema.label_array(y for _, y in pairs)),
         }  # fmt: skip

@@ -25,7 +25,7 @@ from scorecube.analyses.topic_samples.population_interval import (
     population_interval,
 )
 from scorecube.collection import schema
-from scorecube.collection.selection import USES_GAINS, cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
@@ -287,7 +287,7 @@ class Swap(TopicSampling):
         }  # fmt: skip
         lower = np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], USES_GAINS: (names.METRIC, uses_gains(cube)),
+            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.BIN: np.arange(self.n_places) - (self.n_places - self.bins),
             "lower": (names.BIN, lower), names.CONFIDENCE: np.array(self.confidence),
         }  # fmt: skip

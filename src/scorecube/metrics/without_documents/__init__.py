@@ -1,1 +1,1 @@
-"""Metrics of runs after documents become unjudged, without scoring whole lists again."""
+"""Rescoring of runs after documents become unjudged, from the relevant entries of lists instead of whole lists."""

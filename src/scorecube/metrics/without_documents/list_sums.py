@@ -1,131 +1,132 @@
-"""Sums over the relevant entries of one list, for `metrics.rescoring`.
+"""Totals over the relevant entries of one list, see `entry_form.Total`.
 
-Tables have a row for each metric, or for several that share it; rows are handed over by number, as views cost too much. Entries begin .. end - 1 have rising ranks from 1; those of a level below `rel` and those behind the limit count nothing.
+Tables have a row for each metric, or for several metrics that share it; functions take the table and the row number, because array views
+cost more than the work. In all functions, `k` is the list's position in `Lists`, `rel` the lowest relevant level and `limit` the deepest
+rank that counts; the ranks of a list's entries increase and start from 1.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from scorecube.kernels.jit import merged
+from scorecube.metrics.without_documents.entry_form import Total
 
-COUNT, AVERAGE, RECIPROCAL, HIT = 0, 1, 2, 3
-BLENDED, AT_FIRST, AT_PREFERRED, DOWN_TO_PREFERRED, AT_R = 4, 5, 6, 7, 8
-GAIN, ONE_RANK, CASCADE = 9, 10, 11
-"""Kinds of sums."""
+
+class Lists(NamedTuple):
+    """The lists of one topic.
+
+    Parameters
+    ----------
+    ranks, levels
+        uint32, uint8 (entry,): rank and relevance level of each entry.
+    begins, ends
+        uint64 (kept run,): a list's entries are those from its begin to before its end.
+    order
+        int64 (kept run,): positions of the lists in the order in which they are totalled.
+    """
+
+    ranks: npt.NDArray[np.uint32]
+    levels: npt.NDArray[np.uint8]
+    begins: npt.NDArray[np.uint64]
+    ends: npt.NDArray[np.uint64]
+    order: npt.NDArray[np.int64]
 
 
 @merged
-def count_entries(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> float:
-    """Return how many entries stand down to the limit."""
+def count_entries(lists: Any, k: int, rel: int, limit: int) -> float:
+    """Return the number of relevant entries."""
     count = 0
-    for k in range(begin, end):
-        if ranks[k] > limit:
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.ranks[entry] > limit:
             break
-        count += levels[k] >= rel
+        count += lists.levels[entry] >= rel
     return float(count)
 
 
 @merged
-def sum_precision(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> float:
-    """Sum of precision at the ranks of relevant documents."""
+def sum_precision(lists: Any, k: int, rel: int, limit: int) -> float:
+    """Return the sum of precision at the ranks of relevant entries."""
     count, total = 0.0, 0.0
-    for k in range(begin, end):
-        if ranks[k] > limit:
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.ranks[entry] > limit:
             break
-        # Nothing is added for levels below: no choice, which the next sum would wait for.
-        one = 1.0 if levels[k] >= rel else 0.0
-        count += one
-        total += one * (count / ranks[k])
+        # Levels below `rel` add 0: a branch would delay the next addition.
+        relevant = 1.0 if lists.levels[entry] >= rel else 0.0
+        count += relevant
+        total += relevant * (count / lists.ranks[entry])
     return total
 
 
 @merged
-def first_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int) -> int:
-    """Rank of the first relevant document, 0 if none."""
-    for k in range(begin, end):
-        if levels[k] >= rel:
-            return int(ranks[k]) if ranks[k] <= limit else 0
+def first_rank(lists: Any, k: int, rel: int, limit: int) -> int:
+    """Return the rank of the first relevant entry, 0 if none."""
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.levels[entry] >= rel:
+            return int(lists.ranks[entry]) if lists.ranks[entry] <= limit else 0
     return 0
 
 
 @merged
-def preferred_rank(ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, highest: int) -> int:
-    """Rank of the first document of the highest level that is there, 0 if none."""
-    found, best = 0, rel - 1
-    for k in range(begin, end):
-        if ranks[k] > limit:
+def preferred_rank(lists: Any, k: int, rel: int, limit: int, highest: int) -> int:
+    """Return the rank of the first entry of the highest level in the list, 0 if none; `highest` is the collection's."""
+    rank, best = 0, rel - 1
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.ranks[entry] > limit:
             break
-        if levels[k] > best:
-            found, best = ranks[k], levels[k]
+        if lists.levels[entry] > best:
+            rank, best = lists.ranks[entry], lists.levels[entry]
             if best == highest:
                 break
-    return found
+    return rank
 
 
 @merged
-def sum_blended(
-    kind: int,
-    ranks: Any,
-    levels: Any,
-    begin: int,
-    end: int,
-    rel: int,
-    last: int,
-    gains: Any,
-    cell: int,
-    blends: Any,
-    table: int,
-) -> float:
-    """Sum of the blended ratio down to a rank, its last term or its mean."""
+def sum_blended(lists: Any, k: int, rel: int, limit: int, gains: Any, cell: int, blends: Any, table: int) -> Any:
+    """Return the sum of the blended ratio at relevant entries, its last term and their number."""
     count, gain, ratio, total = 0.0, 0.0, 0.0, 0.0
-    for k in range(begin, end):
-        if ranks[k] > last:
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.ranks[entry] > limit:
             break
-        if levels[k] >= rel:
+        if lists.levels[entry] >= rel:
             count += 1.0
-            gain += gains[cell, levels[k]]
-            ratio = (gain + count) / blends[table, ranks[k]]
+            gain += gains[cell, lists.levels[entry]]
+            ratio = (gain + count) / blends[table, lists.ranks[entry]]
             total += ratio
-    if kind == BLENDED:
-        return total
-    if kind == DOWN_TO_PREFERRED:
-        return total / count if count > 0.0 else 0.0
-    return ratio
+    return total, ratio, count
 
 
 @merged
-def sum_discounted(
-    ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, discounted: Any, cell: int
-) -> float:
-    """Sum of discounted gains."""
+def sum_discounted(lists: Any, k: int, rel: int, limit: int, discounted: Any, cell: int) -> float:
+    """Return the sum of discounted gains."""
     total = 0.0
-    for k in range(begin, end):
-        if ranks[k] > limit:
+    for entry in range(lists.begins[k], lists.ends[k]):
+        if lists.ranks[entry] > limit:
             break
-        if levels[k] >= rel:
-            total += discounted[cell, ranks[k], levels[k]]
+        if lists.levels[entry] >= rel:
+            total += discounted[cell, lists.ranks[entry], lists.levels[entry]]
     return total
 
 
 @merged
-def sum_graded(
-    kind: int, ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, gains: Any, stops: Any, cell: int
-) -> float:
-    """AT_R, ONE_RANK and CASCADE."""
-    count, total, going_on = 0, 0.0, 1.0
-    for k in range(begin, end):
-        rank, level = ranks[k], levels[k]
+def sum_graded(kind: int, lists: Any, k: int, rel: int, limit: int, gains: Any, stops: Any, cell: int) -> float:
+    """Return `Total.GAIN_AND_COUNT`, `GAIN_AT_CUTOFF` or `CASCADE`."""
+    count, total, continuing = 0, 0.0, 1.0
+    for entry in range(lists.begins[k], lists.ends[k]):
+        rank, level = lists.ranks[entry], lists.levels[entry]
         if rank > limit:
             break
         if level < rel:
             continue
-        if kind == CASCADE:
-            total += going_on * stops[cell, level] / rank
-            going_on *= 1.0 - stops[cell, level]
-        elif kind == AT_R:
+        if kind == Total.CASCADE:
+            total += continuing * stops[cell, level] / rank
+            continuing *= 1.0 - stops[cell, level]
+        elif kind == Total.GAIN_AND_COUNT:
             count += 1
             total += gains[cell, level]
         elif rank == limit:
             total = gains[cell, level]
-    return total + count if kind == AT_R else total
+    return total + count if kind == Total.GAIN_AND_COUNT else total

@@ -1,8 +1,8 @@
-"""Scores of lists of which documents are gone, from their relevant entries.
+"""Scores of lists that lose documents, from their relevant entries.
 
-What is summed up over a list is known beforehand and changes only where one of its own documents is gone, above the cut-off; then its
-other entries are walked again. What it is divided by, and ideal lists, are made anew once a topic. Scores have the same bits as those
-of `Metric.score`, from the same sums in the same order; a test compares both for all metrics.
+The total over a list is computed once for the whole list, and again only if the list loses a document above the cut-off. Divisors and
+ideal lists are computed once a topic. Scores have the same bits as those of `Metric.score`, which adds the same terms in the same order;
+a test compares both for all metrics.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from scorecube.kernels.jit import borrowing, merged
 from scorecube.metrics.common import ideal_gain
+from scorecube.metrics.without_documents.entry_form import Divisor, Total
 from scorecube.metrics.without_documents.list_sums import (
-    AT_FIRST,
-    AT_R,
-    AVERAGE,
-    BLENDED,
-    COUNT,
-    GAIN,
-    RECIPROCAL,
+    Lists,
     count_entries,
     first_rank,
     preferred_rank,
@@ -29,84 +25,91 @@ from scorecube.metrics.without_documents.list_sums import (
     sum_graded,
     sum_precision,
 )
-from scorecube.metrics.without_documents.tables import (
-    BY_BLEND,
-    BY_CASCADE,
-    BY_CUTOFF,
-    BY_FEWER,
-    BY_IDEAL,
-    BY_IDEAL_RANK,
-    BY_RELEVANT,
-    WORD,
-    Cells,
-    Entries,
-)
+from scorecube.metrics.without_documents.tables import WORD, Cells, Entries
 
 NO_LIMIT = 2**31 - 1
-NEVER_GONE = 2**31
-"""Behind the last entry of a list, and behind any limit."""
+NEVER_LOST = 2**31
+"""Above any rank and any limit."""
 
 
 class Space(NamedTuple):
-    """Memory of one thread for one topic: what is left of its documents and lists.
+    """Working memory of one thread for one topic: the documents and entries that are left.
 
     Parameters
     ----------
-    judged, own
-        int64 (level,): documents that stay; those that are relevant to a metric.
-    stay, gone
-        bool (document,), uint64 (word,): whether each document stays; a bit for each that is gone.
+    judged, relevant
+        int64 (level,): judged documents that are left; those of them that are relevant to a metric.
+    stay, lost
+        bool (document,), uint64 (word,): whether each document is left; a bit for each document, set if it is lost.
     ranks, levels
-        uint32, uint8 (entry,): entries that stay of the lists that lose any.
+        uint32, uint8 (entry,): the entries left of the lists that lose any.
     begins, ends
-        uint64 (kept run,): where these are, or the list's own entries.
-    which
+        uint64 (kept run,): where each list's entries are, here or, for a list that loses none, in `Entries`.
+    order
         int64 (kept run,): lists that lose no entry, then those that lose some.
-    firsts
-        int64 (1,): lowest rank of any entry that is gone.
+    first_lost
+        int64 (1,): lowest rank of any entry that is lost.
     blends
-        float64 (table, rank): what gain and count are divided by.
+        float64 (table, rank): cg_I(r) + r.
     """
 
-    judged: np.ndarray[Any, Any]
-    own: np.ndarray[Any, Any]
-    stay: np.ndarray[Any, Any]
-    gone: np.ndarray[Any, Any]
-    ranks: np.ndarray[Any, Any]
-    levels: np.ndarray[Any, Any]
-    begins: np.ndarray[Any, Any]
-    ends: np.ndarray[Any, Any]
-    which: np.ndarray[Any, Any]
-    firsts: np.ndarray[Any, Any]
-    blends: np.ndarray[Any, Any]
+    judged: npt.NDArray[np.int64]
+    relevant: npt.NDArray[np.int64]
+    stay: npt.NDArray[np.bool_]
+    lost: npt.NDArray[np.uint64]
+    ranks: npt.NDArray[np.uint32]
+    levels: npt.NDArray[np.uint8]
+    begins: npt.NDArray[np.uint64]
+    ends: npt.NDArray[np.uint64]
+    order: npt.NDArray[np.int64]
+    first_lost: npt.NDArray[np.int64]
+    blends: npt.NDArray[np.float64]
 
 
 def make_space(entries: Entries, cells: Cells, n_runs: int) -> Space:
-    """Return the memory for the lists of one topic."""
-    most, largest = (
-        int(np.diff(entries.starts[::n_runs].astype(np.int64)).max(initial=0)),
-        WORD * entries.holds.shape[1],
-    )
-    n_levels, n_tables = cells.gains.shape[1], int(cells.tables.max(initial=0)) + 1
-    # One more place than entries: what is gone is written, too, and then written over.
+    """Return the working memory for the lists of one topic.
+
+    Parameters
+    ----------
+    entries, cells
+        Lists and metrics.
+    n_runs
+        Number of runs in all.
+
+    Returns
+    -------
+    space
+        To be used by one thread at a time.
+    """
+    # One entry more than any topic has: a lost entry is also written, and then overwritten by the next one.
+    n_entries = int(np.diff(entries.starts[::n_runs].astype(np.int64)).max(initial=0)) + 1
+    n_words, n_levels = entries.holds.shape[1], cells.gains.shape[1]
+    n_tables = int(cells.blends.max(initial=0)) + 1
     return Space(
-        np.empty(n_levels, np.int64), np.empty(n_levels, np.int64), np.empty(largest, bool),
-        np.empty(entries.holds.shape[1], np.uint64), np.empty(most + 1, np.uint32), np.empty(most + 1, np.uint8),
-        np.empty(n_runs, np.uint64), np.empty(n_runs, np.uint64), np.arange(n_runs), np.empty(1, np.int64),
-        np.zeros((n_tables, cells.discounts.shape[1])),
-    )  # fmt: skip
+        judged=np.empty(n_levels, np.int64),
+        relevant=np.empty(n_levels, np.int64),
+        stay=np.empty(WORD * n_words, bool),
+        lost=np.empty(n_words, np.uint64),
+        ranks=np.empty(n_entries, np.uint32),
+        levels=np.empty(n_entries, np.uint8),
+        begins=np.empty(n_runs, np.uint64),
+        ends=np.empty(n_runs, np.uint64),
+        order=np.arange(n_runs),
+        first_lost=np.empty(1, np.int64),
+        blends=np.zeros((n_tables, cells.discounted.shape[1])),
+    )
 
 
 @merged
-def _leave_out(documents: Any, topic: int, left_out: Any, space: Any) -> int:
-    """Find which documents of a topic stay, count them by level; return how many are gone."""
-    begin, lost, nobody = documents.starts[topic], 0, True
+def _remove_documents(documents: Any, topic: int, left_out: Any, space: Any) -> int:
+    """Find which documents of a topic are left, and count them by level; return the number of lost ones."""
+    begin, n_lost, nobody = documents.starts[topic], 0, True
     for word in range(left_out.shape[0]):
         nobody &= left_out[word] == 0
     for level in range(space.judged.shape[0]):
         space.judged[level] = 0
-    for word in range(space.gone.shape[0]):
-        space.gone[word] = np.uint64(0)
+    for word in range(space.lost.shape[0]):
+        space.lost[word] = np.uint64(0)
     for k in range(documents.starts[topic + 1] - begin):
         others = np.uint64(nobody or documents.always[begin + k])
         for word in range(left_out.shape[0]):
@@ -114,40 +117,43 @@ def _leave_out(documents: Any, topic: int, left_out: Any, space: Any) -> int:
         stays = others != 0
         space.stay[k] = stays
         space.judged[documents.levels[begin + k]] += stays
-        space.gone[k // WORD] |= np.uint64(not stays) << np.uint64(k % WORD)
-        lost += not stays
-    return lost
+        space.lost[k // WORD] |= np.uint64(not stays) << np.uint64(k % WORD)
+        n_lost += not stays
+    return n_lost
 
 
 @merged
-def _find_lists(entries: Any, place: int, runs: Any, n: int, space: Any) -> int:
-    """Find the entries of one topic's lists, write anew those of lists that lose any; return how many lose none."""
-    first: Any = NEVER_GONE
-    written, intact, hurt = np.uint64(0), 0, n
+def _remove_entries(entries: Any, place: int, runs: Any, n: int, space: Any) -> int:
+    """Find the entries left of one topic's lists, copying those of lists that lose any; return the number of lists that lose none.
+
+    The list of a run has the number `place + run`.
+    """
+    first: Any = NEVER_LOST
+    written, intact, shortened = np.uint64(0), 0, n
     for k in range(n):
-        each, hit = place + runs[k], np.uint64(0)
-        for word in range(space.gone.shape[0]):
-            hit |= entries.holds[each, word] & space.gone[word]
-        begin, end = entries.starts[each], entries.starts[each + 1]
+        number, hit = place + runs[k], np.uint64(0)
+        for word in range(space.lost.shape[0]):
+            hit |= entries.holds[number, word] & space.lost[word]
+        begin, end = entries.starts[number], entries.starts[number + 1]
         if hit == 0:
-            space.begins[k], space.ends[k], space.which[intact] = begin, end, k
+            space.begins[k], space.ends[k], space.order[intact] = begin, end, k
             intact += 1
             continue
-        hurt -= 1
-        space.begins[k], space.which[hurt] = written, k
+        shortened -= 1
+        space.begins[k], space.order[shortened] = written, k
         for entry in range(begin, end):
             stays, rank = np.uint64(space.stay[entries.documents[entry]]), entries.ranks[entry]
             space.ranks[written], space.levels[written] = rank, entries.levels[entry]
             written += stays
             first = min(first, np.int64(rank) + (np.int64(stays) << np.int64(31)))
         space.ends[k] = written
-    space.firsts[0] = first
+    space.first_lost[0] = first
     return intact
 
 
 @merged
 def _ideal_discounted(judged: Any, cutoff: int, discounted: Any, cell: int) -> float:
-    """Discounted gain of the ideal list."""
+    """Return the discounted gain of the ideal list."""
     rank, total = 0, 0.0
     for level in range(judged.shape[0] - 1, 0, -1):
         last = rank + judged[level]
@@ -161,43 +167,43 @@ def _ideal_discounted(judged: Any, cutoff: int, discounted: Any, cell: int) -> f
 
 @merged
 def _divisor(cells: Any, cell: int, judged: Any, relevant: int) -> float:
-    """What a metric is divided by in a topic."""
+    """Return the divisor of a metric in a topic with so many relevant documents."""
     kind, cutoff = cells.divisors[cell], cells.cutoffs[cell]
-    if kind == BY_CUTOFF:
+    if kind == Divisor.CUTOFF:
         return float(cutoff)
-    if kind == BY_RELEVANT:
+    if kind == Divisor.RELEVANT:
         return float(relevant)
-    if kind == BY_FEWER:
+    if kind == Divisor.CUTOFF_OR_RELEVANT:
         return float(min(cutoff, relevant) if cutoff > 0 else relevant)
-    if kind == BY_IDEAL:
+    if kind == Divisor.IDEAL_DISCOUNTED_GAIN:
         return _ideal_discounted(judged, cutoff, cells.discounted, cell)
-    if kind == BY_BLEND:
+    if kind == Divisor.IDEAL_GAIN_AND_COUNT:
         return ideal_gain(judged, cells.gains[cell], relevant) + relevant
-    if kind == BY_IDEAL_RANK:
+    if kind == Divisor.IDEAL_GAIN_AT_CUTOFF:
         return ideal_gain(judged, cells.gains[cell], cutoff) - ideal_gain(judged, cells.gains[cell], cutoff - 1)
-    if kind == BY_CASCADE:
+    if kind == Divisor.IDEAL_CASCADE:
         return _ideal_cascade(judged, cutoff, cells.stops, cell)
     return 1.0
 
 
 @merged
 def _ideal_cascade(judged: Any, cutoff: int, stops: Any, cell: int) -> float:
-    """ERR of the ideal list, see `cascade.ideal_expected_reciprocal_rank`."""
-    going_on, total, rank = 1.0, 0.0, 0
+    """Return the ERR of the ideal list, as `cascade.ideal_expected_reciprocal_rank`."""
+    continuing, total, rank = 1.0, 0.0, 0
     for level in range(judged.shape[0] - 1, 0, -1):
         stop, last = stops[cell, level], rank + judged[level]
         if cutoff > 0:
             last = min(last, cutoff)
         while rank < last:
             rank += 1
-            total += going_on * stop / rank
-            going_on *= 1.0 - stop
+            total += continuing * stop / rank
+            continuing *= 1.0 - stop
     return total
 
 
 @merged
 def _fill_blends(judged: Any, gains: Any, cell: int, blends: Any, table: int) -> None:
-    """Write what gain and count are divided by at all ranks, cg_I(r) + r; cg_I is flat beyond the number of relevant documents."""
+    """Write cg_I(r) + r for all ranks r; cg_I is constant beyond the number of relevant documents."""
     n, rank, ideal = blends.shape[1], 1, 0.0
     for level in range(judged.shape[0] - 1, 0, -1):
         for taken in range(1, min(judged[level], n - rank) + 1):
@@ -210,148 +216,128 @@ def _fill_blends(judged: Any, gains: Any, cell: int, blends: Any, table: int) ->
 
 @merged
 def _sum_lists(
-    ranks: Any,
-    levels: Any,
-    cells: Any,
-    cell: int,
-    limit: int,
-    space: Any,
-    first: int,
-    end: int,
-    out: Any,
-    row: int,
-    topic: int,
+    lists: Any, first: int, end: int, cells: Any, cell: int, limit: int, out: Any, row: int, topic: int
 ) -> None:
-    """Sum up some lists of a topic for a metric: what is divided by its divisor, or for blended ratios the last rank that counts.
-
-    Parameters
-    ----------
-    ranks, levels
-        Entries: all, or those that stay.
-    first, end
-        Lists `space.which[first:end]`.
-    out, row, topic
-        Where sums are written.
-    """
-    kind, rel, highest = cells.kinds[cell], cells.rels[cell], cells.gains.shape[1] - 1
+    """Write a metric's totals over the lists `order[first:end]`; for blended ratios, the deepest rank that counts instead."""
+    kind, rel, highest = cells.totals[cell], cells.rels[cell], cells.gains.shape[1] - 1
     for place in range(first, end):
-        k = space.which[place]
-        start, stop = space.begins[k], space.ends[k]
-        if kind == COUNT:
-            found = count_entries(ranks, levels, start, stop, rel, limit)
-        elif kind == AVERAGE:
-            found = sum_precision(ranks, levels, start, stop, rel, limit)
-        elif kind < BLENDED or kind == AT_FIRST:
-            rank = first_rank(ranks, levels, start, stop, rel, limit)
-            found = float(rank) if kind == AT_FIRST or rank == 0 else 1.0 / rank if kind == RECIPROCAL else 1.0
-        elif kind == BLENDED:
-            found = float(limit)
-        elif kind < AT_R:
-            found = float(preferred_rank(ranks, levels, start, stop, rel, limit, highest))
-        elif kind == GAIN:
-            found = sum_discounted(ranks, levels, start, stop, rel, limit, cells.discounted, cell)
+        k = lists.order[place]
+        if kind == Total.COUNT:
+            total = count_entries(lists, k, rel, limit)
+        elif kind == Total.PRECISION:
+            total = sum_precision(lists, k, rel, limit)
+        elif kind == Total.RECIPROCAL_RANK:
+            rank = first_rank(lists, k, rel, limit)
+            total = 1.0 / rank if rank > 0 else 0.0
+        elif kind == Total.HIT:
+            total = 1.0 if first_rank(lists, k, rel, limit) > 0 else 0.0
+        elif kind == Total.BLENDED_AT_FIRST:
+            total = float(first_rank(lists, k, rel, limit))
+        elif kind == Total.BLENDED:
+            total = float(limit)
+        elif kind == Total.BLENDED_AT_PREFERRED or kind == Total.MEAN_BLENDED_TO_PREFERRED:
+            total = float(preferred_rank(lists, k, rel, limit, highest))
+        elif kind == Total.DISCOUNTED_GAIN:
+            total = sum_discounted(lists, k, rel, limit, cells.discounted, cell)
         else:
-            found = sum_graded(kind, ranks, levels, start, stop, rel, limit, cells.gains, cells.stops, cell)
-        out[row, topic, k] = found
+            total = sum_graded(kind, lists, k, rel, limit, cells.gains, cells.stops, cell)
+        out[row, topic, k] = total
 
 
 @merged
 def _blend_lists(
-    ranks: Any, levels: Any, cells: Any, cell: int, space: Any, first: int, end: int, out: Any, row: int, topic: int
+    lists: Any, first: int, end: int, cells: Any, cell: int, blends: Any, out: Any, row: int, topic: int
 ) -> None:
-    """Turn the last rank that counts of each list into its sum of blended ratios."""
-    kind, rel, table = cells.kinds[cell], cells.rels[cell], cells.tables[cell]
+    """Replace the deepest rank that counts of the lists `order[first:end]` by the total of blended ratios down to it."""
+    kind, rel, table = cells.totals[cell], cells.rels[cell], cells.blends[cell]
     for place in range(first, end):
-        k = space.which[place]
-        last: Any = np.int64(out[row, topic, k])
-        out[row, topic, k] = sum_blended(
-            kind, ranks, levels, space.begins[k], space.ends[k], rel, last, cells.gains, cell, space.blends, table
-        )
+        k = lists.order[place]
+        limit: Any = np.int64(out[row, topic, k])
+        total, last, count = sum_blended(lists, k, rel, limit, cells.gains, cell, blends, table)
+        if kind == Total.MEAN_BLENDED_TO_PREFERRED:
+            total = total / count if count > 0.0 else 0.0
+        elif kind != Total.BLENDED:
+            total = last
+        out[row, topic, k] = total
 
 
 @merged
-def score_topic(
-    entries: Any, documents: Any, cells: Any, rows: Any, sums: Any, whole: Any, topic: int, left_out: Any, runs: Any, n: int,
-    space: Any, out: Any,
-) -> None:  # fmt: skip
+def score_topic(inputs: Any, topic: int, left_out: Any, runs: Any, n: int, space: Any, out: Any) -> None:
     """Score one topic's lists without the documents that only teams left out contributed.
 
     Parameters
     ----------
-    entries, documents, cells
-        See `sparse`.
-    rows
-        int64 (cell,): rows of scores that are written.
-    sums
-        float64 (cell, topic, run), of `sum_whole_lists`.
-    whole
-        float64 (row, topic, run): scores if nobody is left out; no topics if they are not known yet.
+    inputs
+        See `tables.Inputs`.
     topic, left_out
-        Its number; uint64 (word,): bits of the teams that are left out.
+        Number of the topic; uint64 (word,), a bit for each team, set if it is left out.
     runs, n
-        int64 (kept run,): runs to be scored, the first n of them.
+        int64 (kept run,): the runs to be scored are the first n of these.
     space
-        Of `make_space`, for so many runs or more.
+        From `make_space`, for n runs or more.
     out
         float64 (row, topic, kept run): written; NaN for a topic without a relevant document.
     """
-    lost = _leave_out(documents, topic, left_out, space)
-    if lost == 0 and whole.shape[1] > 0:
+    cells, rows, whole = inputs.cells, inputs.rows, inputs.whole
+    n_lost = _remove_documents(inputs.documents, topic, left_out, space)
+    if n_lost == 0 and whole.shape[1] > 0:
         for cell in range(rows.shape[0]):
             for k in range(n):
                 out[rows[cell], topic, k] = whole[rows[cell], topic, runs[k]]
         return
-    intact = _find_lists(entries, topic * sums.shape[2], runs, n, space)
+    intact = _remove_entries(inputs.entries, topic * inputs.sums.shape[2], runs, n, space)
     filled: Any = np.int64(0)
     for cell in range(rows.shape[0]):
         relevant = _count_relevant(space, cells.rels[cell])
-        if cells.tables[cell] == filled:
-            _fill_blends(space.own, cells.gains, cell, space.blends, filled)
+        if cells.blends[cell] == filled:
+            _fill_blends(space.relevant, cells.gains, cell, space.blends, filled)
             filled += 1
-        divisor = _divisor(cells, cell, space.own, relevant)
+        divisor = _divisor(cells, cell, space.relevant, relevant)
         if relevant > 0 and divisor > 0.0:
-            _score_lists(entries, cells, cell, relevant, divisor, sums, intact, topic, runs, n, space, out, rows[cell])
+            _total_lists(inputs, cell, relevant, intact, topic, runs, n, space, out)
+            for k in range(n):
+                out[rows[cell], topic, k] /= divisor
         else:
-            # In the second case, no document has a gain.
+            # With relevant documents, a divisor of 0 means that none of them has a gain.
             for k in range(n):
                 out[rows[cell], topic, k] = np.nan if relevant == 0 else 0.0
 
 
 @merged
 def _count_relevant(space: Any, rel: int) -> int:
-    """Write how many documents of each level stay that are relevant to a metric; return how many in all."""
+    """Write how many of the documents left at each level are relevant to a metric; return their number."""
     relevant = 0
-    for level in range(space.own.shape[0]):
-        space.own[level] = space.judged[level] if level >= rel else 0
-        relevant += space.own[level]
+    for level in range(space.relevant.shape[0]):
+        space.relevant[level] = space.judged[level] if level >= rel else 0
+        relevant += space.relevant[level]
     return relevant
 
 
 @merged
-def _score_lists(
-    entries: Any, cells: Any, cell: int, relevant: int, divisor: float, sums: Any, intact: int, topic: int, runs: Any, n: int,
-    space: Any, out: Any, row: int,
-) -> None:  # fmt: skip
-    """Score one topic's lists, the first of which lose no entry, by one metric."""
+def _total_lists(
+    inputs: Any, cell: int, relevant: int, intact: int, topic: int, runs: Any, n: int, space: Any, out: Any
+) -> None:
+    """Write the totals of one metric over one topic's lists, of which the first `intact` in order lose no entry."""
+    entries, cells, row = inputs.entries, inputs.cells, inputs.rows[cell]
+    kept = Lists(entries.ranks, entries.levels, space.begins, space.ends, space.order)
+    shortened = Lists(space.ranks, space.levels, space.begins, space.ends, space.order)
     none: Any = np.int64(0)
-    varies, cutoff = cells.at_relevant[cell], cells.cutoffs[cell]
+    varies, cutoff = cells.to_r[cell], cells.cutoffs[cell]
     limit = relevant if varies else cutoff if cutoff > 0 else NO_LIMIT
     for k in range(n):
-        out[row, topic, k] = sums[cell, topic, runs[k]]
+        out[row, topic, k] = inputs.sums[cell, topic, runs[k]]
     if varies:
-        _sum_lists(entries.ranks, entries.levels, cells, cell, limit, space, none, intact, out, row, topic)
-    if varies or limit >= space.firsts[0]:
-        _sum_lists(space.ranks, space.levels, cells, cell, limit, space, intact, n, out, row, topic)
-    if BLENDED <= cells.kinds[cell] < AT_R:
-        _blend_lists(entries.ranks, entries.levels, cells, cell, space, none, intact, out, row, topic)
-        _blend_lists(space.ranks, space.levels, cells, cell, space, intact, n, out, row, topic)
-    for k in range(n):
-        out[row, topic, k] /= divisor
+        _sum_lists(kept, none, intact, cells, cell, limit, out, row, topic)
+    if varies or limit >= space.first_lost[0]:
+        _sum_lists(shortened, intact, n, cells, cell, limit, out, row, topic)
+    if cells.blends[cell] >= 0:
+        _blend_lists(kept, none, intact, cells, cell, space.blends, out, row, topic)
+        _blend_lists(shortened, intact, n, cells, cell, space.blends, out, row, topic)
 
 
-def sum_whole_lists(entries: Entries, cells: Cells, n_topics: int, n_runs: int) -> np.ndarray[Any, Any]:
-    """Return what metrics sum up over lists of which nothing is gone, float64 (cell, topic, run), see `_sum_lists`."""
-    sums = np.empty((len(cells.kinds), n_topics, n_runs))
+def sum_whole_lists(entries: Entries, cells: Cells, n_topics: int, n_runs: int) -> npt.NDArray[np.float64]:
+    """Return the totals of all metrics over whole lists, float64 (cell, topic, run); for blended ratios, the deepest rank that counts."""
+    sums = np.empty((len(cells.totals), n_topics, n_runs))
     _sum_whole_lists(entries, cells, make_space(entries, cells, n_runs), sums)
     return sums
 
@@ -360,10 +346,11 @@ def sum_whole_lists(entries: Entries, cells: Cells, n_topics: int, n_runs: int) 
 def _sum_whole_lists(entries: Any, cells: Any, space: Any, sums: Any) -> None:
     n_cells, n_topics, n_runs = sums.shape
     none: Any = np.int64(0)
+    lists = Lists(entries.ranks, entries.levels, space.begins, space.ends, space.order)
     for topic in range(n_topics):
         for run in range(n_runs):
-            each = topic * n_runs + run
-            space.begins[run], space.ends[run] = entries.starts[each], entries.starts[each + 1]
+            number = topic * n_runs + run
+            space.begins[run], space.ends[run] = entries.starts[number], entries.starts[number + 1]
         for cell in range(n_cells):
             limit = cells.cutoffs[cell] if cells.cutoffs[cell] > 0 else NO_LIMIT
-            _sum_lists(entries.ranks, entries.levels, cells, cell, limit, space, none, n_runs, sums, cell, topic)
+            _sum_lists(lists, none, n_runs, cells, cell, limit, sums, cell, topic)

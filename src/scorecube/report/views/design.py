@@ -10,10 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.topic_means import MEAN, kinds_of
+from scorecube.collection.topic_means import kinds_of
 from scorecube.design import design_variances, topic_set_size
 from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan
+from scorecube.metrics.registry import MEAN
 from scorecube.report.tables.design import sizes
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels

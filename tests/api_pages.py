@@ -10,7 +10,7 @@ from typing import Any
 
 MODULES = [
     "analyses", "cube", "design", "errors", "ingest.layouts", "ingest.long", "ingest.ntcireval", "ingest.public", "ingest.qrels",
-    "ingest.tables", "ingest.trec", "judgements", "metrics", "names", "plan", "pools", "rankings", "report.figures", "report.tables",
+    "ingest.tables", "ingest.trec", "judgements", "metrics", "names", "plan", "pools", "rankings", "report.results", "report.views.registry", "report.views.view",
     "schema", "scores", "storage", "summaries", "sweeps", "testing",
 ]  # fmt: skip
 """What has a page, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""

@@ -151,13 +151,13 @@ VIEW = View(
         frames,
         {
             "Smallest number of teams left out whose interval excludes the variance of all runs": "first_miss",
-            "Variance by number of teams left out on": "variance",
+            "Variance by number of teams left out": "variance",
             "Order and means of the remaining runs": "reusability",
             "Runs without the unique contributions of their own team": "own",
             "Judged documents that only one team contributed": "contributions",
         },
     ),
     figure=on_demand("figures.teams:leave_out_panels"),
-    column=Column("teams left out on", lambda frame: f"up to {frame[teams.LEFT_OUT].max()}"),
+    column=Column("teams left out", lambda frame: f"up to {frame[teams.LEFT_OUT].max()}"),
     answers={TEAMS: answer},
 )

@@ -243,6 +243,11 @@ def on_demand(path: str) -> Callable[..., Any]:
     ----------
     path
         ``module:function``, the module below `scorecube.report`.
+
+    Returns
+    -------
+    function
+        Takes the same arguments.
     """
     module, _, name = path.partition(":")
 
@@ -263,6 +268,11 @@ def select_tables(frames: Frames, headings: Mapping[str, str], without: Sequence
         Heading -> name of a table.
     without
         Columns to leave out.
+
+    Returns
+    -------
+    tables
+        Headings and tables, in the order of the headings.
     """
     return [
         (heading, frames[name].drop(columns=list(without), errors="ignore"))

@@ -20,7 +20,7 @@ from scorecube.report.orderings import orderings
 from scorecube.report.page import render as pages
 from scorecube.report.page import sections as made_of
 from scorecube.report.page.answers import answers
-from scorecube.report.page.cautions import cautions_of, cautions_of_collection, together
+from scorecube.report.page.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import consistency
 from scorecube.report.page.html import MOST_SHOWN, html_table
 from scorecube.report.page.sections import Section, Sections, read_part, stored_results, without_large
@@ -81,13 +81,12 @@ def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> 
     shares = bootstrap["share"].sel(alpha=0.05).isel(gain=0).to_series().sort_values(ascending=False, kind="stable")
     line, conditions, anchor = found["Which metrics discriminate best?"].lines[0]
     assert (
-        line
-        == f"Pairs of runs told apart, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
+        line == f"Separated pairs of runs, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
     )
     assert conditions == "Bootstrap test, p < 0.05 for each pair by itself, 40 trials"
     assert anchor == next(each.anchor for each in sections if each.kind == "bootstrap")
     required = several["c0"].result("swap")["required_difference"].sel(confidence=0.95).isel(gain=0, size=0).to_series()
-    (difference, about, _), (enough, _, _) = found["How large a difference to trust?"].lines
+    (difference, about, _), (enough, _, _) = found["How large must a difference be?"].lines
     for name, value in required.dropna().items():
         assert f"{name} {value:.2f}" in difference
     assert "at most 5% of the comparisons swapped, disjoint samples of 25 topics" in about
@@ -112,10 +111,10 @@ def test_what_is_missing_is_said_with_its_command(several: Study, monkeypatch: p
     without_pictures(monkeypatch)
     found = told(several, sections_of(several))
     assert found["Do metrics and gain settings agree?"].missing == (
-        "Not asked yet:",
+        "Not computed yet; run:",
         f"scorecube correlate {several.path}",
     )
-    lack, command = found["Does leaving teams out matter?"].missing
+    lack, command = found["Does leaving teams out change the results?"].missing
     assert "imported scores" in lack
     assert command == ""
     assert found["Which metrics discriminate best?"].missing is None
@@ -148,7 +147,7 @@ def test_collections_that_are_small_or_have_holes() -> None:
     facts = {"name": "c", "topics": 24, "runs": 9, "missing_scores": 3}
     assert [each.detail for each in cautions_of_collection(facts)] == ["24 topics", "9 runs", "3 scores"]
     assert cautions_of_collection(facts | {"topics": 25, "runs": 10, "missing_scores": 0}) == []
-    once = together([*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})])
+    once = merge_cautions([*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})])
     assert once[0]["where"] == ["c (24 topics)", "d (24 topics)"]
 
 
@@ -173,7 +172,7 @@ def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
     assert "extrapolations" not in texts(cube, sc.Swap(size=(5, 10)), "swap")
     same = cube.copy(deep=True)
     same["score"][:] = np.random.default_rng(1).random(same["score"].shape)
-    assert "No difference is large enough" in texts(same, sc.Swap(size=5), "swap")
+    assert "no required difference at 95% confidence" in texts(same, sc.Swap(size=5), "swap")
     assert "overlap" in texts(cube, sc.Swap(sampling="replacement"), "swap")
 
 
@@ -270,7 +269,7 @@ def test_a_folder_with_other_things_is_left_alone(
     before = tree(tmp_path)
     outcome = scorecube("report", several.path, "--out", tmp_path / "mine")
     assert outcome.status == 1
-    assert "holds other files than a report (index.html, thesis.tex)" in outcome.stderr
+    assert "contains other files than a report (index.html, thesis.tex)" in outcome.stderr
     outcome = scorecube("report", several.path, "--pages", "--out", tmp_path / "mine" / "thesis.tex")
     assert "is a file; pages need a folder" in outcome.stderr
     assert tree(tmp_path) == before

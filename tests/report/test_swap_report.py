@@ -81,4 +81,4 @@ def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) ->
 def test_empty_bins_at_the_end_are_told() -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
     result = sc.analyse(cube, sc.Swap(bins=101), trials=20, seed=1).assign_attrs(collection="c")
-    assert "No difference of 1.00 or more was seen: the highest bin begins at 0." in view_of("swap").caption(result)
+    assert "No difference of 1.00 or more was observed: the highest bin begins at 0." in view_of("swap").caption(result)

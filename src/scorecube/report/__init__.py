@@ -1,1 +1,1 @@
-"""What people look at: tables, figures, one self-contained page."""
+"""Tables, figures and the report of results."""

@@ -1,4 +1,4 @@
-"""Do collections put the measures into the same order? Ranks of the measures by what an analysis says of them, over collections."""
+"""How consistently collections order metrics: ranks of the metrics over collections by the results of an analysis."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Order
 
 LEAST_METRICS = 3
-"""Fewer are no ordering that could be more or less consistent."""
+"""With fewer metrics the consistency of orderings is not defined."""
 
 
 COLUMNS = ["metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean", "collections", "kendall_w", "p_value"]
 
 
 def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how consistently collections order the measures.
+    """Return how consistently collections order the metrics.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     ranks
-        A row for each measure: its mean, best and worst rank over the collections (1 is best, ties share the mean rank), the mean of
-        what orders them, the collections, and Kendall's W, 1 if all collections order the measures alike, with the p-value of
-        Friedman's test that they do so by chance. Only collections with the same measures are compared, and measures that have no
+        A row for each metric and gain setting: its mean, best and worst rank over the collections (1 is best, ties share the mean rank), the mean of
+        the ordering column, the collections, and Kendall's W, 1 if all collections order the metrics in the same way, with the p-value of
+        Friedman's test of unrelated orders. Only collections with the same metrics are compared, and metrics that have no
         value in one of them come last there.
 
     Raises
     ------
     BadName
-        An analysis that does not order measures, or no two collections with the same three measures or more.
+        An analysis that does not order metrics, or no two collections with the same three or more metrics.
 
     References
     ----------
@@ -60,21 +60,25 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
         others = [name for name in view_names() if view_of(name).order is not None]
         raise BadName(f"{analysis} does not order metrics; these do: {', '.join(others)}")
     merged = merge_gains(frame)
-    alike = [column for column in order.conditions if column in merged.columns]
-    if "size" in alike and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all():
-        alike.remove("size")  # each collection has its own, as it has its own number of topics
+    conditions = [column for column in order.conditions if column in merged.columns]
+    if "size" in conditions and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all():
+        conditions.remove("size")  # each collection has its own, as it has its own number of topics
     rows = (
-        [row for _, group in merged.groupby(alike, dropna=False, sort=True) for row in _rows(group, order, alike)]
-        if alike
+        [
+            row
+            for _, group in merged.groupby(conditions, dropna=False, sort=True)
+            for row in _rows(group, order, conditions)
+        ]
+        if conditions
         else list(_rows(merged, order, []))
     )
     if not rows:
         raise BadName(f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more")
-    return pd.DataFrame(rows)[[*alike, *COLUMNS]]
+    return pd.DataFrame(rows)[[*conditions, *COLUMNS]]
 
 
-def _rows(group: pd.DataFrame, order: Order, alike: list[str]) -> Iterator[dict[str, object]]:
-    """Yield the rows of what can be compared: collections with the same measures."""
+def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[dict[str, object]]:
+    """Yield the rows of each group of collections with the same metrics."""
     sign = -1.0 if order.more_is_better else 1.0
     wide = group.pivot_table(
         index=COLLECTION, columns=["metric", "gain"], values=order.column, aggfunc="last", dropna=False, sort=False
@@ -83,11 +87,11 @@ def _rows(group: pd.DataFrame, order: Order, alike: list[str]) -> Iterator[dict[
         str(name): frozenset(zip(rows["metric"], rows["gain"], strict=True))
         for name, rows in group.groupby(COLLECTION, sort=False)
     }
-    for measures in dict.fromkeys(has.values()):
-        names = [name for name, found in has.items() if found == measures]
-        if len(names) < 2 or len(measures) < LEAST_METRICS:
+    for metrics in dict.fromkeys(has.values()):
+        names = [name for name, found in has.items() if found == metrics]
+        if len(names) < 2 or len(metrics) < LEAST_METRICS:
             continue
-        chosen = [tuple(column) in measures for column in wide.columns]
+        chosen = [tuple(column) in metrics for column in wide.columns]
         columns = [tuple(column) for column in wide.columns[chosen]]
         values = wide.loc[names].to_numpy(float)[:, chosen]
         ranks = np.array([rankdata(np.where(np.isnan(row), np.inf, sign * row)) for row in values])
@@ -96,7 +100,7 @@ def _rows(group: pd.DataFrame, order: Order, alike: list[str]) -> Iterator[dict[
         else:
             found = friedmanchisquare(*ranks.T)
             concordance, p_value = found.statistic / (len(names) * (len(columns) - 1)), found.pvalue
-        shared = {column: group[column].iloc[0] for column in alike} | {
+        shared = {column: group[column].iloc[0] for column in conditions} | {
             "collections": ", ".join(names),
             "kendall_w": concordance,
             "p_value": p_value,

@@ -1,4 +1,4 @@
-"""What people see of one result: a table, a figure, the headline."""
+"""Tables, figure and headline of one result."""
 
 from __future__ import annotations
 

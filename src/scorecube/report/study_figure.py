@@ -1,4 +1,4 @@
-"""The figure of what a study holds: of one collection, or of several side by side."""
+"""The figure of the results of a study: of one collection, or of several side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, 
     study
         Where the results are.
     analysis
-        Name of an analysis, or ``design`` or ``wcw``, which need none but scores.
+        Name of an analysis, or ``design`` or ``wcw``, which are computed from the scores.
     collections
         Names; None takes all that have a result.
     gain
@@ -37,7 +37,7 @@ def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, 
     Returns
     -------
     figure
-        Of the result of one collection; of several, what compares them.
+        Of the result of one collection, or a comparison of several.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a study holds, and its tables put together over collections."""
+"""The contents of a study, and its tables over collections."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from scorecube.report.views.view import Source, Table, View
 from scorecube.storage import Collection, Study
 
 ORIGIN = ("source", "licence", "cite", "note")
-"""Attributes of a cube that was fetched: whose scores these are."""
+"""Attributes of a cube that was fetched: origin of the scores."""
 
 
 def overview(study: Study) -> dict[str, Any]:
-    """Return sizes, labels and kept results of all collections, as JSON values."""
+    """Return sizes, labels and number of results of all collections, as JSON values."""
     collections = []
     for name in study:
         collection = study[name]

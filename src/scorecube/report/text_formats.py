@@ -15,7 +15,7 @@ from scorecube.report.text_layout import fit
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 PERCENT = {"relative_difference": 0, "share": 1, "share_same_best": 1}
-"""Columns that people read in percent, with the decimals of the papers' tables."""
+"""Columns shown in percent, with the decimals of the papers' tables."""
 DECIMALS = {
     "estimated_difference": 2,
     "alpha": 2,
@@ -46,8 +46,8 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     n_gains = frame.groupby(COLLECTION)[names.GAIN].transform("nunique")
     others = [column for column in frame.columns if column != names.GAIN]
-    alike = frame.groupby(others, dropna=False)[names.GAIN].transform("nunique")
-    merged = frame.assign(**{names.GAIN: frame[names.GAIN].where((alike < n_gains) | (n_gains < 2), ANY_GAIN)})
+    equal = frame.groupby(others, dropna=False)[names.GAIN].transform("nunique")
+    merged = frame.assign(**{names.GAIN: frame[names.GAIN].where((equal < n_gains) | (n_gains < 2), ANY_GAIN)})
     return merged.drop_duplicates(ignore_index=True)
 
 
@@ -70,7 +70,7 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_text(column: str, value: Any) -> str:
-    """Return one value as people read it; a missing number is "-", as in the papers."""
+    """Return one value rounded as text; a missing number is "-", as in the papers."""
     if value is None:
         return NONE
     if not isinstance(value, float):
@@ -84,7 +84,7 @@ def cell_text(column: str, value: Any) -> str:
 
 
 def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
-    """Return a table as text; csv and json hold every row in full precision, the others what people read.
+    """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     form
         One of `FORMATS`.
     width
-        Columns that ``text`` has to fit into, on a terminal; None for as many as it takes.
+        Width of the terminal for ``text``; None for no limit.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: what is the same in every row is said once, headings break, labels shorten, columns go below others."""
+"""Tables that fit a terminal: equal columns become one line, headings are broken, labels shortened, columns moved into further parts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def fit(
     body
         Cells, by row.
     numeric
-        Whether a column holds numbers: those stand to the right, and are never shortened.
+        Whether a column has numbers: these are right-aligned and never shortened.
     width
         Columns of the terminal.
     keys
-        Columns of numbers that are labels, too: they say what a row is about.
+        Columns of numbers that are labels of rows, too.
 
     Returns
     -------
@@ -127,13 +127,13 @@ def block(table: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -
     most = [max(map(len, column)) for column in table]
     widths = [narrowest(column, right) for column, right in zip(table, numeric, strict=True)]
     spare = width - sum(widths) - GAP * (len(widths) - 1)
-    # Labels first, as they lose letters, headings only a line.
+    # Labels first: they lose letters, while headings only need one more line.
     for k in sorted(range(len(table)), key=lambda k: (numeric[k], most[k])):
         cells = max(map(len, table[k][1:]), default=0)
         wanted = most[k] if numeric[k] else max(cells, widths[k])
         extra = max(0, min(spare, wanted - widths[k]))
         if numeric[k] and extra < wanted - widths[k]:
-            continue  # a heading of two lines gains nothing by a wider column
+            continue  # a heading of two lines needs no wider column
         widths[k] += extra
         spare -= extra
     heads = [heading(column[0], wide) for column, wide in zip(table, widths, strict=True)]

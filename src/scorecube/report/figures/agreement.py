@@ -1,4 +1,4 @@
-"""Pictures of the agreement of two sets of judgements."""
+"""Figures of the agreement of two sets of judgements."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.agreement import conditions
 
 MOST_METRICS = 4
-"""In one picture; the tables have all."""
+"""In one figure; the tables have all."""
 ROW_HEIGHT = 3.2
 MOVED = 0.1
-"""Share of the runs that a run must pass or lose to for its slope to have a colour."""
+"""Share of the runs by which a rank must change for its line to have a colour."""
 
 
 def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
@@ -59,7 +59,7 @@ def _colours(at: xr.Dataset) -> list[str]:
 
 
 def _name(at: xr.Dataset) -> tuple[int, str]:
-    """Return the run that loses most ranks, and what to write beside it: nothing if none loses any."""
+    """Return the run that loses most ranks, and its label, which is empty if no run loses any."""
     run = int(at["drop_run"])
     return run, labels_of(at, names.RUN)[run] if int(at["drop"]) > 0 else ""
 

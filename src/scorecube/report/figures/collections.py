@@ -1,4 +1,4 @@
-"""One number of each metric in each collection: bars side by side, or, of many collections, dots below each other."""
+"""One number of each metric in each collection: bars, or, for many collections, rows of dots."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def by_collection(
     values
         Metric -> its numbers by collection; NaN, or none, where it has none.
     collections
-        Names, in the order of the picture.
+        Names, in the order of the figure.
     label
         Of the axis.
     logarithmic

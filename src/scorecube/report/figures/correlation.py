@@ -1,4 +1,4 @@
-"""Pictures of rank correlation: matrix of tau, sorted-system curves, distribution of mean scores."""
+"""Figures of rank correlation: matrix of tau, sorted-system curves, distribution of mean scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scorecube.report.tables.rows import COLLECTION
 
 WIDTH = 7.2
 LEAST_COLUMNS = 5
-"""Of a matrix, so that few metrics do not make huge cells."""
+"""Of a matrix, so that cells are not too large for few metrics."""
 CURVES_HEIGHT = 3.0
 LEGEND_COLUMNS = 4
 MOST_NAMED = 6
@@ -88,8 +88,8 @@ def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
         axes = figure.add_subplot()
         draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
         collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
-        told = ", ".join(collections) if len(collections) <= MOST_NAMED else f"{len(collections)} collections"
-        axes.set_title(f"mean of {told}", loc="left", fontsize=9)
+        title = ", ".join(collections) if len(collections) <= MOST_NAMED else f"{len(collections)} collections"
+        axes.set_title(f"mean of {title}", loc="left", fontsize=9)
     return figure
 
 
@@ -123,7 +123,7 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
     n = len(metrics)
     if n < 2:
         axes.set_axis_off()
-        axes.text(0.0, 0.5, "no two metrics that all of these have")
+        axes.text(0.0, 0.5, "fewer than two metrics in all collections")
         return
     shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
     lowest = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0

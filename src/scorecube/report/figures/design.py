@@ -1,4 +1,4 @@
-"""Pictures of topic set size design and of worst-case confidence interval widths (Sakai 2017, S2)."""
+"""Figures of topic set size design and of worst-case confidence interval widths (Sakai 2017, S2)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def wcw_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     Parameters
     ----------
     result
-        Of `wcw`; several routes are told apart by dashes.
+        Of `wcw`; several routes differ in their dashes.
     gain
         Gain setting, where the result has any; the first by default.
     """
@@ -164,7 +164,7 @@ def wcw_of_collections(results: Sequence[xr.Dataset]) -> Figure:
 
 
 def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
-    """Topics by difference to be detected, or by interval width, with what was asked for marked; or an inverse question.
+    """Topics by difference to be detected, or by interval width, with the requirements marked; or an inverse question.
 
     Parameters
     ----------
@@ -198,15 +198,15 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
     for label, style, line in curves_of(chosen, x):
-        asked = np.atleast_1d(line[x].values)
+        required = np.atleast_1d(line[x].values)
         found = np.atleast_1d(line[y].values)
         if inverse:
-            axes.plot(asked, found, label=label, marker="o", markersize=4, **style)
+            axes.plot(required, found, label=label, marker="o", markersize=4, **style)
             continue
         curve = _nearby(line, x)
-        words = f"{label}: {found[0]} topics" if len(asked) == 1 else label
+        words = f"{label}: {found[0]} topics" if len(required) == 1 else label
         axes.plot(curve[x], curve["topics"], linewidth=1.2, label=words, **style)
-        axes.plot(asked, found, "o", markersize=5, color=style["color"])
+        axes.plot(required, found, "o", markersize=5, color=style["color"])
     axes.set_xlabel(WORDS[x])
     axes.set_ylabel(WORDS[y])
     axes.set_ylim(bottom=0.0)
@@ -259,11 +259,11 @@ def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
 
 
 def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
-    """Return the sizes for differences around those asked for, all else equal."""
-    asked = np.atleast_1d(line[x].values)
-    low = asked.min() * (0.6 if line["topics"].max() < MOST_TOPICS / 4 else 1.0)
-    grid = np.linspace(low, max(asked.max() * 1.6, low * 1.01), 120)
-    # A variance of 0 was remarked upon when the result was made.
+    """Return the sizes for differences around the required ones, all else equal."""
+    required = np.atleast_1d(line[x].values)
+    low = required.min() * (0.6 if line["topics"].max() < MOST_TOPICS / 4 else 1.0)
+    grid = np.linspace(low, max(required.max() * 1.6, low * 1.01), 120)
+    # A variance of 0 has raised a warning when the result was computed.
     variance = max(float(line["variance"]), float(np.finfo(np.float64).tiny))
     alpha = float(line["alpha"])
     if line.attrs["method"] == "ci":

@@ -15,7 +15,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the name's ending tells the format. See `check_figure_path` for what is refused."""
+    """Write a figure; the suffix of the file is its format. See `check_figure_path` for invalid files."""
     from matplotlib import rc_context
 
     check_figure_path(path)
@@ -25,15 +25,15 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def check_figure_path(path: Path) -> None:
-    """Refuse a file that a figure cannot be written to.
+    """Refuse a file to which no figure can be written.
 
     Raises
     ------
     BadPlan
-        Another ending than png, svg or pdf, or a folder that does not exist.
+        Another suffix than png, svg or pdf, or a folder that does not exist.
     """
     if path.suffix.lower() not in FORMATS:
         found = path.suffix or "no ending"
         raise BadPlan(f"--figure {path}: a figure is written as {', '.join(FORMATS)}; found {found}")
     if not path.parent.is_dir():
-        raise BadPlan(f"--figure {path}: there is no folder {path.parent}; make it first, or choose another place")
+        raise BadPlan(f"--figure {path}: there is no folder {path.parent}; create it first, or choose another folder")

@@ -1,4 +1,4 @@
-"""Pictures of tests of pairs of runs."""
+"""Figures of tests of pairs of runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POINTS = 1000
 
 
 def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
-    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric tells apart.
+    """Sorted p-values of all pairs, a curve a metric (S2, section 2): the lower, the more pairs a metric separates.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         few: dict[str, Any] = {"marker": "o", "markersize": 3.5} if n_pairs <= FEW else {}
         for k, label in enumerate(labels_of(result, names.METRIC)):
             p = np.sort(cells["p_value"].isel(metric=k).values)
-            p = p[~np.isnan(p)]  # of pairs that were tested
+            p = p[~np.isnan(p)]  # of tested pairs
             shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
             axes.plot(
                 shown + 1, p[shown], label=label, color=COLOURS[k % len(COLOURS)],
@@ -56,7 +56,7 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
                 f"{alpha:g}", (1.005, alpha), xycoords=("axes fraction", "data"), fontsize=8, color="0.35", va="center", annotation_clip=False
             )  # fmt: skip
         top = min(1.0, max(3 * float(max(alphas)), 0.15))
-        # A little room below, so that curves along p = 0 are seen.
+        # Room below, so that curves along p = 0 are visible.
         axes.set_ylim(-0.02 * top, top)
         axes.set_xlim(0, n_pairs + max(1, n_pairs // 50))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -1,4 +1,4 @@
-"""Pictures of swap rates and required differences against topic set size."""
+"""Figures of swap rates and required differences against topic set size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scorecube.report.tables.topic_samples import conditions
 COLUMNS = 3
 ROW_HEIGHT = 2.5
 ROOM = 1.7
-"""Height of the panel of required differences over the largest of them: the legend stands above the curves."""
+"""Height of the panel of required differences over the largest of them: room for the legend above the curves."""
 MOST_BINS = 7
 """Curves in one panel."""
 
@@ -28,7 +28,7 @@ MOST_BINS = 7
 def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
 
-    Dashed curves are fits; where no points are, they are continued to sizes that were not tried: extrapolations.
+    Dashed curves are fits; without points they are extrapolated to untested sizes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _required(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_ylabel("difference in mean score")
     highest = float(cells["required_difference"].sel(confidence=confidence).max())
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
-    # Also of sizes for which no difference is large enough.
+    # Also sizes without a required difference.
     axes.set_xlim(0, sizes[-1] * 1.05)
     axes.legend(fontsize=7, ncols=2 if cells.sizes[names.METRIC] > 3 else 1, loc="upper left", borderaxespad=0.0)
 
@@ -103,7 +103,7 @@ def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
         tried, beyond = curve[~curve["extrapolated"]], curve[curve["extrapolated"]]
         lower = curve["lower"].iloc[0]
         label = "below" if np.isnan(lower) else f"{lower:.2f}"
-        # No swap at all has no logarithm: a gap.
+        # A rate of 0 has no logarithm: a gap.
         seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
         axes.plot(tried["size"], seen, marker="o", markersize=2.5, linewidth=1.0, color=colour, label=label)
         if len(beyond):

@@ -1,4 +1,4 @@
-"""Pictures of rank correlations between topic samples."""
+"""Figures of rank correlations between topic samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of the stability method."""
+"""Figures of the stability method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How all pictures look."""
+"""The style of all figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STYLE: Any = {
     "svg.fonttype": "none", "svg.hashsalt": "scorecube", "legend.frameon": False,
 }  # fmt: skip
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#9467bd", "#8c564b", "#17becf")
-"""Told apart also by people who do not see all colours (Okabe and Ito), then further ones."""
+"""Distinguishable with colour vision deficiency (Okabe and Ito), then further ones."""
 MARKERS = "osD^vPX<>*"
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)

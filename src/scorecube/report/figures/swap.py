@@ -1,4 +1,4 @@
-"""Pictures of the swap method."""
+"""Figures of the swap method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of leaving teams out (Sakai and Shang 2016, S3)."""
+"""Figures of leaving teams out (Sakai and Shang 2016, S3)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SPREAD = 0.6
 
 
 def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
-    """Variance by the number of teams left out (S3 Figure 1), what becomes of the ranking, and the same with fewer topics (S3 Figure 2).
+    """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
 
-    Lines across are the variance of the whole; the first number of teams whose interval misses it has a ring.
+    Horizontal lines are the variance of all runs; the first number of teams whose interval excludes it has a ring.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
 
 
 def _style(k: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of a metric; no two are alike in all of them."""
+    """Return colour, dashes and marker of a metric; no two metrics have all in common."""
     return {
         "color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
         "marker": MARKERS[k % len(MARKERS)], "markersize": 3.0, "linewidth": 1.2,
@@ -78,7 +78,7 @@ def _style(k: int) -> dict[str, Any]:
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
-    """Draw mean variance over trials with its interval, and the variance of the whole across."""
+    """Draw mean variance over trials with its interval, and the variance of all runs as a horizontal line."""
     at = cells.isel({names.TOPIC_STEP: step})
     left_out = at[names.LEAVE].values.astype(np.float64)
     count = at.sizes[names.METRIC]

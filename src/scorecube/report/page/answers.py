@@ -47,8 +47,8 @@ def answers(sections: Sequence[Section], collections: Sequence[Mapping[str, Any]
         if len(section.first_table):
             by_analysis.setdefault(section.kind, []).append(section)
     # Of several plans of an analysis the one with most collections answers, of equal ones the first.
-    chosen = [max(found, key=lambda section: len(section.parts)) for found in by_analysis.values()]
-    made = []
+    chosen = [max(several, key=lambda section: len(section.parts)) for several in by_analysis.values()]
+    found = []
     for question in QUESTIONS:
         lines = [
             (line, conditions, section.anchor)
@@ -56,13 +56,13 @@ def answers(sections: Sequence[Section], collections: Sequence[Mapping[str, Any]
             if question in section.view.answers
             for line, conditions in section.view.answers[question](section.findings())
         ]
-        made.append(Answer(question.text, lines, None if lines else _missing(question, collections, study)))
-    return made
+        found.append(Answer(question.text, lines, None if lines else _missing(question, collections, study)))
+    return found
 
 
 def _missing(question: Question, collections: Sequence[Mapping[str, Any]], study: str) -> tuple[str, str]:
     """Return what an answer lacks, and the command that computes it."""
     from_rankings = question.analysis in registry.names() and registry.load(question.analysis).uses_rankings
     if from_rankings and not any(each["rankings"] for each in collections):
-        return "It needs run files and judgements: imported scores do not tell which team found which document.", ""
-    return "Not asked yet:", f"scorecube {question.analysis} {study}"
+        return "The analysis needs run files and judgements; imported scores are not enough.", ""
+    return "Not computed yet; run:", f"scorecube {question.analysis} {study}"

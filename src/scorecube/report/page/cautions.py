@@ -1,4 +1,4 @@
-"""What to be careful about: conditions under which the numbers of a study say less than they seem to."""
+"""Cautions: conditions that limit what the numbers of a study mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.registry import view_of
 
 FEW_TOPICS = 25
-"""Fewer than the smallest set that is usually held sufficient (Buckley and Voorhees 2000)."""
+"""Fewer than the smallest set that is usually regarded as sufficient (Buckley and Voorhees 2000)."""
 FEW_RUNS = 10
 Z = 1.96
 
@@ -27,9 +27,9 @@ class Caution:
     Parameters
     ----------
     text
-        What it is about, and what follows; equal remarks of several collections are told once.
+        The condition and its consequence; equal remarks on several collections are merged.
     collection
-        Where it holds.
+        Name of the collection.
     detail
         Numbers of this collection.
     """
@@ -40,7 +40,7 @@ class Caution:
 
 
 def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame]) -> list[Caution]:
-    """Return what to be careful about with one result.
+    """Return the cautions of one result.
 
     Parameters
     ----------
@@ -51,45 +51,45 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     frames
         The result's tables by name, those that are not too long.
     """
-    made = [*_trials(result), *view_of(kind).cautions(result, frames)]
+    remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs[COLLECTION])
-    return [Caution(text, where, detail) for text, detail in made] + [
+    return [Caution(text, where, detail) for text, detail in remarks] + [
         Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where) for note in result.attrs.get("notes", [])
     ]
 
 
 def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
-    """Return what to be careful about with a collection, given what `overview` tells of it."""
-    made = []
+    """Return the cautions of a collection, given its facts as from `overview`."""
+    cautions = []
     name = str(facts["name"])
     if facts["topics"] < FEW_TOPICS:
-        text = f"Fewer than {FEW_TOPICS} topics: everything that depends on topics is rough."
-        made.append(Caution(text, name, f"{facts['topics']} topics"))
+        text = f"Fewer than {FEW_TOPICS} topics: all estimates over topics are rough."
+        cautions.append(Caution(text, name, f"{facts['topics']} topics"))
     if facts["runs"] < FEW_RUNS:
         text = f"Fewer than {FEW_RUNS} runs: shares of pairs and rank correlations take few values."
-        made.append(Caution(text, name, f"{facts['runs']} runs"))
+        cautions.append(Caution(text, name, f"{facts['runs']} runs"))
     if facts["missing_scores"]:
-        made.append(
-            Caution("Scores are missing; every analysis says how it treats them.", name, f"{facts['missing_scores']:,} scores")
+        cautions.append(
+            Caution("Scores are missing; each analysis reports how it treats them.", name, f"{facts['missing_scores']:,} scores")
         )  # fmt: skip
-    return made
+    return cautions
 
 
-def together(cautions: Iterable[Caution]) -> list[dict[str, Any]]:
-    """Return each text once, with the collections it holds for."""
-    found: dict[str, dict[str, list[str]]] = {}
+def merge_cautions(cautions: Iterable[Caution]) -> list[dict[str, Any]]:
+    """Return each text once, with its collections."""
+    merged: dict[str, dict[str, list[str]]] = {}
     for each in cautions:
-        details = found.setdefault(each.text, {}).setdefault(each.collection, [])
+        details = merged.setdefault(each.text, {}).setdefault(each.collection, [])
         if each.detail and each.detail not in details:
             details.append(each.detail)
     return [
         {"text": text, "where": [name + (f" ({'; '.join(details)})" if details else "") for name, details in places.items()]}
-        for text, places in found.items()
+        for text, places in merged.items()
     ]  # fmt: skip
 
 
 def _trials(result: xr.Dataset) -> Iterable[tuple[str, str]]:
-    """Say where too few trials make p-values near alpha uncertain by as much as alpha."""
+    """Yield the levels near which p-values are uncertain by more than the level, as there are too few trials."""
     trials = int(result.attrs.get("trials", 0))
     if names.ALPHA not in result.coords or not trials or "p_value" not in result:
         return
@@ -98,6 +98,6 @@ def _trials(result: xr.Dataset) -> Iterable[tuple[str, str]]:
         if error > alpha:
             needed = math.ceil(Z**2 * (1 - alpha) / alpha)
             yield (
-                f"Too few trials for alpha {alpha:g}: a p-value near it is uncertain by more than itself; {needed:,} trials or more are needed.",
+                f"Too few trials for alpha {alpha:g}: a p-value near alpha is uncertain by more than alpha; {needed:,} trials or more are needed.",
                 f"{result.attrs['analysis']}, {trials:,} trials: {alpha:g} +- {error:.3f}",
             )

@@ -1,4 +1,4 @@
-"""Collections side by side: headline figures, means, and whether the collections put the metrics into the same order."""
+"""Collections side by side: main numbers, means, and how consistently the collections order the metrics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def headline_columns(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
     """Return, for each section with several collections, its means over them and how consistently they order the metrics."""
-    made = []
+    compared = []
     for section in sections:
         frame = section.first_table
         if not len(frame) or frame[COLLECTION].nunique() < 2:
@@ -48,8 +48,8 @@ def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
                 found = pd.DataFrame()
             if len(found):
                 sentence = consistency(found)
-                # Many names would make the table wider than anyone reads.
-                counts = found["collections"].map(lambda names: told(str(names)))
+                # Many names would make the table too wide.
+                counts = found["collections"].map(lambda names: name_collections(str(names)))
                 found = found.assign(collections=counts)
                 tables.append(
                     ("Consistency of orderings", html_table(found, f"{section.name}: consistency of orderings"))
@@ -57,16 +57,16 @@ def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
         means = averages(merge_gains(frame))
         if len(means):
             tables.append(("Means over the collections", html_table(means, f"{section.name}: means over collections")))
-        made.append({"section": section, "tables": tables, "sentence": sentence})
-    return made
+        compared.append({"section": section, "tables": tables, "sentence": sentence})
+    return compared
 
 
-def told(collections: str) -> str:
+def name_collections(collections: str) -> str:
     """Return the names of collections, or of many their number.
 
     Examples
     --------
-    >>> told("x, y"), told("a, b, c, d, e, f, g")
+    >>> name_collections("x, y"), name_collections("a, b, c, d, e, f, g")
     ('x, y', '7 in all')
     """
     names = collections.split(", ")
@@ -74,23 +74,23 @@ def told(collections: str) -> str:
 
 
 def consistency(found: pd.DataFrame) -> str:
-    """Say how alike the collections order the metrics, of the last conditions in the table: the largest alpha, confidence and size.
+    """Return how consistently the collections order the metrics, at the largest alpha, confidence and size.
 
     Examples
     --------
     >>> rows = pd.DataFrame({"metric": ["Q", "AP"], "gain": ["any", "any"], "collections": ["x, y"] * 2, "mean_rank": [1.0, 2.0],
     ...                      "kendall_w": [1.0, 1.0], "p_value": [0.04, 0.04]})
     >>> consistency(rows)
-    'First by mean rank is Q, then AP; the collections (x, y) order the metrics with Kendall W = 1.00 (1 is alike, 0 unrelated; p = 0.040).'
+    'First by mean rank is Q, then AP; the collections (x, y) order the metrics with Kendall W = 1.00 (1: equal orders, 0: unrelated; p = 0.040).'
     """
     first = found.iloc[-1]
     conditions = [*found.columns[: list(found.columns).index("metric")], "collections"]
-    alike = (found[conditions] == first[conditions]) | (found[conditions].isna() & first[conditions].isna())
-    rows = with_labels(found[alike.all(axis=1)].assign(**{COLLECTION: ""})).sort_values("mean_rank", kind="stable")
+    equal = (found[conditions] == first[conditions]) | (found[conditions].isna() & first[conditions].isna())
+    rows = with_labels(found[equal.all(axis=1)].assign(**{COLLECTION: ""})).sort_values("mean_rank", kind="stable")
     ranked = ", then ".join(rows["label"][:3])
     if pd.isna(first["kendall_w"]):
-        return f"The collections ({told(first['collections'])}) do not order the metrics: all are equal."
+        return f"The collections ({name_collections(first['collections'])}) do not order the metrics: all are equal."
     return (
-        f"First by mean rank is {ranked}; the collections ({told(first['collections'])}) order the metrics with Kendall W = {first['kendall_w']:.2f} "
-        f"(1 is alike, 0 unrelated; p = {first['p_value']:.3f})."
+        f"First by mean rank is {ranked}; the collections ({name_collections(first['collections'])}) order the metrics with Kendall W = {first['kendall_w']:.2f} "
+        f"(1: equal orders, 0: unrelated; p = {first['p_value']:.3f})."
     )

@@ -1,4 +1,4 @@
-"""Parts of a page: tables, pictures and downloads as HTML that needs nothing else."""
+"""Parts of a page: tables, figures and downloads as self-contained HTML."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ OF_PAIRS = {"share": "share of pairs"}
 
 
 def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
-    """Return a table as HTML, numbers as people read them, in a frame that scrolls and takes the keyboard.
+    """Return a table as HTML, numbers rounded, in a frame that scrolls and can have the keyboard focus.
 
     Parameters
     ----------
     frame
-        Rows; those beyond the first 300 are counted only.
+        Rows; only the first 300 are shown.
     label
-        What the table is, for those who cannot see it.
+        Description for screen readers.
     """
     headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
     merged = merge_gains(frame)
@@ -72,17 +72,17 @@ def _is_number(value: object) -> bool:
 
 
 def picture(figure: Figure, description: str) -> Markup:
-    """Return a figure as inline SVG without a background, with a text for those who cannot see it."""
+    """Return a figure as inline SVG without a background, with a description for screen readers."""
     buffer = io.StringIO()
     with rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Ids are made unique per picture, so that several pictures on a page do not borrow each other's shapes.
+    # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
     svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # A hundredth of a point is more than anyone sees; only inside tags, numbers to be read stay as they are.
+    # Coordinates are rounded to a hundredth of a point; text between tags is not changed.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
     svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)

@@ -1,4 +1,4 @@
-"""Pages with everything a study knows: HTML that needs no network and no scripts; one file, or a summary and a page a collection."""
+"""The report of a study: HTML without network access and scripts; one file, or a summary and a page for each collection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 
 from scorecube.errors import BadStudy
 from scorecube.report.page.answers import answers
-from scorecube.report.page.cautions import cautions_of_collection, together
+from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
 from scorecube.report.page.sections import Part, Section, Sections, read_part, stored_results
 from scorecube.report.study_overview import overview
@@ -26,13 +26,13 @@ from scorecube.storage import Study
 Progress = Callable[[int, int], None]
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
-"""What tells a page of ours from others."""
+"""Marks a page as a report of this package."""
 MANY = 8
-"""Collections from which on the pictures of each are folded."""
+"""With more collections the figures of each are folded."""
 
 
 def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-    """Write the report of a study as one file, which appears whole or not at all.
+    """Write the report of a study as one file, written atomically.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress
 
 
 def write_pages(study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-    """Write the report of a study as a summary page and a page for each collection; the folder appears whole or not at all.
+    """Write the report of a study as a summary page and a page for each collection; the folder is written atomically.
 
-    Results are read, drawn and let go collection by collection. A folder that holds such a report is replaced.
+    Only one collection is in memory at a time. A folder that contains such a report is replaced.
 
     Raises
     ------
     BadStudy
-        A study without collections, or a folder that holds anything else or cannot be written.
+        A study without collections, or a folder that contains other files or cannot be written.
     """
     target = Path(folder).resolve()
     _check_folder(target)
@@ -102,7 +102,7 @@ def _check_folder(target: Path) -> None:
     foreign = [name for name in inside if not (ours and name.endswith(".html"))]
     if foreign:
         raise BadStudy(
-            f"{target} holds other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
+            f"{target} contains other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
         )
 
 
@@ -176,13 +176,13 @@ def render(
     Parameters
     ----------
     study
-        What is reported.
+        The study.
     collections
-        What `overview` tells of those that the page is about.
+        Facts of the collections on the page, as from `overview`.
     sections
         Their results.
     links
-        File of each collection's own page: this one is the summary, without pictures of single collections.
+        File of each collection's own page: this one is the summary, without figures of single collections.
     up
         File of the summary, if this page is about one collection of several.
     """
@@ -193,7 +193,7 @@ def render(
     text = template().render(
         name=name, study=study.path, version=version("scorecube"), collections=collections, several=several, many=len(collections) > MANY,
         title=name if up is None else f"{collections[0]['name']}, {name}", up=up, links=links or {},
-        asked=[_asked(section) for section in sections], answers=answers(sections, collections, study.path), cautions=together(cautions),
+        plans=[_plan(section) for section in sections], answers=answers(sections, collections, study.path), cautions=merge_cautions(cautions),
         columns=headline_columns(sections) if several else [], comparisons=comparisons(sections) if several else [],
         chapters=[section.chapter(curves=links is None, overview=several or links is None) for section in sections],
         provenance=[_provenance(part) for section in sections for part in section.parts if "digest" in part.facts],
@@ -202,8 +202,8 @@ def render(
     return str(text)
 
 
-def _asked(section: Section) -> dict[str, Any]:
-    """Return what was asked for in a section."""
+def _plan(section: Section) -> dict[str, Any]:
+    """Return the plan of a section."""
 
     def values(name: str) -> str:
         found = sorted({part.facts[name] for part in section.parts if part.facts.get(name) is not None})
@@ -229,11 +229,11 @@ def _provenance(part: Part) -> dict[str, Any]:
     plan = json.loads(facts["plan"])
     options = ", ".join(f"{key}={value}" for key, value in plan["options"].items() if value is not None)
     versions = ", ".join(f"{name} {number}" for name, number in json.loads(facts["versions"]).items())
-    told = {
+    facts_shown = {
         name: str(facts[name])
         for name in (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
     }
-    return told | {
+    return facts_shown | {
         "options": options,
         "trials": f"{plan['trials']:,}",
         "versions": versions,

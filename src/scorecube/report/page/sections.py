@@ -1,7 +1,6 @@
-"""What a page tells of stored results: one section for each set of results made alike, read and drawn one by one.
+"""Sections of a page: one for each set of results with equal options, which are read and drawn one by one.
 
-Only small things stay in memory from result to result: pictures as text, tables that a page can carry, results without their large
-arrays.
+Between results only small data stay in memory: figures as text, tables that fit on a page, results without their large arrays.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from scorecube.report.views.view import Findings, View
 from scorecube.storage import Study
 
 MOST_ROWS = 5_000
-"""Of a table that a page carries along; `scorecube show` prints longer ones."""
+"""Of a table on a page; `scorecube show` prints longer ones."""
 MOST_KEPT = 100_000
-"""Of an analysis' first table, which answers and comparisons are made from."""
+"""Of an analysis' first table, from which answers and comparisons are made."""
 LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
 NO_ARRAY = "no_array"
@@ -38,7 +37,7 @@ NO_ARRAY = "no_array"
 
 @dataclass(frozen=True)
 class Stored:
-    """A result that is there, not yet read.
+    """A result that has not been read yet.
 
     Parameters
     ----------
@@ -103,9 +102,9 @@ class Section:
     Parameters
     ----------
     kind, options
-        What they share.
+        Shared by its results.
     parts
-        What the page shows of each.
+        One for each result.
     """
 
     kind: str
@@ -141,7 +140,7 @@ class Section:
         return [part.collection for part in self.parts]
 
     def add(self, part: Part) -> None:
-        """Take the part of one more collection; tables that have become too long for a page are let go."""
+        """Add the part of one more collection; drop tables that have become too long for a page."""
         self.parts.append(part)
         for name, rows in part.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
@@ -164,7 +163,7 @@ class Section:
         return Findings(self.name, self.title, self.frames(), [part.facts for part in self.parts])
 
     def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
-        """Return the section as a page shows it."""
+        """Return the values that the template of the page needs."""
         frames = self.frames()
         view = self.view
         draw = view.overview if overview else None
@@ -183,22 +182,22 @@ class Section:
 
 @dataclass
 class Part:
-    """What a page shows of one result.
+    """The parts of one result that a page shows.
 
     Parameters
     ----------
     collection
         The result's collection.
     curve
-        Pictures and reading.
+        Figures and headline.
     frames
-        Its tables by name, those that a page can carry.
+        Its tables by name, without those that are too long.
     rows
         Rows of all its tables, or a little more of those that are too long.
     small
         The result without its large arrays.
     cautions
-        What to be careful about.
+        Cautions about the result.
     facts
         The result's attributes.
     """
@@ -218,7 +217,7 @@ def limit(view: View, name: str) -> int:
 
 
 def read_part(stored: Stored) -> Part:
-    """Read one result, draw it, and keep of it what is small."""
+    """Read and draw one result; return its small parts."""
     result = stored.read()
     view = view_of(stored.kind)
     frames, rows = {}, {}
@@ -248,7 +247,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
 
 
 def sentence(line: str) -> str:
-    """Return a remark as a sentence.
+    """Return a line of a headline as a sentence.
 
     Examples
     --------
@@ -264,18 +263,18 @@ def without_large(result: xr.Dataset) -> xr.Dataset:
     """Return a result without its large arrays; dims keep their lengths."""
     small = result.drop_vars([name for name, variable in result.variables.items() if variable.nbytes > LARGE])
     lost = {dim: size for dim, size in result.sizes.items() if dim not in small.sizes}
-    # Takes no memory: all its elements are one.
+    # A broadcast array takes no memory.
     return small.assign({f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size)) for dim, size in lost.items()})
 
 
 class Sections:
-    """Sections that grow part by part, so that tables which become too long for a page are let go on the way."""
+    """Sections that grow part by part, so that tables that become too long for a page are dropped."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Section] = {}
 
     def add(self, stored: Stored, part: Part) -> None:
-        """Put a part to the results made alike."""
+        """Add a part to the section of its analysis and options."""
         key = (stored.kind, stored.options)
         self._made.setdefault(key, Section(stored.kind, json.loads(stored.options))).add(part)
 

@@ -15,7 +15,7 @@ from scorecube.report.tables.rows import parts, where
 
 
 def rankings(result: xr.Dataset) -> pd.DataFrame:
-    """Agreement of the rankings of runs, with percentile intervals over topic samples; the most alike first."""
+    """Agreement of the rankings of runs, with percentile intervals over topic samples; the most similar first."""
     runs, statistics = labels_of(result, names.RUN), labels_of(result, names.STATISTIC)
     rows = []
     for cell, data in parts(result):
@@ -38,7 +38,7 @@ def rankings(result: xr.Dataset) -> pd.DataFrame:
 
 
 def decisions(result: xr.Dataset) -> pd.DataFrame:
-    """Pairs of runs by what both sets of judgements decide on them, and false decisions among the best runs of the first set."""
+    """Pairs of runs by the decisions of both sets of judgements, and false decisions among the best runs of the first set."""
     n_pairs = result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2
     rows = [
         where(result) | cell | sets(result)

@@ -123,7 +123,7 @@ def count_swops(scores: np.ndarray[Any, Any]) -> int:
 
 
 def resampled(result: xr.Dataset) -> list[str]:
-    """Return what was drawn anew for intervals: some of topics, runs and both."""
+    """Return what is resampled for intervals: some of topics, runs and both."""
     return labels_of(result, names.RESAMPLED) if names.RESAMPLED in result.dims else []
 
 

@@ -41,7 +41,7 @@ def widths(result: xr.Dataset) -> pd.DataFrame:
     """
     frame = _rows(result, WIDTHS, _facts(result))
     intervals = frame["route"] == "ci"
-    for column in ("systems", "beta"):  # the closed form does without
+    for column in ("systems", "beta"):  # the closed form does not use them
         if intervals.any():
             frame[column] = frame[column].astype(object).where(~intervals, None)
     return frame
@@ -52,7 +52,7 @@ def _facts(result: xr.Dataset) -> dict[str, Any]:
 
 
 def _rows(result: xr.Dataset, columns: tuple[str, ...], facts: dict[str, Any]) -> pd.DataFrame:
-    """Return one row for each combination of what was given; what a method does without is missing."""
+    """Return one row for each combination of parameters; parameters that a method does not use are missing."""
     first = next(iter(result.data_vars))
     n_rows = result[first].size
     frame = pd.DataFrame(index=range(n_rows))

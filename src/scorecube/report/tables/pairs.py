@@ -73,7 +73,7 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
 
 
 def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the differences of means of all pairs of a cell; where pairs have topics of their own, on these, and how many they are."""
+    """Return the differences of means of all pairs of a cell; over the common topics of a pair, with their number, where scores are missing."""
     if "common_topics" in data:
         return {"n_topics": data["common_topics"].values, "mean_difference": data["common_difference"].values}
     mean = data["mean"].values
@@ -86,7 +86,7 @@ def n_tested(data: xr.Dataset) -> int:
 
 
 def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:
-    """Return (count + 1) / (B + 1), which no adjustment can mistake for certainty (Phipson and Smyth 2010)."""
+    """Return (count + 1) / (B + 1), which is never 0 (Phipson and Smyth 2010)."""
     reached = data["reached"].values
     return np.where(np.isnan(data["p_value"].values), np.nan, (reached + 1) / (trials + 1))
 
@@ -115,7 +115,7 @@ def adjusted(p: np.ndarray[Any, Any], method: str) -> np.ndarray[Any, Any]:
         return np.asarray(false_discovery_control(p))
     from statsmodels.stats.multitest import multipletests
 
-    # It ends with a garbage collection, which takes a hundred times as long as its work unless there is nothing to look at.
+    # It ends with a garbage collection, which takes much longer than the adjustment unless all objects are frozen.
     gc.freeze()
     try:
         return np.asarray(multipletests(p, method="holm")[1])
@@ -131,7 +131,7 @@ def share_of(found: int, pairs: int) -> float:
 def adjusted_power(result: xr.Dataset) -> pd.DataFrame:
     """Significant pairs under each adjustment for testing many pairs; adjusted are (count + 1) / (B + 1).
 
-    Holm's needs more trials than pairs / alpha to find anything.
+    Holm's adjustment needs more trials than pairs / alpha to find any pair.
     """
     rows = []
     for cell, data in parts(result):

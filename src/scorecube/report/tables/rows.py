@@ -1,4 +1,4 @@
-"""What all tables are made with: the parts of a result, the collection it belongs to, rows as plain values."""
+"""Helpers of all tables: the cells of a result, its collection, rows as plain values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
 CONDITIONS = {
     "alpha", "bin", "confidence", "cutoff", "fuzziness", "k", "left_out", "lower", "n_topics_wanted", "rank", "size", "system", "threshold", "trial",
 }  # fmt: skip
-"""Columns of numbers that say under which conditions a row holds."""
+"""Columns of numbers that are conditions of a row."""
 
 
 def averages(frame: pd.DataFrame) -> pd.DataFrame:

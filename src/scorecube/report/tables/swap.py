@@ -32,7 +32,7 @@ def sensitivity(result: xr.Dataset) -> pd.DataFrame:
 
 
 def rates(result: xr.Dataset) -> pd.DataFrame:
-    """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` says what its 95 % interval is about."""
+    """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
     columns = ("lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high")
     rows = [
         cell
@@ -49,8 +49,8 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
 
     ``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
-    one. Rows with ``extrapolated`` are sizes that were not tried, up to twice the largest: nothing but the continued fit;
-    `analyses.curves` says how far off that was.
+    one. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
+    see `scorecube.statistics.decay_curve` for its error.
     """
     tried = result[names.SIZE].values.astype(float)
     beyond = sizes_beyond(tried)
@@ -86,12 +86,12 @@ def overlap(result: xr.Dataset) -> pd.DataFrame:
 
 
 def interval_of(result: xr.Dataset) -> str:
-    """Return what the intervals of the swap rates are about; those of old results took comparisons for independent."""
+    """Return the population of the intervals of the swap rates; old results treat comparisons as independent."""
     return str(result.attrs.get("interval", "independent"))
 
 
 def interval_note(result: xr.Dataset) -> str:
-    """Say what the 95 % intervals of the swap rates are about.
+    """Describe the 95 % intervals of the swap rates.
 
     Examples
     --------
@@ -103,16 +103,16 @@ def interval_note(result: xr.Dataset) -> str:
 
 INTERVAL_NOTES = {
     "trials": "95 % intervals of the rate over infinitely many trials with these topics and runs",
-    "population": "95 % intervals of the mean rate of collections with as many other topics and runs, drawn alike",
-    "independent": "95 % intervals as if comparisons were independent (too narrow; of an older version)",
+    "population": "95 % intervals of the mean rate of collections with as many other topics and runs, drawn in the same way",
+    "independent": "95 % intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
 
 
 def support_note(result: xr.Dataset) -> str:
-    """Say where differences end, if the last bins are empty for every metric."""
+    """Return a note on the largest differences, if the last bins are empty for every metric."""
     highest, last = float(result["support"].max()), float(result["lower"].max())
     return (
         ""
         if highest >= last
-        else f" No difference of {last:.2f} or more was seen: the highest bin begins at {highest:.2f}."
+        else f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
     )

@@ -16,7 +16,7 @@ LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
 
 
 def conditions(result: xr.Dataset) -> str:
-    """Say what was left out of what, how often."""
+    """Return runs, teams, topics and trials in one line."""
     teams, runs, topics = (result.sizes[dim] for dim in (names.TEAM, names.RUN, names.TOPIC))
     return (
         f"{runs} runs of {teams} teams, {topics} topics, {result.sizes[names.TRIAL]:,} trials for each number of teams"
@@ -36,7 +36,7 @@ def variance(result: xr.Dataset) -> pd.DataFrame:
                 n_topics = at["n_topics"].values
                 row: dict[str, Any] = {**first, **cell, LEFT_OUT: left_out, WANTED: wanted}
                 row |= {name: float(at[name]) for name in ("variance_mean", "variance_low", "variance_high")}
-                # Without any team left out all trials are one.
+                # Without any team left out all trials are equal.
                 row |= {"trials": min(int(at["n_defined"]), 1 if left_out == 0 else trials)}
                 for name, counts in (("runs", n_runs), ("topics", n_topics)):
                     row |= {f"{name}_min": int(counts[there].min()), f"{name}_max": int(counts[there].max())}
@@ -45,7 +45,7 @@ def variance(result: xr.Dataset) -> pd.DataFrame:
 
 
 def trials(result: xr.Dataset) -> pd.DataFrame:
-    """Every trial: which teams were left out, what was left, its variance."""
+    """Every trial: teams left out, remaining runs and topics, variance."""
     first, teams = where(result), np.array(labels_of(result, names.TEAM), object)
     left = result[names.TEAM_LEFT_OUT].transpose(names.LEAVE, names.TRIAL, names.TEAM).values
     rows = []
@@ -54,7 +54,7 @@ def trials(result: xr.Dataset) -> pd.DataFrame:
         found, n_topics = part["variance"].values, part["n_topics"].values
         for k, left_out in enumerate(result[names.LEAVE].values.tolist()):
             for step, wanted in enumerate(result[names.TOPIC_STEP].values.tolist()):
-                # Without any team left out all trials are one.
+                # Without any team left out all trials are equal.
                 for trial in np.flatnonzero(n_runs[k] > 0)[: 1 if left_out == 0 else None].tolist():
                     rows.append(
                         {
@@ -67,7 +67,7 @@ def trials(result: xr.Dataset) -> pd.DataFrame:
 
 
 def first_miss(result: xr.Dataset) -> pd.DataFrame:
-    """Fewest teams left out at which the interval misses the variance of the whole (S3 section 5.1), and the mean variance there.
+    """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
 
     Both are missing where no interval does.
     """
@@ -111,7 +111,7 @@ def reusability(result: xr.Dataset) -> pd.DataFrame:
 
 
 def own(result: xr.Dataset) -> pd.DataFrame:
-    """What each run loses when its own team's unique contributions are gone: would a newcomer be judged fairly?"""
+    """What each run loses without the unique contributions of its own team: whether a new run would be judged fairly."""
     team_of = [str(team) for team in result[names.TEAM_OF_RUN].values]
     rows = []
     for cell, part in parts(result):

@@ -1,4 +1,4 @@
-"""What the tables of analyses of topic samples share: their sizes, their conditions."""
+"""Helpers of the tables of topic samples: sizes and conditions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people see of each analysis, one record a file; see `scorecube.report.views.view`."""
+"""Views: everything that is shown of an analysis, one record per file; see `scorecube.report.views.view`."""

@@ -1,4 +1,4 @@
-"""What people see of the agreement of two sets of judgements."""
+"""View of the agreement of two sets of judgements."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return for each metric how alike two sets of judgements rank the runs, and which run loses most ranks."""
+    """Return for each metric how similarly two sets of judgements rank the runs, and which run loses most ranks."""
     facts = result.attrs
     lines = []
     frame = with_labels(agreement.rankings(result))
     for row in as_records(frame):
         drop = (
-            f"{row['drop_run']} loses most, {row['largest_drop']} ranks"
+            f"{row['drop_run']} loses the most ranks ({row['largest_drop']})"
             if row["largest_drop"]
             else "no run loses a rank"
         )
@@ -39,7 +39,7 @@ def headline(result: xr.Dataset) -> list[str]:
     below = int((frame["tau_high"] < frame["tau"]).sum())
     if below:
         lines.append(
-            f"{below} intervals lie below the tau of all topics: samples with replacement hold fewer distinct topics and rank runs less well; "
+            f"{below} intervals lie below the tau of all topics: samples with replacement have fewer distinct topics and rank runs less reliably; "
             "--interval basic mirrors them at the observed value"
         )
     return lines
@@ -61,11 +61,11 @@ VIEW = View(
     name="agreement",
     heading="Agreement of two sets of judgements",
     about=(
-        "The same runs are scored with two sets of judgements, the first of which is taken for the truth. Rank correlations (tau, tau-AP, "
+        "The same runs are scored with two sets of judgements, the first of which is taken as the truth. Rank correlations (tau, tau-AP, "
         "rank-biased overlap, the last two with more weight on the best runs) compare the rankings. Pairs of runs are active if both sets find "
         "a significant difference, mixed if one does, passive if neither does; disagreements put the two runs in opposite orders. False "
         "positives are differences among the best runs that only the second set finds. Intervals are over topic samples, which rank runs less "
-        "well than all topics do, so they can lie below the observed value."
+        "reliably than all topics do, so they can lie below the observed value."
     ),
     tables={
         "rankings": Table(agreement.rankings),

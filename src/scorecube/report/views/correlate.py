@@ -1,4 +1,4 @@
-"""What people see of rank correlation between metrics and between gain settings."""
+"""View of rank correlation between metrics and between gain settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scorecube.report.views.questions import AGREEMENT
 from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Table, View, on_demand, select_tables
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
-"""Tables of comparisons, and the columns that name what is compared."""
+"""Tables of comparisons, and the columns that name the two sides."""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -76,13 +76,13 @@ def page_tables(frames: Frames) -> Headed:
 
 
 def lowest_tau(frame: pd.DataFrame) -> str:
-    """Return the two metrics that rank the runs least alike."""
+    """Return the two metrics that rank the runs least similarly."""
     rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
     return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
 
 
 def answer(findings: Findings) -> Lines:
-    """Yield the metrics that rank the runs most and least alike, and the gain settings that do."""
+    """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
     n_runs = value_range([int(facts["n_runs"]) for facts in findings.facts], "d")
     for name, link in (("metrics", " and "), ("gains", " with gains ")):
         rows = _by_tau(findings.frames[name]) if len(findings.frames.get(name, ())) else []
@@ -94,11 +94,11 @@ def answer(findings: Findings) -> Lines:
             f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {(1 - row['tau']) / 2:.0%} of the pairs)"
             for row in (rows[0], rows[-1])
         )
-        what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']}"
+        what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
         median = f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}" if len(rows) > 2 else ""
-        sentence = f"{what} disagree on which of two runs is better most for {least}"
+        sentence = f"{what} disagree most often on which of two runs is better for {least}"
         yield (
-            f"{sentence}, and least for {most}{median}." if len(rows) > 1 else f"{sentence}.",
+            f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
             f"Kendall's tau, {n_runs} runs",
         )
 
@@ -109,7 +109,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
         max((frame["tied_pairs"].max() for frame in frames.values() if "tied_pairs" in frame and len(frame)), default=0)
     )
     n_runs = int(result.attrs["n_runs"])
-    text = "Runs have equal means: such pairs count as neither agreeing nor disagreeing, and keep tau below 1."
+    text = "Runs have equal means: such pairs count as neither concordant nor discordant, and keep tau below 1."
     return [(text, f"up to {ties:,} of {n_runs * (n_runs - 1) // 2:,} pairs")] if ties else []
 
 
@@ -117,10 +117,10 @@ VIEW = View(
     name="correlate",
     heading="Rank correlation",
     about=(
-        "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order alike minus the "
+        "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
         "share that they order differently. Pairs with equal means count as neither. The interval by the null variance is that of the papers: it is "
         "valid for unrelated rankings only, and may exceed 1. Bootstrap intervals over topics keep the runs; drawing topics anew adds noise "
-        "to both rankings, so they lie low where rankings are very alike. Intervals over runs keep the topics. A swop is a rise between neighbours when runs "
+        "to both rankings, so the intervals are too low where rankings are very similar. Intervals over runs keep the topics. A swop is a rise between neighbours when runs "
         "are sorted by the first metric."
     ),
     tables={

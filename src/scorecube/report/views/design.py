@@ -1,4 +1,4 @@
-"""What people see of topic set size design; the report makes it from the scores of each collection, with all defaults."""
+"""View of topic set size design, which the report computes from the scores of each collection with all defaults."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def answer(findings: Findings) -> Lines:
     enough = sum(row["topics"] <= at_hand[row[COLLECTION]] for row in rows)
     what = "cases (metric and collection)" if several else "metrics"
     yield (
-        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} at hand are enough for {enough} of {len(rows)} {what}.",
+        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for {enough} of {len(rows)} {what}.",
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
-        f"power {1 - first['beta']:.0%}, with variances like those of these runs and topics",
+        f"power {1 - first['beta']:.0%}, if variances are as in these runs and topics",
     )
 
 
@@ -118,8 +118,8 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     frame = merge_gains(frames["sizes"])
     far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs[TOPICS_AT_HAND])]
     text = (
-        f"Topic set size design asks for more than {EXTRAPOLATED} times the topics that its variances were estimated from: "
-        "take it as an order of magnitude."
+        f"Topic set size design needs more than {EXTRAPOLATED} times the topics from which its variances were estimated: "
+        "the number is an order of magnitude."
     )
     return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
 
@@ -133,15 +133,17 @@ VIEW = View(
     name="design",
     heading="Topic set size design",
     about=(
-        "How many topics would a collection need for the best and the worst of several systems to be told apart, if their mean scores differ by "
-        "at least the difference, with probability 1 - beta, at significance level alpha? The variance within systems is estimated from "
-        "all runs and topics of the collection (one-way analysis of variance, topics' differences included). Numbers hold for collections "
+        "How many topics would a collection need for the best and the worst of several systems to be separated "
+        "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The variance within systems is estimated from "
+        "all runs and topics of the collection (one-way analysis of variance, topics' differences included). The numbers are valid for collections "
         "whose topics, runs and pools are like these, and are as uncertain as the variance: see leaving teams out. A metric that needs fewer "
-        "topics for a difference is not better for that alone, as equal differences mean less on a metric with a wide range."
+        "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
     ),
     tables={"sizes": Table(sizes)},
     title=title,
-    caption=lambda result: f"{result.attrs[TOPICS_AT_HAND]} topics at hand. Topics by difference to be detected.",
+    caption=lambda result: (
+        f"{result.attrs[TOPICS_AT_HAND]} topics in the collection. Number of topics by difference to be detected."
+    ),
     headline=headline,
     page_tables=page_tables,
     figure=on_demand("figures.design:size_curves"),

@@ -33,7 +33,7 @@ PAIR_ROWS = rows_along(names.METRIC, names.GAIN, names.PAIR)
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the levels, and what differs from the usual two-sided test of t."""
+    """Return the significance levels, and how the test differs from the usual two-sided test of t."""
     odd = ["one-sided"] if options.get("sided") == 1 else []
     odd += ["unstudentised"] if options.get("studentised") is False else []
     odd += ["p = (count + 1) / (B + 1)"] if options["plus_one"] else []
@@ -54,9 +54,7 @@ def page_tables(frames: Frames) -> Headed:
 
 def caption(result: xr.Dataset) -> str:
     """Describe the curves."""
-    return (
-        f"{pairs.conditions(result)}. Sorted p-values: the lower a curve, the more pairs of runs a metric tells apart."
-    )
+    return f"{pairs.conditions(result)}. Sorted p-values: the lower a curve, the more pairs of runs a metric separates."
 
 
 def headline(result: xr.Dataset) -> list[str]:
@@ -70,7 +68,7 @@ def headline(result: xr.Dataset) -> list[str]:
     lines = [
         f"no pair of runs has p < {best['alpha']:g}, whatever the metric ({best['pairs']:,} pairs)"
         if best["significant"] == 0
-        else f"{best['label']} tells most pairs of runs apart: {best['significant']:,} of {best['pairs']:,} ({best['share']:.1%}) "
+        else f"{best['label']} separates the most pairs of runs: {best['significant']:,} of {best['pairs']:,} ({best['share']:.1%}) "
         f"have p < {best['alpha']:g}{enough}"
     ]
     equal = int(frame["degenerate_pairs"].max())
@@ -102,12 +100,12 @@ def discrimination(findings: Findings, *, scope: str = "for each pair by itself"
     means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
     everywhere = means[means["count"] == frame[COLLECTION].nunique()].sort_values("mean", ascending=False)
     shares = [f"{name} {row['mean']:.1%}" for name, row in everywhere.iterrows()]
-    listed = f" Mean share, of the metrics that all have: {', '.join(shares[:MOST_NAMED])}." if shares else ""
+    listed = f" Mean share, of the metrics of all collections: {', '.join(shares[:MOST_NAMED])}." if shares else ""
     if places := first_places(frame):
-        yield f"Most pairs of runs are told apart by {places}.{listed}", where
+        yield f"The most pairs of runs are separated by {places}.{listed}", where
     else:
         yield (
-            f"Of each collection one metric is known, which tells {value_range(frame['share'], '.1%')} of the pairs of runs apart.",
+            f"Each collection has one metric, which separates {value_range(frame['share'], '.1%')} of the pairs of runs.",
             where,
         )
 
@@ -116,14 +114,14 @@ def _of_one_collection(frame: pd.DataFrame) -> str:
     """Return the shares of the metrics of one collection, the largest first."""
     n_pairs = f"{frame['pairs'].iloc[0]:,}"
     if frame["significant"].max() == 0:
-        return f"No metric tells any of {n_pairs} pairs of runs apart."
+        return f"No metric separates any of {n_pairs} pairs of runs."
     shares = [f"{row['label']} {row['share']:.1%}" for row in frame.to_dict("records")]
-    last = f"; fewest by {shares[-1]}" if len(shares) > MOST_NAMED else ""
-    return f"Pairs of runs told apart, of {n_pairs}: {first_of(shares, rest='')}{last}."
+    last = f"; the fewest by {shares[-1]}" if len(shares) > MOST_NAMED else ""
+    return f"Separated pairs of runs, of {n_pairs}: {first_of(shares, rest='')}{last}."
 
 
 def estimated_differences(findings: Findings) -> Lines:
-    """Yield the differences from which on the bootstrap test finds every pair significant."""
+    """Yield the differences from which on every pair is significant."""
     frame = with_labels(findings.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
     if frame.empty:
@@ -142,29 +140,29 @@ def estimated_differences(findings: Findings) -> Lines:
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    made = []
+    remarks = []
     for column, text in (
         ("degenerate_pairs", "Pairs of runs have equal scores on every topic: they count as not different."),
         ("constant_pairs", "Pairs of runs differ by the same amount on every topic: their t statistic is infinite."),
         ("untested_pairs", "Pairs of runs have too few common topics to be tested."),
     ):
         if column in frame and int(frame[column].max()):
-            made.append((text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"))
-    return made
+            remarks.append((text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"))
+    return remarks
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return the remarks of `cautions_of_pairs`, and one on too few trials for Holm's adjustment."""
-    made = cautions_of_pairs(result, frames)
+    remarks = cautions_of_pairs(result, frames)
     trials, n_pairs = int(result.attrs["trials"]), result.sizes[names.PAIR]
     alpha = float(result[names.ALPHA].max())
     if (trials + 1) * alpha < n_pairs:
         text = (
-            "Too few trials for Holm's adjustment to find any pair: it takes as many as pairs / alpha. Tukey's test "
-            "(scorecube tukey) holds for all pairs together with fewer."
+            "Too few trials for Holm's adjustment to find any pair: it needs as many as pairs / alpha. Tukey's test "
+            "(scorecube tukey) accounts for all pairs together with fewer trials."
         )
-        made.append((text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"))
-    return made
+        remarks.append((text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"))
+    return remarks
 
 
 TABLES = {
@@ -173,7 +171,7 @@ TABLES = {
     "curve": Table(pairs.curve, PAIR_ROWS),
 }
 ADJUSTED = {"adjusted": Table(pairs.adjusted_power)}
-COLUMN = Column("most pairs apart", strongest)
+COLUMN = Column("most separated pairs", strongest)
 
 
 def pair_test_view(

@@ -1,4 +1,4 @@
-"""What people see of the classical tests."""
+"""View of the classical tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def headline(result: xr.Dataset) -> list[str]:
     plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
     best = plain.groupby("test", sort=False).first().reset_index()
     return [
-        f"{row.test} test: {row.metric} tells most pairs of runs apart, {row.significant:,} of {row.pairs:,} ({row.share:.1%}) have p < {row.alpha:g}"
+        f"{row.test} test: {row.metric} separates the most pairs of runs: {row.significant:,} of {row.pairs:,} ({row.share:.1%}) have p < {row.alpha:g}"
         if row.significant
         else f"{row.test} test: no pair of runs has p < {row.alpha:g}, whatever the metric ({row.pairs:,} pairs)"
         for row in best.itertuples()

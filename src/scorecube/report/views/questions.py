@@ -22,8 +22,8 @@ class Question:
 
 
 DISCRIMINATION = Question("Which metrics discriminate best?", "bootstrap")
-DIFFERENCE = Question("How large a difference to trust?", "swap")
-TOPICS = Question("How many topics next time?", "design")
+DIFFERENCE = Question("How large must a difference be?", "swap")
+TOPICS = Question("How many topics are needed?", "design")
 AGREEMENT = Question("Do metrics and gain settings agree?", "correlate")
-TEAMS = Question("Does leaving teams out matter?", "teams")
+TEAMS = Question("Does leaving teams out change the results?", "teams")
 QUESTIONS = (DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)

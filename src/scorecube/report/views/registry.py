@@ -39,6 +39,11 @@ def view_of(analysis: str) -> View:
     ----------
     analysis
         Name of an analysis, or ``scores``, ``design`` or ``wcw``.
+
+    Returns
+    -------
+    view
+        The record that tables, figures and the report are made from.
     """
     if analysis in _added:
         return _added[analysis]

@@ -1,4 +1,4 @@
-"""What people see of scores and judgements."""
+"""View of scores and judgements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of rank correlations between topic samples."""
+"""View of rank correlations between topic samples."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def headline(result: xr.Dataset) -> list[str]:
     """Return the metric whose ranking depends least on the topics, and how many topics it takes."""
     best = with_labels(splits.quantiles(result)).iloc[0]
     lines = [
-        f"{best['label']} ranks runs most alike on two samples of {best['size']} topics: tau {best['tau_mean']:.3f} on average, "
+        f"{best['label']} ranks the runs most similarly on two samples of {best['size']} topics: tau {best['tau_mean']:.3f} on average, "
         f"{best['tau_5']:.3f} to {best['tau_95']:.3f} in 90% of the trials; the same run is best in {best['share_same_best']:.0%}"
     ]
     for level, rows in splits.settled(result).dropna(subset="settled_at").groupby("tau", sort=False):
         soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
         lines.append(
-            f"95% of the trials reach a tau of {level!s} from {soonest['settled_at']:.0f} topics on with {soonest['metric']}"
+            f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}"
         )
     return lines
 
@@ -32,7 +32,7 @@ def page_tables(frames: Frames) -> Headed:
     """Return the tables without the conditions that the title has."""
     headings = {
         "Tau between two samples": "quantiles",
-        "Topics from which on the 5 % quantile of tau reaches a value": "settled",
+        "Number of topics from which on the 5 % quantile of tau reaches a value": "settled",
     }
     return select_tables(frames, headings, without=("trials", "sampling"))
 
@@ -46,9 +46,9 @@ VIEW = View(
     name="splits",
     heading="Split-half rank correlation",
     about=(
-        "Two samples of the topics each rank the runs; tau says how alike the rankings are: 1 is the same order, 0 none in common, and a share "
-        "of (1 - tau) / 2 of the pairs of runs change order. Where the curve has flattened, more topics would hardly change the ranking. "
-        "Samples are at most as large as the collection allows, and nothing is said of larger ones."
+        "Two samples of the topics each rank the runs; tau measures how similar the rankings are: 1 is the same order, 0 unrelated orders, and a share "
+        "of (1 - tau) / 2 of the pairs of runs changes order. Where the curve has flattened, more topics would hardly change the ranking. "
+        "Samples are at most as large as the collection allows; larger ones are not extrapolated."
     ),
     tables={
         "quantiles": Table(splits.quantiles),

@@ -1,4 +1,4 @@
-"""What people see of the stability method."""
+"""View of the stability method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def headline(result: xr.Dataset) -> list[str]:
     frame = with_labels(stability(result))
     best = frame[frame["size"] == frame["size"].max()].iloc[0]
     return [
-        f"{best['label']} errs least: {best['error_rate']:.2%} of the comparisons contradict the majority of their "
+        f"{best['label']} has the lowest error rate: {best['error_rate']:.2%} of the comparisons contradict the majority of their "
         f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%} and {best['size']} topics"
     ]
 
@@ -41,12 +41,12 @@ VIEW = View(
     heading="Stability method",
     about=(
         "Topic sets are drawn, and every pair of runs is compared on each. Two means that differ by less than the fuzziness (a share of the "
-        "larger mean) are a tie. The error rate is the share of comparisons that contradict the majority of their pair's; a good metric has "
+        "larger mean) are a tie. The error rate is the share of comparisons that contradict the majority of the comparisons of their pair; a good metric has "
         "few errors and few ties."
     ),
     tables={"stability": Table(stability)},
     title=title,
-    caption=lambda result: f"{conditions(result)}. Left and low is better.",
+    caption=lambda result: f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better.",
     headline=headline,
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=on_demand("figures.stability:errors_and_ties"),

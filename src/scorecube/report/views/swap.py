@@ -1,4 +1,4 @@
-"""What people see of the swap method."""
+"""View of the swap method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines,
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return sampling, sizes, rule and what is unusual."""
+    """Return sampling, sizes, rule and options that differ from the usual."""
     odd = [name for name in ("signed", "symmetric") if options[name]]
     odd += ["a required difference may be 0"] if options["allow_zero"] else []
     odd += ["own samples for every pair"] if options["share"] == "none" else []
@@ -35,7 +35,7 @@ def caption(result: xr.Dataset) -> str:
         return f"{conditions(result)}. Bands are {swap.interval_note(result)}; gaps are empty bins.{support}"
     return (
         f"{conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
-        f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to sizes that were not tried.{support}"
+        f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to untested sizes.{support}"
     )
 
 
@@ -48,11 +48,11 @@ def headline(result: xr.Dataset) -> list[str]:
     samples = f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
     if known.empty:
         confidence = strictest["confidence"].iloc[0]
-        return [f"at {confidence:.0%} confidence no difference is large enough for any metric; {samples}"]
+        return [f"at {confidence:.0%} confidence no metric has a required difference; {samples}"]
     best = known.iloc[0]
     return [
         f"at {best['confidence']:.0%} confidence {best['label']} is the most sensitive: a difference of "
-        f"{best['required_difference']:.2f} is needed, and {best['share']:.1%} of the comparisons have it; {samples}",
+        f"{best['required_difference']:.2f} is required, and {best['share']:.1%} of the comparisons reach it; {samples}",
         *_by_size(frame[frame["label"] == best["label"]], float(best["confidence"])),
     ]
 
@@ -63,10 +63,10 @@ def _by_size(frame: pd.DataFrame, confidence: float) -> list[str]:
     if len(chosen) < 2:
         return []
     needs = [
-        f"{'none suffices' if missing else cell_text('required_difference', row.required_difference)} with {row.size}"
+        f"{'none' if missing else cell_text('required_difference', row.required_difference)} with {row.size}"
         for row, missing in zip(chosen.itertuples(), chosen["required_difference"].isna(), strict=True)
     ]
-    return [f"difference needed by topics in a sample: {', '.join(needs)}"]
+    return [f"required difference by sample size: {', '.join(needs)}"]
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -99,14 +99,14 @@ def discrimination(findings: Findings) -> Lines:
     if known[COLLECTION].nunique() == 1:
         row = known.iloc[0]
         yield (
-            f"Most sensitive is {row['label']}: {row['share']:.1%} of the comparisons have the difference it requires.",
+            f"{row['label']} is the most sensitive metric: {row['share']:.1%} of the comparisons reach its required difference.",
             where,
         )
-    elif places := first_places(frame):  # a metric without any required difference has lost
-        yield f"Most sensitive is {places}.", where
+    elif places := first_places(frame):  # metrics without a required difference do not take part
+        yield f"The most sensitive metric is {places}.", where
     else:
         yield (
-            f"Of each collection one metric is known: {value_range(known['share'], '.1%')} of the comparisons have the difference it requires.",
+            f"Each collection has one metric: {value_range(known['share'], '.1%')} of the comparisons reach its required difference.",
             where,
         )
 
@@ -120,7 +120,7 @@ def required_differences(findings: Findings) -> Lines:
         f"of {value_range(frame['size'], 'd')} topics"
     )
     if known.empty:
-        yield "No difference is large enough, for any metric.", where
+        yield "No metric has a required difference.", where
         return
     needs = [
         f"{label} {value_range(known.loc[known['label'] == label, 'required_difference'], '.2f')}"
@@ -129,7 +129,7 @@ def required_differences(findings: Findings) -> Lines:
     named = first_of(needs, rest=", and {} more in the table")
     span = f" over {known[COLLECTION].nunique()} collections" if known[COLLECTION].nunique() > 1 else ""
     yield (
-        f"A difference in mean score from here on would be confirmed by another topic set: {named}{span}. More topics need less.",
+        f"Required differences in mean score, which another topic set is likely to confirm: {named}{span}. With more topics smaller differences suffice.",
         where,
     )
 
@@ -144,20 +144,20 @@ def _strictest(findings: Findings) -> pd.DataFrame:
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
-    made = []
+    remarks = []
     frame = merge_gains(frames["sensitivity"])
     strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())]
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
     if none:
-        text = f"No difference is large enough for {strictest['confidence'].iloc[0]:.0%} confidence."
-        made.append((text, first_of(none)))
+        text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
+        remarks.append((text, first_of(none)))
     if result.sizes[names.SIZE] >= 3:
         text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
-        made.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
+        remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
     if result.attrs["sampling"] == "replacement":
-        text = "Samples with replacement overlap, so swap rates come out too low for topics that are really new."
-        made.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
-    return made
+        text = "Samples with replacement overlap, so swap rates underestimate those of new topics."
+        remarks.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
+    return remarks
 
 
 VIEW = View(
@@ -166,8 +166,8 @@ VIEW = View(
     about=(
         "Two topic sets are drawn, and every pair of runs is compared on both. The swap rate is the share of comparisons in which the "
         "two sets disagree about the better run, given the difference seen on the first. The required difference is the smallest "
-        "from which on the swap rate stays within what is accepted. A metric is the more sensitive the larger the share of comparisons "
-        "that reach its required difference (column iv). The rates describe these runs and topics; they are no significance test."
+        "from which on the swap rate does not exceed the accepted rate. A metric is more sensitive if a larger share of the comparisons "
+        "reaches its required difference (column iv). The rates describe these runs and topics; they are not a significance test."
     ),
     tables={
         "sensitivity": Table(swap.sensitivity),

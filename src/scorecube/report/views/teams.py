@@ -1,4 +1,4 @@
-"""What people see of leaving teams out."""
+"""View of leaving teams out."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOST_NAMED = 6
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the pool depth, what is left out and what is unusual."""
+    """Return the pool depth, and options that differ from the usual."""
     leave, steps = options["leave"], options["topic_sizes"]
     odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
     odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
-    odd += [] if options["keep_unpooled"] else ["documents in nobody's pool are gone"]
+    odd += [] if options["keep_unpooled"] else ["documents outside the pool are removed"]
     odd += ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
     odd += ["different teams in all trials"] if options["distinct"] else []
     return ", ".join([f"pool depth {options['pool_depth']}", *odd])
@@ -35,13 +35,13 @@ def caption(result: xr.Dataset) -> str:
     """Describe the panels."""
     chain = " Below, the same with the fewest topics, and by number of topics." * (result.sizes[names.TOPIC_STEP] > 1)
     return (
-        f"{teams.conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: that of the whole, and a ring "
-        f"where the interval misses it for the first time. What is left of the order of the runs.{chain}"
+        f"{teams.conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs, with a ring "
+        f"where the interval first excludes it. Tau and lost ranks of the remaining runs.{chain}"
     )
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return when the variance changes, what the ranking loses, and which run depends most on its team."""
+    """Return where the variance changes, how the order of the runs changes, and which run depends most on its team."""
     return [
         _first_misses(result),
         *_order_kept(teams.reusability(result)),
@@ -64,22 +64,22 @@ def _first_misses(result: xr.Dataset) -> str:
         for row in rows
     ]
     return (
-        f"the interval over trials first misses the variance of the whole with so many of {result.sizes[names.TEAM]} teams left out (and its middle is off "
-        f"by so much): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
+        f"number of teams left out, of {result.sizes[names.TEAM]}, at which the interval over trials first excludes the variance of all runs (relative change of the mean "
+        f"variance): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
     )
 
 
 def _order_kept(frame: pd.DataFrame) -> list[str]:
-    """Return what leaving the fewest teams out does to the ranking; nothing where no ranking is left."""
+    """Return how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
     fewest = frame[frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()]
-    # With equal means tau is below 1 already without any team left out.
+    # With equal means tau is below 1 even with all teams.
     whole = frame.loc[frame[teams.LEFT_OUT] == 0, "tau_mean"].to_numpy()
     fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
     if fewest.empty:
         return []
     worst = fewest.sort_values("loss", ascending=False, kind="stable").iloc[0]
     return [
-        f"without {_teams(worst[teams.LEFT_OUT])} the order of the others changes most by {worst['metric']}: tau with the full evaluation "
+        f"without {_teams(worst[teams.LEFT_OUT])} the order of the other runs changes most by {worst['metric']}: tau with the full evaluation "
         f"{worst['tau_mean']:.3f} on average and {worst['tau_lowest']:.3f} at the lowest, {worst['whole']:.3f} with all teams; no run loses more than "
         f"{fewest['rank_drop_largest'].max()} ranks by any metric"
     ]
@@ -96,13 +96,13 @@ def _largest_loss(own: pd.DataFrame) -> list[str]:
         return []
     run = own.iloc[int(lost.argmax())]
     return [
-        f"without what only its own team contributed, {run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']} by "
+        f"without the unique contributions of its own team {run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']} by "
         f"{run['metric']}; no other run loses more"
     ]
 
 
 def answer(findings: Findings) -> Lines:
-    """Yield what leaving the fewest teams out does to the order of the other runs, and when the variance changes."""
+    """Yield how leaving out the fewest teams changes the order of the other runs, and where the variance changes."""
     where = f"{findings.title}, {findings.trials:,} trials for each number of teams"
     if "reusability" in findings.frames:
         frame = findings.frames["reusability"].dropna(subset="tau_mean")
@@ -110,8 +110,8 @@ def answer(findings: Findings) -> Lines:
         for name, rows in fewest.groupby(COLLECTION, sort=False):
             worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
             yield (
-                f"{name}: without {_teams(worst[teams.LEFT_OUT])} the other runs keep their order with tau "
-                f"{value_range(rows['tau_mean'], '.3f')} on average, least by {worst['metric']}; "
+                f"{name}: without {_teams(worst[teams.LEFT_OUT])} the order of the other runs has tau "
+                f"{value_range(rows['tau_mean'], '.3f')} on average, the lowest by {worst['metric']}; "
                 f"no run loses more than {int(rows['rank_drop_largest'].max())} ranks.",
                 where,
             )
@@ -119,7 +119,7 @@ def answer(findings: Findings) -> Lines:
         missed = pd.to_numeric(findings.frames["first_miss"]["first_miss"]).dropna()
         at = f"from {value_range(missed, '.0f')} teams left out on" if len(missed) else "never"
         yield (
-            f"The variance that topic set size design builds on leaves its interval over trials {at}, by metric.",
+            f"The interval over trials excludes the variance of all runs, which topic set size design uses, {at}, depending on the metric.",
             where,
         )
 
@@ -128,13 +128,13 @@ VIEW = View(
     name="teams",
     heading="Leaving teams out",
     about=(
-        "Teams are drawn at random and left out: their runs are gone, and judged documents that only they brought into the pool become unjudged. "
-        "All other runs are evaluated anew. As long as the interval over trials holds the variance of the whole, fewer teams would have "
-        "led topic set size design to the same number of topics. Tau and lost ranks say whether the order of the other runs hangs on the "
-        "teams that are gone, and the table of runs without their own team what a newcomer, whose documents nobody judged, would have to expect. "
-        "Pools are made anew from these runs: where others were pooled, too, or runs were cut before the pool depth, documents count as unique "
+        "Teams are drawn at random and left out: their runs are removed, and judged documents that only they contributed to the pool become unjudged. "
+        "All other runs are evaluated again. As long as the interval over trials contains the variance of all runs, fewer teams would have "
+        "led topic set size design to the same number of topics. Tau and lost ranks show whether the order of the other runs depends on the "
+        "removed teams; the table of runs without their own team shows what a new run with unjudged documents would lose. "
+        "Pools are rebuilt from these runs: if other runs were pooled, too, or runs were cut before the pool depth, documents count as unique "
         "that were not. Intervals are over draws of teams only, not of topics: with few teams left out they are so narrow that a small change "
-        "misses the variance of the whole, with few teams left they are wide. Equal means count against tau, also with all teams."
+        "excludes the variance of all runs; with few teams left they are wide. Equal means reduce tau, also with all teams."
     ),
     tables={
         "variance": Table(teams.variance),
@@ -150,10 +150,10 @@ VIEW = View(
     page_tables=lambda frames: select_tables(
         frames,
         {
-            "First number of teams left out whose interval misses the variance of the whole": "first_miss",
+            "Smallest number of teams left out whose interval excludes the variance of all runs": "first_miss",
             "Variance by number of teams left out": "variance",
             "Order and means of the remaining runs": "reusability",
-            "Runs without what only their own team contributed": "own",
+            "Runs without the unique contributions of their own team": "own",
             "Judged documents that only one team contributed": "contributions",
         },
     ),

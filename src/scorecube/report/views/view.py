@@ -1,4 +1,4 @@
-"""What people see of one analysis: one record that tables, figures and the report are made from.
+"""The view of an analysis: one record from which tables, figures and the report are made.
 
 A view needs a name, a heading and tables; everything else has a default, so that a new analysis can be shown before anything is
 written about it. Figures are imported when they are drawn (see `on_demand`), because matplotlib takes long to load.
@@ -161,7 +161,7 @@ def first_table_only(frames: Frames) -> Headed:
 
 @dataclass(frozen=True)
 class View:
-    """What people see of one analysis.
+    """Everything that is shown of one analysis.
 
     Parameters
     ----------
@@ -243,6 +243,11 @@ def on_demand(path: str) -> Callable[..., Any]:
     ----------
     path
         ``module:function``, the module below `scorecube.report`.
+
+    Returns
+    -------
+    function
+        Takes the same arguments.
     """
     module, _, name = path.partition(":")
 
@@ -263,6 +268,11 @@ def select_tables(frames: Frames, headings: Mapping[str, str], without: Sequence
         Heading -> name of a table.
     without
         Columns to leave out.
+
+    Returns
+    -------
+    tables
+        Headings and tables, in the order of the headings.
     """
     return [
         (heading, frames[name].drop(columns=list(without), errors="ignore"))

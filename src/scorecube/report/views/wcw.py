@@ -1,4 +1,4 @@
-"""What people see of worst-case confidence interval widths."""
+"""View of worst-case confidence interval widths."""
 
 from __future__ import annotations
 

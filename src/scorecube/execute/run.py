@@ -1,4 +1,4 @@
-"""The run loop: recorded blocks are kept, the rest is computed and recorded, then the result is finalised."""
+"""The run loop: read recorded blocks, compute and record the others, finalise."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _compute(
 
 
 def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function on a worker of the pool, if there is one, so that it does not compete with blocks for a core."""
+    """Call a function on the pool, if any, so that it does not compete with blocks."""
     return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
 
@@ -142,7 +142,7 @@ def _cut(intervals: list[tuple[int, int]], length: int) -> list[tuple[int, int]]
 def for_each(
     function: Callable[[Any], Any], items: list[Any], executor: Executor, progress: Progress | None
 ) -> list[Any]:
-    """Return the function of every item, in order; several at a time on a cluster or on local threads."""
+    """Return the function of every item, in order, computed on an executor."""
     done = 0
 
     def finished(_: Any) -> None:

@@ -1,1 +1,1 @@
-"""Execution of plans: estimates, the dask graph, clusters, and the loop that computes and records blocks."""
+"""Execution of plans: estimates, the dask graph, clusters and the run loop."""

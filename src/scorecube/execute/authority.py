@@ -1,4 +1,4 @@
-"""Alias of `scorecube.execute.certificates`, for one release: ``python -m scorecube.execute.authority``."""
+"""Alias of `scorecube.execute.certificates`, for one release."""
 
 from scorecube.execute.certificates import *  # noqa: F403
 from scorecube.execute.certificates import main

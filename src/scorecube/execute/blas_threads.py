@@ -17,7 +17,7 @@ _LIMITER: Any = None
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the controller of the loaded libraries; cached, because searching for them takes milliseconds."""
+    """Return the controller of the loaded libraries, whose search takes milliseconds."""
     return ThreadpoolController()
 
 

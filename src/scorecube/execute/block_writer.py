@@ -1,4 +1,4 @@
-"""Writing blocks to the store on a separate thread, so that no worker waits while a block is compressed and written."""
+"""Writing blocks to the store on a separate thread, so that no worker waits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BlockWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait until all blocks are written; raise the error of one, unless there is an earlier error."""
+        """Wait until all blocks are written; raise a failure unless another is raised."""
         self._thread.shutdown()
         if kind is None:
             for written in self._waiting:

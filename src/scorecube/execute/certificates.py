@@ -49,7 +49,7 @@ def write_authority(directory: str | os.PathLike[str]) -> Path:
 
 
 def check_files(directory: str | os.PathLike[str]) -> Path:
-    """Return a directory with certificates; refuse one with missing files or with a key that others can read."""
+    """Refuse a directory with missing files or with a key that others can read."""
     folder = Path(directory)
     if missing := [name for name in FILES if not (folder / name).is_file()]:
         raise BadPlan(
@@ -61,7 +61,7 @@ def check_files(directory: str | os.PathLike[str]) -> Path:
 
 
 def new_certificates() -> tuple[bytes, bytes, bytes]:
-    """Return an authority's certificate, a certificate that it signed, and the latter's key, in PEM format."""
+    """Return the authority's certificate, the run's certificate and its key, as PEM."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization

@@ -34,7 +34,7 @@ def open_client(
     address: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Client | None]:
-    """Yield a distributed client for a profile or a scheduler's address; None for local threads.
+    """Yield a client for a profile or a scheduler's address; None for local threads.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def compute_on_client(
 def map_on_client(
     client: Client, function: Callable[[Any], Any], items: list[Any], on_item: Callable[[Any], None]
 ) -> list[Any]:
-    """Return the function of every item, in order; the function is sent once per worker."""
+    """Return the function of every item, in order; it is sent once per worker."""
     results: list[Any] = [None] * len(items)
     with translate_errors(client):
         shared = _share(client, function)
@@ -104,7 +104,7 @@ def _as_completed(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[
 
 @contextmanager
 def translate_errors(client: Client) -> Iterator[None]:
-    """Raise the errors of a lost cluster as `ClusterFailed`, with the cause and how to resume."""
+    """Raise errors of a lost cluster as `ClusterFailed`, with the cause."""
     import asyncio
     from concurrent.futures import CancelledError
 
@@ -134,7 +134,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _kernels_compiled(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
-    """Have every worker import this package and compile or load its kernels before its first task."""
+    """Have workers compile or load the kernels before their first task."""
     from distributed.comm.core import CommClosedError
 
     from scorecube.execute.worker_plugin import CompileKernels

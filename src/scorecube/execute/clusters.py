@@ -40,7 +40,7 @@ TASK_LOGGERS = ("asyncio", "tornado.application", "distributed.client", "distrib
 
 @contextmanager
 def open_executor(profile: Profile) -> Iterator[Executor]:
-    """Start or connect to the cluster of a profile; what was started is stopped at the end."""
+    """Start, or connect to, the cluster of a profile; what was started is stopped."""
     if profile.kind == "threads":
         yield Executor(workers=profile.threads)
         return
@@ -58,9 +58,10 @@ def open_executor(profile: Profile) -> Iterator[Executor]:
 
 @contextmanager
 def quiet_connection_losses() -> Iterator[None]:
-    """Keep the tracebacks of lost connections out of the log; the error that ends the run reports the loss.
+    """Keep the tracebacks of lost connections out of the log.
 
-    When a scheduler is lost, dask's own tasks fail, too, and its event loop logs each of them.
+    When a scheduler is lost, dask's own tasks fail, too, and its event loop logs each of them; the error that ends the run reports the
+    loss once.
     """
     from asyncio import CancelledError
 
@@ -81,7 +82,10 @@ def quiet_connection_losses() -> Iterator[None]:
 
 
 def configuration(profile: Profile) -> dict[str, Any]:
-    """Return dask's settings for a profile: timeouts, and no warning about large graphs, which contain the cube on purpose."""
+    """Return dask's settings for a profile.
+
+    No warning about large graphs: they contain the cube on purpose.
+    """
     settings: dict[str, Any] = {
         "distributed.comm.timeouts.tcp": profile.timeout("tcp"),
         "distributed.comm.timeouts.connect": profile.timeout("connect"),
@@ -201,7 +205,7 @@ def _directives(profile: Profile) -> list[str] | dict[str, str]:
 
 
 def _timeout_exports(profile: Profile) -> list[str]:
-    """Return shell commands that give the workers in jobs the timeouts of the scheduler."""
+    """Return shell commands that set the scheduler's timeouts in jobs."""
     return [
         f"export DASK_DISTRIBUTED__COMM__TIMEOUTS__{name.upper()}={profile.timeout(name)}"
         for name in ("tcp", "connect")
@@ -322,12 +326,16 @@ def _own_address() -> str:
 def choose_profile(
     profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None, address: str | None, workers: int | None
 ) -> Profile:
-    """Return a profile, that of a scheduler's address, or local threads; `workers` overrides its number of workers.
+    """Return the profile that options select; by default local threads.
 
     Parameters
     ----------
     profile
         A profile, its settings, or the path of its file.
+    address
+        Of a running scheduler, instead of a profile.
+    workers
+        Number of blocks at a time; overrides that of the profile.
     """
     if isinstance(profile, Mapping):
         profile = make_profile(profile)

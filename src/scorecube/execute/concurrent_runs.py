@@ -1,4 +1,4 @@
-"""Concurrent runs: the next run starts while the last blocks of the previous one are still computed.
+"""Concurrent runs: the next one starts while the last blocks of another are computed.
 
 Each run has its own loop (`run.py`) on a thread of its own. Their blocks share one pool of worker threads, or one cluster, so no core is idle
 at the end of a run or while a result is made and stored. Memory limits how many runs are open at a time.
@@ -49,7 +49,10 @@ class TimedThreadPool(ThreadPoolExecutor):
         return super().submit(timed)
 
     def busy_share(self) -> float:
-        """Return the busy share of the workers' time between the first start and the last stop; 1 without calls."""
+        """Return the busy share of the workers' time from first start to last stop.
+
+        It is 1 without calls.
+        """
         if not self.spans:
             return 1.0
         spans = list(self.spans)
@@ -95,7 +98,10 @@ class _Admission:
         self._memory, self._max_open = memory, max_open
 
     def open_next(self, waiting: Sequence[Job]) -> Job | None:
-        """Open the first job that fits beside the open ones, or the very first if none is open; None if none fits."""
+        """Open the first job that fits beside the open ones; None if none fits.
+
+        If none is open, the first job fits.
+        """
         left = self._memory - sum(self.held.values())
         if len(self.held) >= self._max_open:
             return None
@@ -184,7 +190,7 @@ def _run_job(job: Job, pool: ThreadPoolExecutor | None, admission: _Admission) -
 
 
 def _stop(pool: ThreadPoolExecutor | None, threads: Sequence[threading.Thread]) -> None:
-    """Stop the open jobs: queued blocks are cancelled, running ones are recorded or lost."""
+    """Stop the open jobs; queued blocks are cancelled."""
     if pool is not None:
         pool.shutdown(wait=False, cancel_futures=True)
     for thread in threads:

@@ -69,7 +69,7 @@ def default_workers() -> int:
 
 
 def max_block_units(cost: Cost, workers: int, memory: int) -> int:
-    """Return the largest number of units of a block with which each worker stays within its share of the memory."""
+    """Return the largest number of units of a block that fits into memory."""
     each = (memory - cost.result_bytes) / workers - cost.fixed_bytes
     if each < cost.bytes:
         needed = cost.result_bytes + workers * (cost.fixed_bytes + cost.bytes)

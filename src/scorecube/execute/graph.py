@@ -60,7 +60,10 @@ def compute_on_threads(
     on_block: OnBlock,
     pool: Executor | None = None,
 ) -> None:
-    """Run blocks on local threads, or on those of a `pool`; `on_block` is called in the calling thread as they finish."""
+    """Run blocks on local threads, or on those of a pool.
+
+    `on_block` is called in the calling thread as they finish.
+    """
     finished: dict[Interval, Arrays] = {}
 
     def keep_result(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> None:
@@ -77,7 +80,7 @@ def compute_on_threads(
 def map_on_threads(
     function: Callable[[Any], Any], items: list[Any], workers: int, on_item: Callable[[Any], None]
 ) -> list[Any]:
-    """Return the function of every item, in order, on local threads; `on_item` is called as each finishes."""
+    """Return the function of every item, in order, computed on local threads."""
     task = delayed(function, pure=False)
     return _compute([task(item) for item in items], workers, lambda _, result: on_item(result))
 

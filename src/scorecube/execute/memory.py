@@ -34,7 +34,7 @@ def parse_memory(text: str) -> int:
 
 
 def default_memory() -> int:
-    """Return four fifths of the memory of the machine, or of the limit of its container."""
+    """Return four fifths of the memory of the machine or container."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -53,6 +53,6 @@ def resident_bytes() -> int:
 
 
 def release_memory() -> None:
-    """Return freed memory to the system; the C library (glibc) would otherwise keep much of it."""
+    """Return freed memory to the system, much of which glibc would keep."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Cluster profiles: settings in `cluster/*.yaml`, read and validated here, used by `clusters.py`."""
+"""Cluster profiles: reading and validating settings such as `cluster/*.yaml`."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Profile:
         return jobs, jobs
 
     def total_memory(self) -> int | None:
-        """Return the memory of all workers together in bytes; None if the profile does not set it."""
+        """Return the memory of all workers in bytes; None if it is not set."""
         if self.memory is None or self.kind == "threads":
             return None
         processes = self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads

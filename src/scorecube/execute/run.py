@@ -1,4 +1,4 @@
-"""The run loop: recorded blocks are kept, the rest is computed and recorded, then the result is finalised."""
+"""The run loop: read recorded blocks, compute and record the others, finalise."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _compute(prepared: PreparedPlan, pending: list[Interval], executor: Executor
 
 
 def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function on a worker of the pool, if there is one, so that it does not compete with blocks for a core."""
+    """Call a function on the pool, if any, so that it does not compete with blocks."""
     return function(*arguments) if pool is None else pool.submit(function, *arguments).result()
 
 
@@ -139,7 +139,7 @@ def _cut(intervals: list[Interval], length: int) -> list[Interval]:
 def for_each(
     function: Callable[[Any], Any], items: list[Any], executor: Executor, progress: Progress | None
 ) -> list[Any]:
-    """Return the function of every item, in order; several at a time on a cluster or on local threads."""
+    """Return the function of every item, in order, computed on an executor."""
     done = 0
 
     def finished(_: Any) -> None:

@@ -1,4 +1,4 @@
-"""A plugin that prepares workers before their first block: imports the package, compiles kernels or loads them from the cache."""
+"""A dask plugin that compiles kernels on workers before their first block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from scorecube.execute.graph import compute_block
 
 
 class CompileKernels(WorkerPlugin):
-    """Compute one unit of an analysis on every present and future worker, and discard the result.
+    """Compute one unit of an analysis on every worker and discard the result.
+
+    Workers that connect later do so, too. The package is imported, and kernels are compiled or loaded from the cache.
 
     Parameters
     ----------
@@ -30,6 +32,6 @@ class CompileKernels(WorkerPlugin):
         self.analysis, self.inputs, self.unit = analysis, inputs, unit
 
     async def setup(self, worker: Any) -> None:  # noqa: ARG002
-        """Compute on a thread, so that the worker's event loop keeps sending heartbeats to the scheduler."""
+        """Compute on a thread, so that the worker keeps sending heartbeats."""
         if self.inputs is not None:
             await asyncio.to_thread(compute_block, self.analysis, self.inputs, self.unit, self.unit + 1)

@@ -43,7 +43,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a segment: its index in the arrays, its units, the SHA-256 of its outputs."""
+    """A segment's record: its index, its units, the SHA-256 of its outputs."""
 
     index: int
     start: int
@@ -95,7 +95,7 @@ class BlockStore:
         return [record for record in parsed if record is not None]
 
     def valid_segments(self, outputs: Sequence[Output], n_units: int) -> Iterator[Segment]:
-        """Iterate over disjoint segments within the first `n_units` units whose content matches their record."""
+        """Iterate over disjoint, undamaged segments within the first `n_units` units."""
         group = self._group()
         for record in select_disjoint(self.records(), n_units):
             segment = _read(group, record, [output.name for output in outputs])
@@ -103,7 +103,7 @@ class BlockStore:
                 yield segment
 
     def find_damage(self) -> list[str]:
-        """Return one line for each recorded segment whose content does not match its record."""
+        """Return one line for each segment that does not match its record."""
         group = self._group()
         if group is None:
             return []
@@ -140,7 +140,7 @@ class BlockStore:
         return start
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
-        """Write the outputs of a reserved segment, then its record, to which `facts` are added."""
+        """Write the outputs of a reserved segment, then its record with `facts`."""
         for name, array in segment.arrays.items():
             target = self._arrays[name]
             if target.attrs[BY_UNIT]:
@@ -183,7 +183,7 @@ def select_disjoint(records: Sequence[Record], n_units: int) -> list[Record]:
 
 
 def gaps(intervals: Sequence[tuple[int, int]], n_units: int) -> list[tuple[int, int]]:
-    """Return the intervals of 0 .. n_units-1 that sorted, disjoint intervals leave uncovered.
+    """Return the intervals of 0 .. n_units-1 that sorted, disjoint ones leave uncovered.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def read_dataset(location: Location, group: str) -> xr.Dataset:
 
 
 def read_or_open(location: Location, group: str) -> xr.Dataset:
-    """Read one group into memory; of a large one only the labels: each chunk of values is checked on use."""
+    """Read one group into memory; values of a large one are read and checked on use."""
     dataset = open_dataset(location, group)
     if dataset.nbytes <= MAX_LOADED_BYTES:
         return _load(dataset, location, group)
@@ -86,7 +86,7 @@ def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
 def write_dataset(
     dataset: xr.Dataset, location: Location, group: str = "", *, last: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Write one group, replacing its previous content; the attributes `last` are set after everything else.
+    """Write one group, replacing its content; the attributes `last` are set last.
 
     zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
     in memory and its objects are copied.
@@ -138,7 +138,10 @@ def _empty_group_metadata() -> bytes:
 
 
 def content_digest(dataset: xr.Dataset) -> str:
-    """Return the SHA-256 of all variables and coordinates; it reveals missing chunks, which read as fill values."""
+    """Return the SHA-256 of all variables and coordinates.
+
+    It reveals missing chunks, which read as fill values.
+    """
     hasher = hashlib.sha256()
     for name in sorted(map(str, dataset.variables)):
         values = dataset[name].values

@@ -39,7 +39,7 @@ def compressor() -> ZstdCodec:
 
 
 def plain_bytes(array: np.ndarray[Any, Any]) -> Any:
-    """Return the bytes of an array for hashing, without a copy if the array is contiguous."""
+    """Return the bytes of an array, without a copy if it is contiguous."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 

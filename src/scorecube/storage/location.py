@@ -1,4 +1,4 @@
-"""Where a zarr store lies: a directory, or a prefix of an object store, with one interface.
+"""Locations of zarr stores: directories and prefixes of object stores.
 
 zarr opens a directory by its path, and an object store through ``obstore``. This module holds the operations that differ between the
 two: testing for existence, renaming, replacing a group, and the lock file.
@@ -51,7 +51,7 @@ class Location(Protocol):
         """Rename a group; only if `can_rename`."""
 
     def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
-        """Replace a group: its initial metadata, then its files or objects, then its final metadata."""
+        """Replace a group: initial metadata, then its contents, then final metadata."""
 
     def lock_file(self, collection: str = "") -> LockFile:
         """Return the lock file of the study, or of one collection."""

@@ -1,6 +1,6 @@
-"""Lock files: one process at a time writes a collection of a study, and one adds collections.
+"""Lock files, with which one process at a time writes a collection of a study.
 
-A lock file lies beside the study. It is created only if it does not exist (``O_EXCL``, or a conditional PUT), renewed while its process
+Another lock file is for adding collections. A lock file lies beside the study. It is created only if it does not exist (``O_EXCL``, or a conditional PUT), renewed while its process
 lives, and removed at the end. The lock file of a killed process is taken over: at once on the same machine, otherwise when it has not been
 renewed for `EXPIRY_SECONDS`. Locks keep two commands from doing the same work twice; correct results do not depend on them, since blocks
 are checked against their digests.

@@ -1,4 +1,4 @@
-"""Which network addresses belong to this machine, so that a connection to them needs no encryption."""
+"""Addresses on this machine, to which connections need no encryption."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Object stores: S3 and compatible stores, and others that ``obstore`` opens in the same way.
+"""Object stores: S3, compatible stores, and others that ``obstore`` opens.
 
 Credentials, region and endpoint come from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``,
 ``AWS_REGION``, ``AWS_ENDPOINT_URL``) or from the role of the machine.
@@ -67,7 +67,7 @@ class ObjectPrefix:
         self.store = ErrorTranslatingStore(upstream, url=self.name)
 
     def _list(self, path: str = "") -> tuple[set[str], bool]:
-        """Return the names of the objects directly at a path, and whether there is any object at or below it."""
+        """Return the names of objects at a path, and whether any is at or below it."""
         with translate_errors(self.name):
             # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
             store = from_url(self.name, retry_config={"max_retries": 1})
@@ -219,7 +219,7 @@ class ErrorTranslatingStore(ObjectStore[Any]):
 
 @contextmanager
 def translate_errors(url: str) -> Iterator[None]:
-    """Raise failures of a store as `StoreFailed`; the errors of conditional requests pass unchanged."""
+    """Raise failures of a store as `StoreFailed`, except of conditional requests."""
     try:
         yield
     except (AlreadyExistsError, PreconditionError, NotFoundError):
@@ -233,7 +233,10 @@ def translate_errors(url: str) -> Iterator[None]:
 
 
 def _reason(url: str, error: Exception) -> str:
-    """Return the cause and the remedy; failed listings have no error type but only the text of the response."""
+    """Return the cause of a failure and its remedy.
+
+    Failed listings have no error type of their own, only the text of the response.
+    """
     text = str(error)
     if NO_BUCKET in text:
         bucket = url.partition("://")[2].partition("/")[0]
@@ -260,7 +263,7 @@ def _shorten(error: Exception) -> str:
 
 
 def _refuse_unencrypted(url: str) -> None:
-    """Refuse plain HTTP to another machine: scores and credentials could be read and changed on the way."""
+    """Refuse plain HTTP to another machine, which exposes scores and credentials."""
     for name in ENDPOINT_VARIABLES:
         endpoint = os.environ.get(name, "")
         address = urlsplit(endpoint)

@@ -31,7 +31,7 @@ def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
 
 
 def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write samples, replacing stored samples; any other content at the path is refused."""
+    """Write samples, replacing stored samples; other content is refused."""
     location = open_location(path)
     if location.exists() and not location.holds_zarr():
         raise BadInput("exists and is not a zarr store; choose another path", path)

@@ -1,4 +1,4 @@
-"""Replacing groups as a whole: a killed process leaves the old group or the new one, never a mixture.
+"""Replacing groups: a killed process leaves the old or the new one, never a mixture.
 
 In a directory the new group is written beside the old one and renamed. Object stores cannot rename: there the new group is written under the
 other of the two names ``name`` and ``name.new``, and the attribute `CURRENT_NAMES` of the parent group, a single object, records the current
@@ -84,7 +84,7 @@ def _rename(location: Location, parent: zarr.Group, path: str, exists: bool) -> 
 
 
 def unfinished_replacements(root: zarr.Group) -> list[str]:
-    """Return the names of groups that a killed process had written but not yet renamed."""
+    """Return the names of groups that a killed process wrote but did not rename."""
     return [
         name.removesuffix(STAGING)
         for name, group in root.groups()

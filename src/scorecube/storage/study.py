@@ -1,4 +1,4 @@
-"""A study: one zarr store of collections, each with rankings, a cube, recorded blocks and finished results.
+"""A study: a zarr store of collections with their cubes, blocks and results.
 
     study.zarr/<collection>/rankings                  levels in rank order
                            /cube                      score[metric, gain, run, topic]
@@ -142,7 +142,7 @@ class Study:
 
     @property
     def root(self) -> zarr.Group:
-        """The zarr group; created by the first write, so that a refused command creates nothing."""
+        """The zarr group, created by the first write."""
         if self._root is None:
             self._root = zarr.create_group(
                 self.location.store, zarr_format=ZARR_FORMAT, attributes={VERSION: FORMAT_VERSION}
@@ -150,7 +150,7 @@ class Study:
         return self._root
 
     def lock(self, collection: str = "") -> AbstractContextManager[None]:
-        """Hold the lock of one collection and its results, or, without a name, that of adding collections.
+        """Hold the lock of one collection, or of adding collections without a name.
 
         Several processes may write different collections. BadStudy if another process holds the lock.
         """
@@ -255,13 +255,13 @@ class Collection:
 
     @property
     def rankings(self) -> xr.Dataset:
-        """Levels in rank order, in memory; BadStudy for a collection of imported scores."""
+        """Levels in rank order, in memory; BadStudy for imported scores."""
         if "rankings" not in self.group:
             raise BadStudy(f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings")
         return read_dataset(self.study.location, f"{self.group_path}/rankings")
 
     def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
-        """Return the attributes of the finished results of an analysis, latest last; no array is read."""
+        """Return the attributes of an analysis' finished results, latest last."""
         group = child_group(self.group, f"results/{analysis}")
         found = [dict(group[name].attrs) for name in member_names(group)] if group is not None else []
         return sorted(
@@ -277,7 +277,7 @@ class Collection:
         return [self._read_result(analysis, each["digest"]) for each in self.result_attributes(analysis)]
 
     def result(self, analysis: str) -> xr.Dataset:
-        """Return the latest result of an analysis; values of a result above 256 MiB are read on use."""
+        """Return the latest result of an analysis; one above 256 MiB is read on use."""
         attributes = self.result_attributes(analysis)
         if not attributes:
             raise BadStudy(
@@ -319,7 +319,7 @@ class Collection:
 
 
 def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
-    """Add the metrics and gain settings of a new cube to an old one with the same runs and topics."""
+    """Add metrics and gain settings to a cube with the same runs and topics."""
     for dim in (names.RUN, names.TOPIC):
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):
             raise BadStudy(

@@ -55,7 +55,7 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
 
 
 def _obsolete_paths(study: Study) -> tuple[str, ...]:
-    """Return the paths of groups left by a killed process beside the current ones; they may be incomplete."""
+    """Return the paths of possibly incomplete groups left by a killed process."""
     current = {study[name].group_path: study[name].cube_name for name in study}
     obsolete = [name for name, _ in study.root.groups() if name not in current]
     for path, cube in current.items():
@@ -64,7 +64,7 @@ def _obsolete_paths(study: Study) -> tuple[str, ...]:
 
 
 def _problem(array: zarr.Array[Any]) -> str:
-    """Return what is wrong with an array; empty if all its chunks exist and can be decoded."""
+    """Return what is wrong with an array; empty if it can be decoded."""
     if array.nchunks_initialized < array.nchunks:
         return f"{array.nchunks - array.nchunks_initialized} of {array.nchunks} chunks are missing"
     try:

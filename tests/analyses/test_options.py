@@ -1,0 +1,154 @@
+"""One declaration of an option serves its command, sweep files, help, completion, option tables and checks."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import typer
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.analyses.options import Option, option_field, option_table, options_of
+from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.cli.program import app
+from scorecube.collection.selection import select
+from scorecube.errors import BadInput, BadPlan
+from scorecube.testing import simulate_cube
+from scorecube.workflow import read_sweep
+from tests.option_tables import option_tables
+
+EVERY = [(name, option) for name in registry.names() for option in options_of(registry.load(name)).values()]
+IDS = [f"{name}-{option.name}" for name, option in EVERY]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graded(sc.Stability):
+    """Stability method with grades.
+
+    Parameters
+    ----------
+    sampling, size, fuzziness
+        As of the stability method.
+    grade
+        Of the result.
+    places
+        Decimal places.
+    """
+
+    name: ClassVar[str] = "graded"
+
+    grade: str = option_field("fine", "How fine the result is.", choices=("fine", "coarse"), finalize=True)
+    places: tuple[int, ...] | None = option_field(None, "Decimal places.", words={"all": None}, flag="--places-shown")
+
+
+@pytest.fixture
+def graded(monkeypatch: pytest.MonkeyPatch) -> type[Graded]:
+    """Return an analysis from outside the package that is registered during a test."""
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    monkeypatch.setattr(registry, "_CLASSES", {})
+    registry.register(Graded)
+    return Graded
+
+
+def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -> None:
+    program: Any = typer.main.get_command(app)
+    assert program.sources["graded"].summary == "Stability method with grades."
+    found = {parameter.name: parameter for parameter in program.build("graded").params}
+    assert (found["grade"].opts, found["grade"].default, found["grade"].help) == (
+        ["--grade"], "fine", "How fine the result is.",
+    )  # fmt: skip
+    assert (found["places"].opts, found["places"].default) == (["--places-shown"], "all")
+    assert graded.finalize_options() == {"grade"}
+    assert option_table(graded)[-2]["values"] == "fine, coarse"
+    path = tmp_path / "sweep.toml"
+    path.write_text('[[analysis]]\nname = "graded"\ngrade = "coarse"\nplaces = "3,1"\nsize = "5..15:5"\n')
+    assert read_sweep(path).entries[0].analysis == Graded(grade="coarse", places=(3, 1), size=(5, 10, 15))
+    path.write_text('[[analysis]]\nname = "graded"\ngrade = "corse"\n')
+    with pytest.raises(BadInput, match=r"sweep\.toml:1: grade = 'corse' of graded; grade 'corse' is not one of fine"):
+        read_sweep(path)
+    with pytest.raises(BadPlan, match="grade 'corse' is not one of fine, coarse") as caught:
+        sc.analyse(simulate_cube(n_runs=3), Graded(grade="corse"), trials=2)
+    assert caught.value.option == "grade"
+
+
+@pytest.mark.parametrize(("name", "option"), EVERY, ids=IDS)
+def test_every_field_is_declared(name: str, option: Option) -> None:
+    assert option.help.endswith(".")
+    field = next(each for each in dataclasses.fields(registry.load(name)) if each.name == option.name)  # type: ignore[arg-type]
+    assert field.metadata
+    option.check(option.default)
+
+
+@pytest.mark.parametrize(("name", "option"), EVERY, ids=IDS)
+def test_a_default_that_is_written_out_is_the_default(name: str, option: Option) -> None:
+    text = option.default_text()
+    if text is not None and option.scalar is None:
+        assert option.parse(text) == option.default
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_names_and_summaries_are_those_of_the_classes(name: str) -> None:
+    kind = registry.load(name)
+    (entry,) = [each for each in registry.entries() if each.name == name]
+    assert kind.name == name
+    assert (kind.__doc__ or "").splitlines()[0] == entry.summary
+    assert len(entry.summary) <= 81
+    assert entry.class_name in sc.__all__
+    assert getattr(sc, entry.class_name) is kind
+
+
+def test_the_shared_selection_is_that_of_select() -> None:
+    assert set(SELECTION) == set(select.__annotations__) - {"cube", "return"}
+    assert SHARED["drop_missing"].default is False
+
+
+@pytest.mark.parametrize(
+    ("analysis", "line"),
+    [
+        (sc.Bootstrap(alphas=(0.1, 0.05)), 'name = "bootstrap"\nalphas = "0.1,0.05"'),
+        (sc.Bootstrap(studentised=False), 'name = "bootstrap"\nstudentised = false'),
+        (sc.Correlation(along=("metric",), intervals=()), 'name = "correlate"\nalong = "metric"\nintervals = "none"'),
+        (sc.Teams(leave=None), 'name = "teams"\nleave = "all"'),
+        (sc.Teams(leave=(1, 2), keep_unpooled=False), 'name = "teams"\nleave = [1, 2]\nkeep_unpooled = false'),
+    ],
+)
+def test_sweep_files_take_the_texts_of_the_command_line(tmp_path: Path, analysis: Any, line: str) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(f"[[analysis]]\n{line}\n")
+    assert read_sweep(path).entries[0].analysis == analysis
+
+
+@pytest.mark.parametrize(
+    ("words", "analysis"),
+    [
+        ("bootstrap --unstudentised --alpha 0.1", sc.Bootstrap(studentised=False, alphas=(0.1,))),
+        ("correlate --along gain --intervals none", sc.Correlation(along=("gain",), intervals=())),
+        ("teams --drop-unpooled --topics 5,3", sc.Teams(keep_unpooled=False, topic_sizes=(5, 3))),
+        ("teams --leave 2", sc.Teams(leave=(2,))),
+        ("swap --size 5..15:5 --signed", sc.Swap(size=(5, 10, 15), signed=True)),
+    ],
+)
+def test_commands_make_the_record(monkeypatch: pytest.MonkeyPatch, words: str, analysis: Any) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(
+        "scorecube.cli.run_analysis.run_analysis", lambda analysis, given: made.append((analysis, given))
+    )
+    name, *options = words.split()
+    program: Any = typer.main.get_command(app)
+    program([name, "study.zarr", *options, "--metrics", "AP,nERR(form=exp2,rel=2)@10"], standalone_mode=False)
+    assert made[0][0] == analysis
+    assert made[0][1]["metrics"] == ("AP", "nERR(form=exp2,rel=2)@10")
+    assert made[0][1]["trials"] == (10 if name == "teams" else 1000)
+
+
+def test_option_tables_name_every_flag() -> None:
+    text = option_tables()
+    for name in registry.names():
+        assert f"## {name}" in text
+    assert "| `studentised` | `--unstudentised` |" in text
+    assert "| `topic_sizes` | `--topics` |" in text
+    assert all(line.count("|") == 7 for line in text.replace("\\|", "").splitlines() if line.startswith("|"))

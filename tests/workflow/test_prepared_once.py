@@ -1,0 +1,52 @@
+"""What is computed of a cube once in a command: its digest, the pools of its teams, positions of given samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scorecube.analyses import plan
+from scorecube.analyses.leave_out import teams
+from scorecube.analyses.topic_samples import base
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+Counted = Callable[[Any, str], list[int]]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Return a function that counts the calls of a function of a module from now on."""
+
+    def count(module: Any, name: str) -> list[int]:
+        function, calls = getattr(module, name), [0]
+
+        def called(*given: Any, **how: Any) -> Any:
+            calls[0] += 1
+            return function(*given, **how)
+
+        monkeypatch.setattr(module, name, called)
+        return calls
+
+    return count
+
+
+def test_a_command_builds_pools_once_and_hashes_the_cube_once(scorecube: Cli, study: Path, counted: Counted) -> None:
+    pools, hashed, checked = (
+        counted(teams, "build_pools"),
+        counted(plan, "cube_digest"),
+        counted(teams, "check_metrics"),
+    )
+    scorecube("teams", study, "--trials", 2).succeeded()
+    assert (pools, hashed, checked) == ([1], [1], [1])
+
+
+def test_given_samples_are_read_once(scorecube: Cli, study: Path, tmp_path: Path, counted: Counted) -> None:
+    scorecube("swap", study, "--trials", 4, "--seed", 1, "--save-samples", tmp_path / "samples").succeeded()
+    read, hashed = counted(base, "sample_positions"), counted(plan, "samples_digest")
+    scorecube("swap", study, "--trials", 4, "--replay", tmp_path / "samples").succeeded()
+    assert (read, hashed) == ([1], [1])

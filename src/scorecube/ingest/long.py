@@ -86,9 +86,9 @@ def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], othe
         gain = cells[at["gain"]] if "gain" in at else ""
         measure = name
         if "metric" in at:
-            given = cells[at["metric"]]
-            measure = label.setdefault(given, from_trec_eval(given))
-            if metric is not None and metric not in (given, measure):
+            measure_in_file = cells[at["metric"]]
+            measure = label.setdefault(measure_in_file, from_trec_eval(measure_in_file))
+            if metric is not None and metric not in (measure_in_file, measure):
                 others.add(measure)
                 continue
         cell = (gain, measure, run, topic)

@@ -17,12 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output
 from scorecube.analyses.topic_samples.base import SAMPLINGS, TopicSampling, counts_of, units_of
-from scorecube.analyses.topic_samples.population_interval import (
-    group_inputs,
-    left_out,
-    n_replicates,
-    population_interval,
-)
+from scorecube.analyses.topic_samples.left_out_groups import group_inputs, left_out, n_replicates
 from scorecube.collection import schema
 from scorecube.collection.selection import cells, uses_gains
 from scorecube.errors import BadPlan
@@ -30,6 +25,7 @@ from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import Kernel, Tally, add_trials, choose_kernel, trials_at_once
 from scorecube.kernels.swap.per_pair import BinRules, TrialRange, count_swaps_apart
+from scorecube.statistics.population_interval import population_interval
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
 from scorecube.statistics.required_difference import required_bins
 

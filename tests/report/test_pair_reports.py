@@ -17,9 +17,9 @@ from scorecube.analyses import registry
 from scorecube.report.figures.pairs import p_value_curves, power_bars
 from scorecube.report.page.html import html_table, picture
 from scorecube.report.results import headline
-from scorecube.report.tables.pairs import adjusted
 from scorecube.report.text_formats import cell_text, render
 from scorecube.report.views.registry import view_of
+from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from scorecube.kernels.swap.pairwise import count_swaps
-from scorecube.statistics.integer_grid import MAX_BITS, FloatArray, Grid, make_grid
+from scorecube.statistics.integer_grid import MAX_BITS, Grid, make_grid
 
 HUNDREDTH = Fraction(1, 100)
 sizes = st.integers(1, 60) | st.sampled_from([1, 2, 195, 1000])
@@ -25,7 +26,7 @@ decimals = st.builds(
 settings_ = settings(deadline=None, max_examples=200)
 
 
-def floats(exact: list[Fraction]) -> FloatArray:
+def floats(exact: list[Fraction]) -> NDArray[np.float64]:
     """Return the nearest float64 numbers as one cell."""
     return np.array([[float(value) for value in exact]])
 
@@ -154,7 +155,7 @@ def test_mean_comes_back(values: list[str], width: Fraction) -> None:
     assert found == pytest.approx(float(sum(exact) / len(exact)), rel=1e-12, abs=1e-12 * largest)
 
 
-def bin_of(first: FloatArray, second: FloatArray, width: Fraction, n_bins: int) -> tuple[int, bool]:
+def bin_of(first: NDArray[np.float64], second: NDArray[np.float64], width: Fraction, n_bins: int) -> tuple[int, bool]:
     """Return the bin of the difference in mean of two runs' scores, and whether it is a tie."""
     scores = np.stack([first, second])[np.newaxis]
     grid = make_grid(len(first), width, scores)

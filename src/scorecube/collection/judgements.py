@@ -45,7 +45,7 @@ class RunLines:
     text: np.ndarray[Any, np.dtype[np.uint8]]
     topics: Sequence[str]
     topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: IntArray
+    documents: np.ndarray[Any, np.dtype[np.int32]]
     scores: np.ndarray[Any, np.dtype[np.float64]]
     ranks: np.ndarray[Any, np.dtype[np.float64]]
     numbers: np.ndarray[Any, np.dtype[np.int32]]
@@ -101,7 +101,7 @@ class Qrels:
     text: np.ndarray[Any, np.dtype[np.uint8]]
     topics: Sequence[str]
     topic_of: np.ndarray[Any, np.dtype[np.int32]]
-    documents: IntArray
+    documents: np.ndarray[Any, np.dtype[np.int32]]
     levels: np.ndarray[Any, np.dtype[np.int16]]
     numbers: np.ndarray[Any, np.dtype[np.int32]]
     intents: Intents | None = None
@@ -157,7 +157,7 @@ class Qrels:
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Number of each line's document within its topic, (line,): document ids are sorted as bytes."""
-        return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))  # type: ignore[no-any-return]
+        return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))
 
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
         """Return the level of every document, (topic, document); -1 for pooled but not judged, and behind a topic's last one."""

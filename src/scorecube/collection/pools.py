@@ -19,7 +19,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.rankings import check_documents
 from scorecube.errors import BadPlan
-from scorecube.kernels.pools.pools import WORD, leave_out, pool_words
+from scorecube.kernels.pools.contributing_teams import WORD, leave_out, pool_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Pools:
         return gone, judged
 
     def pooled(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the documents that any team contributed, as `kernels.pools.leave_out` takes them."""
+        """Return the documents that any team contributed, as `leave_out` takes them."""
         topics, documents = np.nonzero(self.words.any(axis=-1))
         levels = self.levels[topics, documents].astype(np.int64)
         return {"words": self.words[topics, documents], "topics": topics, "documents": documents, "levels": levels}

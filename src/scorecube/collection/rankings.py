@@ -135,12 +135,15 @@ def judge(
     chosen, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
     single = chosen is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
+    keys = -run.ranks if chosen is Order.RANK else run.scores
     levels, documents, lengths, repeated, first = judge_run.judge_run(
-        run.text, run.documents, run.topic_of, -run.ranks if chosen is Order.RANK else run.scores, single, _CODES[chosen],
-        _REPEATS[Duplicates(duplicates)], judged_topic, depth or NO_LIMIT, qrels.text, qrels.documents, qrels.levels, *qrels.tables,
-        qrels.document_of,
-        space.array("grouped", n_lines, "int64"), space.array("document_hashes", n_lines, "uint64"),
-    )  # fmt: skip
+        judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
+        judged_topic,
+        judge_run.JudgedDocuments(qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of),
+        judge_run.RankingRules(single, _CODES[chosen], _REPEATS[Duplicates(duplicates)], depth or NO_LIMIT),
+        space.array("grouped", n_lines, "int64"),
+        space.array("document_hashes", n_lines, "uint64"),
+    )
     if repeated >= 0:
         topic = run.topics[run.topic_of[repeated]]
         raise BadInput(

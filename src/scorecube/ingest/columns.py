@@ -14,7 +14,7 @@ import numpy as np
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import BYTE_ORDER_MARK, MAGIC, PathLike, read_bytes
 from scorecube.kernels.parsing.byte_words import PADDING
-from scorecube.kernels.parsing.split_lines import GOOD, OTHER_TAG, count_lines, parse_lines
+from scorecube.kernels.parsing.split_lines import GOOD, OTHER_TAG, LineColumns, count_lines, parse_lines
 from scorecube.kernels.workspace import Workspace
 
 LARGEST_FILE = 2**31 - 2 * PADDING
@@ -27,7 +27,7 @@ Buffer = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True)
 class Layout:
-    """Numbers of the fields of a line; see `scorecube.kernels.parsing.split_lines.parse_lines`."""
+    """Which field of a line is what; see `scorecube.kernels.parsing.split_lines.parse_lines`."""
 
     what: str
     line: str
@@ -50,7 +50,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns from `scorecube.kernels.parsing.split_lines.parse_lines`, and the text of the file."""
+    """The columns of a file without errors, and its text."""
 
     text: Buffer
     topic_of: np.ndarray[Any, np.dtype[np.int32]]
@@ -101,9 +101,8 @@ def read_columns(
     documents, values = space.array("documents", (n_lines, 2), "int32"), space.array("values", n_lines, "float64")
     topics, hashes = space.array("topics", (n_lines, 2), "int64"), space.array("hashes", n_lines, "uint64")
     ranks = space.array("ranks", n_lines if with_ranks else 0, "float64")
-    status, bad_line, n, n_topics, tag = parse_lines(
-        text, length, layout.columns(with_ranks), one_tag, topic_of, topics, hashes, documents, values, ranks, numbers
-    )
+    lines = LineColumns(topic_of, topics, hashes, documents, values, ranks, numbers)
+    status, bad_line, n, n_topics, tag = parse_lines(text, length, layout.columns(with_ranks), one_tag, lines)
     found = Columns(text, topic_of[:n], topics[:n_topics], documents[:n], values[:n], ranks[:n], numbers[:n], tag)
     if status != GOOD:
         line = text[:length].tobytes().split(b"\n")[bad_line - 1].split()

@@ -1,27 +1,47 @@
-"""Single machine instructions that neither NumPy nor the compiler's Python gives."""
+"""Machine instructions that neither NumPy nor numba offers.
+
+They are written in LLVM's intermediate representation. Each function below `Instruction` is the typing half of a
+`numba.extending.intrinsic`: it receives the numba types of the arguments and returns the signature and the function
+that emits the instructions. The names at the end of the module are what kernels call.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache, reduce
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from llvmlite import binding, ir
 from numba import types
 from numba.core import config
+from numba.core.base import BaseContext
 from numba.core.cgutils import get_or_insert_function
+from numba.core.typing.context import Context
+from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
+from scorecube.kernels.arrays import Float, Integer
+
 ROWS, VECTORS, VECTOR_BYTES = 8, 3, 64
-"""A tile of a matrix product: 8 rows of 3 vectors take 24 of the 32 wide registers; the rest hold what is multiplied."""
+"""A tile of a matrix product: 8 rows of 3 vectors take 24 of the 32 wide registers; the rest hold the factors."""
 STEPS, UNROLLED = 16, 4
-"""Thresholds that numbers are compared with at once, and how many numbers are in turn."""
+"""Thresholds in one vector, and numbers compared with them per iteration."""
+
+Builder: TypeAlias = ir.IRBuilder
+Value: TypeAlias = ir.Value
+Values: TypeAlias = Sequence[ir.Value]
+Type: TypeAlias = types.Type
+Generate = Callable[[BaseContext, Builder, Signature, Values], Value]
+Instruction = tuple[Signature, Generate]
 
 
 @cache
 def has_wide_registers() -> bool:
-    """Whether the processor that is compiled for has 32 vector registers of 64 bytes.
+    """Return whether the processor has 32 vector registers of 64 bytes (AVX-512).
 
-    It need not be the one at hand (``NUMBA_CPU_FEATURES``): instructions that it lacks end the process.
+    The processor is the one that is compiled for, which may differ from the one at hand (``NUMBA_CPU_FEATURES``).
+    Instructions that it lacks would end the process.
     """
     chosen = getattr(config, "CPU_FEATURES", None)
     if chosen is not None:
@@ -29,10 +49,10 @@ def has_wide_registers() -> bool:
     return bool(binding.get_host_cpu_features().get("avx512f", False))
 
 
-def _multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
-    """Upper 64 bits of a 64 x 64 bit product: one machine instruction."""
+def _multiply_high(typing_context: Context, a: Type, b: Type) -> Instruction:
+    """Return the upper 64 bits of a 64 x 64 bit product: one machine instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         wide = ir.IntType(128)
         product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
@@ -40,57 +60,63 @@ def _multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), generate
 
 
-def _load_word(typing_context: Any, address: Any) -> Any:
-    """Eight bytes from an address that need not be aligned."""
+def _load_word(typing_context: Context, address: Type) -> Instruction:
+    """Load eight bytes from an address, which need not be aligned."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
         return builder.load(pointer, align=1)
 
     return types.uint64(types.uint64), generate
 
 
-def _load_byte(typing_context: Any, address: Any) -> Any:
-    """One byte from an address: unlike an array, an address costs nothing to pass on."""
+def _load_byte(typing_context: Context, address: Type) -> Instruction:
+    """Load one byte from an address.
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    Passing an address between functions is cheaper than passing an array.
+    """
+
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), align=1)
 
     return types.uint8(types.uint64), generate
 
 
-def _swap_bytes(typing_context: Any, word: Any) -> Any:
-    """Reverse the bytes of a word, so that comparing words compares texts."""
+def _swap_bytes(typing_context: Context, word: Type) -> Instruction:
+    """Reverse the bytes of a word, so that the order of words is the order of texts."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         return builder.bswap(arguments[0])
 
     return types.uint64(types.uint64), generate
 
 
-def _trailing_zeros(typing_context: Any, word: Any) -> Any:
-    """Number of zero bits below the lowest set bit: one machine instruction; 64 for zero."""
+def _trailing_zeros(typing_context: Context, word: Type) -> Instruction:
+    """Count the zero bits below the lowest set bit: one instruction; 64 for zero."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), generate
 
 
-def _count_ones(typing_context: Any, word: Any) -> Any:
-    """Number of set bits: one machine instruction."""
+def _count_ones(typing_context: Context, word: Type) -> Instruction:
+    """Count the set bits: one machine instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
 
 
-def _compare_bytes(operator: str) -> Any:
-    """Return what compares the 64 bytes at an address with one byte: bit k of the word is set where byte k passes."""
+def _compare_bytes(operator: str) -> Callable[[Context, Type, Type], Instruction]:
+    """Return an instruction that compares the 64 bytes at an address with one byte.
 
-    def compare(typing_context: Any, address: Any, byte: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    Bit k of its result is set where the comparison is true of byte k.
+    """
+
+    def compare(typing_context: Context, address: Type, byte: Type) -> Instruction:
+        def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
             kind = ir.VectorType(ir.IntType(8), 64)
             found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=1)
             wanted = _spread(builder, arguments[1], 64)
@@ -101,13 +127,16 @@ def _compare_bytes(operator: str) -> Any:
     return compare
 
 
-def _mask_between(typing_context: Any, address: Any, low: Any, high: Any) -> Any:
-    """Compare the 64 numbers at an address with two of their type: bit k of the word is set where low <= number k < high."""
+def _mask_between(typing_context: Context, address: Type, low: Type, high: Type) -> Instruction | None:
+    """Compare the 64 numbers at an address with two numbers of their type.
+
+    Bit k of the result is set if low <= number k < high.
+    """
     if low != high:
         return None
     single = low == types.float32
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         kind = ir.VectorType(ir.FloatType() if single else ir.DoubleType(), 64)
         found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=4)
         low, high = (_spread(builder, each, 64) for each in arguments[1:])
@@ -117,26 +146,30 @@ def _mask_between(typing_context: Any, address: Any, low: Any, high: Any) -> Any
     return types.uint64(types.uint64, low, high), generate
 
 
-def _compress(typing_context: Any, source: Any, n_values: Any, low: Any, target: Any, places: Any) -> Any:
-    """Write those of some numbers that reach `low`, and their places as int32, one after the other; return how many.
+def _compress(
+    typing_context: Context, source: Type, n_values: Type, low: Type, target: Type, places: Type
+) -> Instruction:
+    """Write the numbers that are at least `low`, and their indices as int32.
 
-    Needs wide registers. Numbers and arrays are given by their addresses; whole vectors are read and written, so that `n_values` is
-    a multiple of 16, and there is room for 16 more than are found.
+    The result is how many there are; they are written without gaps.
+
+    Needs wide registers. Arrays are passed as addresses; whole vectors are read and written, so `n_values` must be a
+    multiple of 16, and the targets need room for 16 elements more than are found.
     """
     single = low == types.float32
     kind, number, lanes = (ir.FloatType(), ir.IntType(32), 16) if single else (ir.DoubleType(), ir.IntType(64), 8)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         word, small = ir.IntType(64), ir.IntType(32)
         vector, numbers = ir.VectorType(kind, lanes), ir.VectorType(number, lanes)
 
-        def pack(values: Any, wanted: Any, letter: str) -> Any:
+        def pack(values: Value, wanted: Value, letter: str) -> Value:
             called = f"llvm.x86.avx512.mask.compress.v{lanes}{letter}{512 // lanes}"
             of = ir.FunctionType(values.type, [values.type, values.type, wanted.type])
             zero = ir.Constant(values.type, [0] * lanes)
             return builder.call(get_or_insert_function(builder.module, of, called), [values, zero, wanted])
 
-        def put(values: Any, base: Any, where: Any) -> None:
+        def put(values: Value, base: Value, where: Value) -> None:
             builder.store(values, builder.bitcast(builder.gep(base, [where]), values.type.as_pointer()), align=4)
 
         first, target = (builder.inttoptr(arguments[k], kind.as_pointer()) for k in (0, 3))
@@ -167,16 +200,19 @@ def _compress(typing_context: Any, source: Any, n_values: Any, low: Any, target:
     return types.int64(types.uint64, types.int64, low, types.uint64, types.uint64), generate
 
 
-def _steps_reached(typing_context: Any, address: Any, n_values: Any, low: Any, step: Any, rank: Any) -> Any:
-    """Return how many of the thresholds low + step, ..., low + 16 step are reached by at least `rank` of some numbers (at least one).
+def _steps_reached(
+    typing_context: Context, address: Type, n_values: Type, low: Type, step: Type, rank: Type
+) -> Instruction | None:
+    """Count the thresholds low + step, ..., low + 16 step that `rank` numbers reach.
 
-    All thresholds stand in one vector, so that no counts have to be added up at the end: for few numbers that is most of the time.
+    There must be at least one number. All thresholds fit into one vector, so no counts have to be added up at the end,
+    which for few numbers would take most of the time.
     """
     if low != step:
         return None
     kind = ir.FloatType() if low == types.float32 else ir.DoubleType()
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         word, counts = ir.IntType(64), ir.VectorType(ir.IntType(32), STEPS)
         steps = ir.Constant(ir.VectorType(kind, STEPS), [float(k) for k in range(1, STEPS + 1)])
         start, width, wanted = (
@@ -208,22 +244,23 @@ def _steps_reached(typing_context: Any, address: Any, n_values: Any, low: Any, s
     return types.int64(types.uint64, types.int64, low, step, types.int64), generate
 
 
-def _spread(builder: Any, value: Any, lanes: int) -> Any:
+def _spread(builder: Builder, value: Value, lanes: int) -> Value:
     """Return a vector of equal elements."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(builder.insert_element(nothing, value, ir.IntType(32)(0)), nothing, places)
 
 
-def _register_tile(typing_context: Any, rows: Any, columns: Any, out: Any, sizes: Any) -> Any:
-    """Multiply `ROWS` rows (row, inner) by `VECTORS` vectors of columns (inner, column), both without gaps; all are addresses.
+def _register_tile(typing_context: Context, rows: Type, columns: Type, out: Type, sizes: types.Tuple) -> Instruction:
+    """Multiply `ROWS` rows by `VECTORS` vectors of columns.
 
-    `sizes` is (inner size, elements in a row of `out`, a number of the elements' type).
+    The arguments are the addresses of contiguous rows (row, inner), contiguous columns (inner, column) and the result.
+    `sizes` is (inner size, elements in a row of `out`, a number of the element type).
     """
     kind = ir.FloatType() if sizes.types[2] == types.float32 else ir.DoubleType()
     lanes = VECTOR_BYTES // (4 if sizes.types[2] == types.float32 else 8)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
         word, vector = ir.IntType(64), ir.VectorType(kind, lanes)
         first, second, target = (builder.inttoptr(each, kind.as_pointer()) for each in arguments[:3])
         inner, stride = (builder.extract_value(arguments[3], place) for place in (0, 1))
@@ -263,15 +300,20 @@ def _register_tile(typing_context: Any, rows: Any, columns: Any, out: Any, sizes
     return types.void(types.uint64, types.uint64, types.uint64, sizes), generate
 
 
-multiply_high: Any = intrinsic(_multiply_high)
-load_word: Any = intrinsic(_load_word)
-load_byte: Any = intrinsic(_load_byte)
-swap_bytes: Any = intrinsic(_swap_bytes)
-trailing_zeros: Any = intrinsic(_trailing_zeros)
-count_ones: Any = intrinsic(_count_ones)
-bytes_below: Any = intrinsic(_compare_bytes("<"))
-bytes_equal: Any = intrinsic(_compare_bytes("=="))
-mask_between: Any = intrinsic(_mask_between)
-compress: Any = intrinsic(_compress)
-steps_reached: Any = intrinsic(_steps_reached)
-register_tile: Any = intrinsic(_register_tile)
+def _intrinsic(instruction: Callable[..., Instruction | None]) -> Any:
+    """Return an instruction as a function for kernels, whose type is declared below."""
+    return intrinsic(instruction)
+
+
+multiply_high: Callable[[np.uint64, np.uint64], np.uint64] = _intrinsic(_multiply_high)
+load_word: Callable[[np.uint64], np.uint64] = _intrinsic(_load_word)
+load_byte: Callable[[np.uint64], np.uint8] = _intrinsic(_load_byte)
+swap_bytes: Callable[[np.uint64], np.uint64] = _intrinsic(_swap_bytes)
+trailing_zeros: Callable[[np.uint64], np.int64] = _intrinsic(_trailing_zeros)
+count_ones: Callable[[np.uint64], np.int64] = _intrinsic(_count_ones)
+bytes_below: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("<"))
+bytes_equal: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("=="))
+mask_between: Callable[[np.uint64, Float, Float], np.uint64] = _intrinsic(_mask_between)
+compress: Callable[[np.uint64, Integer, Float, np.uint64, np.uint64], np.int64] = _intrinsic(_compress)
+steps_reached: Callable[[np.uint64, Integer, Float, Float, Integer], np.int64] = _intrinsic(_steps_reached)
+register_tile: Callable[[Integer, Integer, Integer, tuple[Integer, Integer, Float]], None] = _intrinsic(_register_tile)

@@ -1,26 +1,33 @@
-"""Independent pieces of work on several cores, where a result is made and no block of work is left to share."""
+"""Threads for the independent parts of one result.
+
+Blocks of an analysis are distributed by `scorecube.execute` instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TypeVar
 
 import numba
 
 LEAST = 2**20
-"""Values below which threads cost more than they save."""
+"""Values from which on threads save more time than they cost."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def on_threads(function: Callable[[Any], Any], items: Sequence[Any], n_values: int) -> list[Any]:
-    """Return the function of every item, in order; on as many threads as numba may use, if there is much to do.
+def on_threads(function: Callable[[Item], Result], items: Sequence[Item], n_values: int) -> list[Result]:
+    """Return the function's result for every item, in order.
+
+    Large work is shared by as many threads as numba may use.
 
     Parameters
     ----------
     function
-        Releases Python's lock while it computes, and writes to nothing that another item's call reads.
+        It should release the interpreter lock, and must not write to what a call for another item reads.
     n_values
-        That are computed in all.
+        Number of values that all calls together compute.
     """
     n_threads = min(len(items), numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     if n_threads < 2 or n_values < LEAST:

@@ -1,4 +1,7 @@
-"""Memory that is used again for file after file: getting fresh memory from the system costs more than filling it."""
+"""Arrays that are reused from file to file.
+
+Memory that is new to the process costs more to obtain than to fill.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Workspace:
-    """Arrays by name; asking for a name again gives the same memory, with what was in it.
+    """Arrays by name: a second request for a name returns the same memory.
 
     Examples
     --------
@@ -21,14 +25,14 @@ class Workspace:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, np.ndarray[Any, Any]] = {}
+        self._kept: dict[str, NDArray[Any]] = {}
 
-    def array(self, name: str, shape: int | tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
-        """Return an array that is not initialised; it is valid until `name` is asked for again."""
+    def array(self, name: str, shape: int | tuple[int, ...], dtype: str) -> NDArray[Any]:
+        """Return an uninitialised array, valid until `name` is requested again."""
         sizes = (shape,) if isinstance(shape, int) else shape
         needed = math.prod(sizes)
         kept = self._kept.get(name)
         if kept is None or len(kept) < needed or kept.dtype != np.dtype(dtype):
-            # Some room to grow, as files of a collection are of similar length.
+            # Files of a collection have similar lengths: a quarter more serves most of the longer ones.
             kept = self._kept[name] = np.empty(needed + needed // 4, dtype)
         return kept[:needed].reshape(sizes)

@@ -1,45 +1,48 @@
-"""Curves of swap rates against topic set size, and what they promise for sizes that were not tried.
+"""Exponential decay of swap rates with topic set size, for extrapolation.
 
-Curves are fits, and their continuation is a guess. How far off it was, where it could be measured (bins with 1 % of the comparisons or more, curves
-fitted to rates at 5 to 25 topics, tests/analyses/topic_samples/test_swap_extrapolation.py): at 50 topics the fit to the rates of all topics is too low by
-.006 to .019 on average (root mean square .012 to .024); from 50 topics alone single rates are off by .018 (robust2004), .029 (web2004) and .050
-(mq2007), of which .014 to .041 are there at 25 topics already, as other topics have other rates. Beyond twice the largest size it
-gets worse: at 100 topics small differences of robust2004 swap 1.4 to 2.8 times as often as predicted.
+Errors of the extrapolation were measured in bins with at least 1 % of the comparisons, with curves fitted to rates at 5
+to 25 topics (tests/analyses/topic_samples/test_swap_extrapolation.py). At 50 topics, curves of all topics are too low
+by .006 to .019 on average (root mean square .012 to .024). Of 50 topics alone, the error of single rates is .018
+(robust2004), .029 (web2004) and .050 (mq2007), of which .014 to .041 exist at 25 topics already, as other topics have
+other rates. Beyond twice the largest size errors are larger: at 100 topics small differences of robust2004 swap 1.4 to
+2.8 times as often as predicted.
 
 Reference: Voorhees and Buckley 2002, "The effect of topic set size on retrieval experiment error", SIGIR.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 FEWEST_SIZES = 3
-"""Two numbers are fitted: with less than three points every curve would fit."""
+"""Sizes needed for a fit of two parameters."""
 DECAYS = np.concatenate([[0.0], np.geomspace(1e-5, 5.0, 400)])
+"""Grid of decay rates, per topic."""
 STEPS = 60
+"""Steps of the golden-section search."""
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+FloatArray = NDArray[np.float64]
 
 
 def fit_decay(sizes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fit rate = height * exp(-decay * size) by least squares of the rates (Voorhees and Buckley 2002).
+    """Fit rate = height * exp(-decay * size) by least squares.
 
-    For a given decay the best height is known, so only the decay is searched: on a grid, then by golden section
-    between the grid's neighbours of its best point. Missing rates (empty bins) are left out.
+    For a given decay the best height has a closed form, so only the decay is searched: on a grid, then by golden
+    section between the neighbours of the best grid point. Missing rates (empty bins) are left out.
 
     Parameters
     ----------
     sizes
-        Topic set sizes.
+        float64 (size,): topic set sizes.
     rates
-        Swap rates (..., size).
+        float64 (..., size): swap rates, NaN for missing.
 
     Returns
     -------
     height, decay
-        Of shape (...); missing where fewer than three rates, or fewer than two that are not 0, are known.
+        float64 (...): rate at size 0, decay per topic; NaN with fewer than three rates, or fewer than two positive
+        rates.
 
     Examples
     --------
@@ -74,7 +77,10 @@ def fit_decay(sizes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatAr
 def _best_height(
     sizes: FloatArray, points: FloatArray, weights: FloatArray, decays: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the best height for each decay (curve, decay), and the sum of squares that it explains."""
+    """Return the best height for each decay, and the sum of squares that it explains.
+
+    Points and weights are (curve, size), decays and results (curve, decay).
+    """
     shapes = np.exp(-decays[:, :, np.newaxis] * (sizes - sizes.min()))
     along = np.einsum("cds,cs->cd", shapes, points)
     norm = np.einsum("cds,cds,cs->cd", shapes, shapes, weights)
@@ -83,7 +89,9 @@ def _best_height(
 
 
 def sizes_beyond(sizes: FloatArray) -> FloatArray:
-    """Return sizes up to twice the largest, in steps as between the two largest, for a curve to be drawn on.
+    """Return sizes up to twice the largest at which to draw the extrapolation.
+
+    The step is that between the two largest sizes; there are none for fewer than three sizes.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Scores as integers on a binary fraction of the bin width, so that sums, bins and ties are exact.
+"""Scores as integer multiples of a fraction of the bin width.
 
-A score x enters a sample of size c as ``rint(x * 2**bits / (width * c))`` units, kept in float64. The mean of a
-sample is then the plain sum of its units: exact in any order and on any machine as long as it stays
-below 2**53. A bin is 2**bits units wide, so binning is exact too. Rounding moves a difference of two means by at
-most one unit for each of the 2 * c scores in it; `tolerance` is that bound. Differences within it are ties, and
-a difference within it of a bin's lower edge has reached the edge. Two unequal means nearer than that (2.3e-13
-for 50 topics, scores in [0, 1]) are taken for equal.
+Sums, bins and ties of such integers are exact. A score x is represented in a sample of size c by ``rint(x * 2**bits /
+(width * c))`` units, stored as float64. The mean of a sample is then the sum of its units, which is exact in any order
+and on any machine below 2**53. A bin is 2**bits units wide, so binning is exact as well. Rounding changes a difference
+of two means by at most one unit for each of its 2 * c scores; `tolerance` is that bound. Differences within it are
+ties, and a difference that is below a bin's lower edge by no more than it belongs to the bin. Two unequal means that
+are closer than that (2.3e-13 for 50 topics, scores in [0, 1]) are treated as equal.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MANTISSA_BITS = 53
 MAX_BITS = 42
-"""Finest grid: with it, sort keys of 100 bins and 8,192 runs fit into 62 bits, and rint dominates rounding."""
+"""Finest grid: sort keys of 100 bins and 8,192 runs fit into 62 bits, and `rint` is the only relevant rounding."""
 
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """An integer grid for means of `size` scores, one scale for each cell (metric and gain setting).
+    """An integer grid for means of scores, with a scale for each cell.
+
+    A cell is a metric with a gain setting.
 
     Parameters
     ----------
@@ -36,7 +38,14 @@ class Grid:
     width
         Bin width in score units, e.g. Fraction(1, 100).
     bits
-        log2 of the number of units in a bin, one per cell.
+        log2 of the number of units in a bin, for each cell.
+
+    Examples
+    --------
+    >>> grid = Grid(size=2, width=Fraction(1, 100), bits=(10,))
+    >>> units = grid.to_units(np.array([[0.5, 0.25]]))
+    >>> units.tolist(), grid.to_mean(units.sum(axis=1)).tolist()
+    ([[25600.0, 12800.0]], [0.375])
     """
 
     size: int
@@ -45,7 +54,7 @@ class Grid:
 
     @property
     def units_per_bin(self) -> FloatArray:
-        """Units in one bin width, powers of two; shape (cell,)."""
+        """Units in a bin, powers of two: float64 (cell,)."""
         return np.array([float(2**bits) for bits in self.bits])
 
     @property
@@ -60,14 +69,23 @@ class Grid:
         return units
 
     def to_mean(self, units: FloatArray) -> FloatArray:
-        """Return the mean scores whose sums are `units`, shape (cell,)."""
+        """Return the means of samples whose sums are `units` (cell,)."""
         return units * float(self.width) / self.units_per_bin
 
 
 def make_grid(size: int, width: Fraction, scores: FloatArray) -> Grid:
-    """Return, for each cell of `scores` (cell, ...), the finest grid on which a sum of `size` of them is exact.
+    """Return the finest grid on which sums of `size` scores are exact, in each cell.
 
-    All cells with scores in [-1, 1] have the same grid, so that dropping a cell changes nothing in the others.
+    All cells with scores in [-1, 1] have the same grid, so that the results of a cell do not depend on the other cells.
+
+    Parameters
+    ----------
+    size
+        Scores in a sample.
+    width
+        Bin width in score units.
+    scores
+        float64 (cell, ...).
     """
     bits = []
     for cell in scores:

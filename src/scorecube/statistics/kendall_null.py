@@ -1,26 +1,28 @@
-"""Kendall's tau by chance alone: its standard error, p-values and intervals.
+"""Null distribution of Kendall's tau: standard error, p-values and intervals.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.1;
-S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; Fieller, Hartley and Pearson 1957, "Tests for
-rank correlation coefficients", Biometrika 44.
+References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section
+4.1; S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; Fieller, Hartley and
+Pearson 1957, "Tests for rank correlation coefficients", Biometrika 44.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 MOST_EXACT = 60
-"""Runs up to which p-values are exact: the normal distribution is close from there on."""
+"""Runs up to which p-values are exact; for more runs the normal distribution is close."""
 FIELLER = 0.437
 """Variance of atanh(tau) times (runs - 4)."""
 
 
 def null_error(n_runs: int) -> float:
-    """Return the standard error of tau between unrelated rankings without ties (S1 equation 9); NaN for fewer than 3 runs.
+    """Return the standard error of tau between unrelated rankings (S1 equation 9).
+
+    Rankings have no ties; NaN for fewer than 3 runs.
 
     Examples
     --------
@@ -32,15 +34,23 @@ def null_error(n_runs: int) -> float:
     return math.sqrt((4 * n_runs + 10) / (9 * n_runs * (n_runs - 1)))
 
 
-def normal_p(z: Any) -> Any:
-    """Return two-sided p-values of the normal distribution; NaN for NaN."""
+def normal_p(z: ArrayLike) -> NDArray[np.float64]:
+    """Return two-sided p-values of the normal distribution; NaN for NaN.
+
+    Examples
+    --------
+    >>> normal_p([0.0, 1.959964]).round(6).tolist()
+    [1.0, 0.05]
+    """
     flat = [math.erfc(abs(float(each)) / math.sqrt(2.0)) for each in np.ravel(z)]
     return np.array(flat).reshape(np.shape(z))
 
 
 @cache
 def mahonian(n_runs: int) -> tuple[int, ...]:
-    """Return how many orders of n runs have 0, 1, 2, ... discordant pairs with a given order: the Mahonian numbers.
+    """Return the numbers of orders of runs with 0, 1, 2, ... discordant pairs.
+
+    Pairs are compared with a given order: these are the Mahonian numbers.
 
     Examples
     --------
@@ -49,7 +59,7 @@ def mahonian(n_runs: int) -> tuple[int, ...]:
     """
     counts = [1]
     for size in range(2, n_runs + 1):
-        # The next run may be put into any of `size` places: a window of the sums.
+        # The next run can be inserted at any of `size` ranks, so each number is the sum of a window of `counts`.
         longer, window = [], 0
         for k in range(len(counts) + size - 1):
             window += counts[k] if k < len(counts) else 0
@@ -60,9 +70,10 @@ def mahonian(n_runs: int) -> tuple[int, ...]:
 
 
 def exact_p(n_runs: int, concordant: int, discordant: int) -> float:
-    """Return the two-sided p-value of tau between rankings without ties: at most so few, or so many, discordant pairs.
+    """Return the two-sided p-value of tau between rankings without ties.
 
-    It is the share of all n! orders whose tau is as far from 0. NaN with ties, or for more than `MOST_EXACT` runs.
+    It is the share of all n! orders whose tau is at least as far from 0. NaN with ties, or for more than `MOST_EXACT`
+    runs.
 
     Examples
     --------
@@ -78,11 +89,21 @@ def exact_p(n_runs: int, concordant: int, discordant: int) -> float:
     return 2 * sum(counts[: fewest + 1]) / math.factorial(n_runs)
 
 
-def fieller(tau: Any, n_runs: int, quantile: float) -> tuple[Any, Any]:
-    """Return an interval of tau whose atanh is taken for normal with variance .437 / (n - 4) (Fieller, Hartley and Pearson 1957).
+def fieller(tau: ArrayLike, n_runs: int, quantile: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return an interval of tau (Fieller, Hartley and Pearson 1957).
 
-    Unlike the papers' interval it stays within -1 .. 1 and narrows towards them. It is one of pairs of normal variates, over
-    samples of runs. NaN for fewer than 5 runs.
+    atanh(tau) is assumed to be normal with variance .437 / (n - 4), as for samples of runs with bivariate normal
+    scores. Unlike the interval of S1 and S3, this one is within -1 .. 1 and narrower near these limits. NaN for fewer
+    than 5 runs.
+
+    Parameters
+    ----------
+    tau
+        float64 (...).
+    n_runs
+        Number of runs.
+    quantile
+        Two-sided quantile of the normal distribution.
 
     Examples
     --------

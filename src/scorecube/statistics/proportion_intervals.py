@@ -1,31 +1,34 @@
-"""Intervals of proportions, also of comparisons that are not independent."""
+"""Confidence intervals of proportions, also of comparisons that are not independent."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 Z95 = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
 LEVEL = 0.95
 T_RANGE = (1.0, 1e9)
-"""Degrees of freedom."""
+"""Least and largest degrees of freedom of a t quantile."""
 
-Array = np.ndarray[Any, Any]
+FloatArray = NDArray[np.float64]
+Numbers = NDArray[np.float64 | np.int64]
 
 
-def wilson(successes: Array, trials: Array, z: Array | float = Z95) -> tuple[Array, Array]:
+def wilson(successes: Numbers, trials: Numbers, z: FloatArray | float = Z95) -> tuple[FloatArray, FloatArray]:
     """Return the Wilson score interval of successes / trials, NaN where trials is 0.
 
-    It takes trials for independent; of others give the effective numbers, see `effective_size`.
+    Trials must be independent; for others pass effective numbers, see `effective_size`.
 
     Parameters
     ----------
     successes, trials
-        Numbers of equal shape, not necessarily integers.
+        Numbers of equal shape (...), not necessarily integers.
     z
-        Quantile; default that of the normal distribution for 95 %, two-sided.
+        Two-sided quantile, by default that of the normal distribution for 95 %.
 
     References
     ----------
@@ -40,45 +43,53 @@ def wilson(successes: Array, trials: Array, z: Array | float = Z95) -> tuple[Arr
         share = np.where(trials > 0, successes / trials, np.nan)
         centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
         half = z * np.sqrt(share * (1 - share) / trials + z * z / (4.0 * trials * trials)) / (1 + z * z / trials)
-    # At the ends the formula is exact but its floating-point terms do not cancel.
+    # At rates of 0 and 1 the limits are exactly 0 and 1, but the floating-point terms of the formula do not cancel.
     low = np.where(successes == 0, np.where(trials > 0, 0.0, np.nan), centre - half)
     high = np.where((successes == trials) & (trials > 0), 1.0, centre + half)
     return low, high
 
 
 def effective_size(
-    swaps: Array, count: Array, products: Array, trials: int, *, most: float | None = None
-) -> tuple[Array, Array]:
-    """Return how many independent comparisons those of some trials are worth, and the degrees of freedom of that.
+    swaps: NDArray[np.int64],
+    count: NDArray[np.int64],
+    products: NDArray[np.object_],
+    trials: int,
+    *,
+    most: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the effective number of comparisons, and its degrees of freedom.
 
-    Comparisons of a trial share its topic samples, trials are independent. The variance of the ratio of both sums over trials gives the
-    design effect (Kish 1965, section 5.4), by which the number of comparisons is divided. Where few trials have a swap, or few
-    have none, the variance is hardly known: there the design effect is drawn towards what it were if all comparisons of a trial agreed.
+    Comparisons of a trial share its topic samples, trials are independent. The variance of the ratio of both sums over
+    trials gives the design effect (Kish 1965, section 5.4), by which the number of comparisons is divided. If few
+    trials have a swap, or few have a comparison without one, the estimate of the variance is poor: then the design
+    effect is shrunk towards its value if all comparisons of a trial agreed.
 
     Parameters
     ----------
     swaps, count
-        Sums over trials, int64 of equal shape.
+        int64 (...): sums over trials of swaps, and of comparisons.
     products
-        Sums over trials of each trial's count**2, count * swaps and swaps**2: Python's integers (3, ...).
+        Python integers (3, ...): sums over trials of count**2, count * swaps and swaps**2 of each trial.
     trials
         Number of trials.
     most
-        Design effect if all comparisons that are not independent agreed; None for all of a trial.
+        Design effect if all dependent comparisons agreed; None for all comparisons of a trial.
 
     Returns
     -------
     size, freedom
-        float64; at most the count, 0 where that is 0; effective number of trials - 1, at least 1.
+        float64 (...): effective number of comparisons, at most the count, 0 where that is 0; effective number of trials
+        - 1, at least 1.
 
     References
     ----------
-    Kish, "Survey sampling", 1965. Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
-    estimated from survey data", Survey Methodology 1998: Wilson's interval of such a number, with the t quantile.
+    Kish, "Survey sampling", 1965. Korn and Graubard, "Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data", Survey Methodology 1998: Wilson's interval of such a number, with
+    the t quantile.
 
     Examples
     --------
-    Half of 40 comparisons are swaps: two of four in each of 10 trials; all of four, or none, in each:
+    Half of 40 comparisons are swaps: two of four in each of 10 trials, or all four in half of the trials:
 
     >>> count, swaps, squares = np.array([40, 40]), np.array([20, 20]), [[160, 160], [80, 80], [40, 80]]
     >>> size, freedom = effective_size(swaps, count, np.array(squares, object), 10)
@@ -88,11 +99,12 @@ def effective_size(
     c, s = count.astype(object), swaps.astype(object)
     cc, cs, ss = products
     u, uu = c - s, cc - 2 * cs + ss
-    # Integers until here: the squares of deviations are small differences of large numbers.
+    # Integers up to here, as the squares of deviations are small differences of large numbers.
     deviations = ss * c * c - 2 * s * c * cs + s * s * cc
     effect = _ratio(deviations, c * s * u) * (trials / max(trials - 1, 1))
     clumped = _ratio(cc, c)
-    # Trials with as many swaps each as would make the same sum of squares; of non-swaps alike.
+    # Number of trials with equal numbers of swaps that has this sum of squares; the same for comparisons without a
+    # swap.
     clumps = np.minimum(_ratio(s * s, ss), _ratio(u * u, uu))
     known = clumps / (clumps + 1) * (trials > 1)
     largest = clumped if most is None else np.minimum(clumped, most)
@@ -100,12 +112,18 @@ def effective_size(
     return count / design, np.maximum(_ratio(c * c, cc) - 1, T_RANGE[0])
 
 
-def student_quantile(freedom: Array) -> Array:
-    """Return the two-sided 95 % quantile of Student's t distribution."""
+def student_quantile(freedom: ArrayLike) -> FloatArray:
+    """Return the two-sided 95 % quantile of Student's t distribution.
+
+    Examples
+    --------
+    >>> student_quantile([1.0, 1e9]).round(3).tolist()
+    [12.706, 1.96]
+    """
     return np.asarray(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
-def _ratio(above: Array, below: Array) -> Array:
-    """Divide Python's integers, correctly rounded; by 0 gives 0."""
+def _ratio(above: NDArray[Any], below: NDArray[Any]) -> FloatArray:
+    """Divide Python integers, correctly rounded; division by 0 gives 0."""
     nothing = below == 0
     return np.asarray(np.where(nothing, 0, above) / np.where(nothing, 1, below), float)

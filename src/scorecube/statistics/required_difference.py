@@ -1,42 +1,49 @@
-"""The difference that is required for a given confidence, from counts by bin."""
+"""Performance difference required for a given confidence, from swap counts by bin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
+IntArray = NDArray[np.int64]
 
 
 def required_bins(
     count: IntArray, swaps: IntArray, confidence: Sequence[float], *, lowest: int = 1
 ) -> tuple[IntArray, IntArray]:
-    """Return the bins whose lower edge is the required difference, -1 where there is none.
+    """Return the bins whose lower edge is the required difference, -1 for none.
 
     Parameters
     ----------
     count, swaps
-        By absolute difference, (..., bin).
+        int64 (..., bin): comparisons and swaps by absolute difference.
     confidence
-        1 - accepted swap rates.
+        1 - accepted swap rate, for each level.
     lowest
-        Lowest bin that may be chosen.
+        Lowest bin that may be returned.
 
     Returns
     -------
     first
-        Lowest bin whose swap rate is at most 1 - confidence; shape (..., confidence).
+        int64 (..., confidence): lowest bin whose swap rate is at most 1 - confidence.
     suffix
-        Lowest such bin with no higher bin above that rate; empty bins above do not matter.
+        int64 (..., confidence): lowest such bin without a higher bin above that rate; empty bins are ignored.
+
+    Examples
+    --------
+    >>> count, swaps = np.array([50, 50, 50, 0, 10]), np.array([20, 5, 4, 0, 1])
+    >>> first, suffix = required_bins(count, swaps, [0.9, 0.99])
+    >>> first.tolist(), suffix.tolist()
+    ([1, -1], [1, -1])
     """
     first = np.full((*count.shape[:-1], len(confidence)), -1, np.int64)
     suffix = first.copy()
     for k, level in enumerate(confidence):
         accepted = 1 - Fraction(str(level))
-        # Exact comparison of rates, in Python's integers: swaps / count <= accepted.
+        # Exact comparison swaps / count <= accepted, in Python integers.
         most = [int(each) * accepted.numerator // accepted.denominator for each in count.ravel()]
         within = swaps <= np.array(most, np.int64).reshape(count.shape)
         qualifies = within & (count > 0)

@@ -16,7 +16,7 @@ from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.pools import build_pools, removed_when_left_out, team_bits
 from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan, BadStudy
-from scorecube.kernels.pools.pools import remaining_levels
+from scorecube.kernels.pools.contributing_teams import remaining_levels
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
 

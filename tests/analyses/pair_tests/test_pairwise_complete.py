@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, Unpaired
 from scorecube.errors import BadPlan
 from scorecube.report.results import table
-from scorecube.report.tables.pairs import adjusted
+from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, figure, import_scores, open_study, select
 from tests.conftest import Cli

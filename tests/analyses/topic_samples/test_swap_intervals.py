@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.topic_samples.population_interval import left_out, n_replicates, random_groups
+from scorecube.analyses.topic_samples.left_out_groups import left_out, n_replicates, random_groups
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.errors import BadPlan
 from scorecube.report.results import table

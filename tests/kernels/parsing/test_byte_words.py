@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scorecube.kernels.arrays import Integer
 from scorecube.kernels.parsing.byte_words import PADDING, read_number
 from scorecube.kernels.parsing.split_lines import split_line
 
@@ -24,7 +25,9 @@ def read(text: str) -> Any:
 
 
 def lines_of(content: bytes, width: int) -> list[list[bytes]]:
-    buffer, place, lines = padded(content), 0, []
+    place: Integer = 0
+    lines: list[list[bytes]] = []
+    buffer = padded(content)
     starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
     while place < len(content):
         found, place = split_line(np.uint64(buffer.ctypes.data), place, len(content), starts, stops)

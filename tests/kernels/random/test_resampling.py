@@ -21,32 +21,30 @@ from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_
 from scorecube.names import Purpose
 from tests.kernels.random.test_philox import assert_uniform
 
-Integers = np.ndarray[Any, np.dtype[np.int64]]
+Integers = np.ndarray[Any, Any]
 examples = settings(max_examples=60)
 seeds = st.integers(0, 2**64 - 1)
 trials = st.integers(0, 10**12)
 
 
 def numpy_words(seed: int, purpose: int, trial: int, length: int) -> list[int]:
-    """Return the first words of a trial as NumPy's generator makes them; see `kernels.streams`."""
+    """Return the first words of a trial as NumPy's generator makes them; see `philox`."""
     key = np.array([seed, purpose + 2**32 * STREAM_VERSION], np.uint64)
     return [int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)]
 
 
 def samples_of(n_topics: int, start: int, stop: int, seed: int = 1) -> Integers:
-    drawn: Integers = bootstrap_samples(stream_key(seed, Purpose.BOOTSTRAP_TOPICS), n_topics, start, stop)
+    drawn = bootstrap_samples(stream_key(seed, Purpose.BOOTSTRAP_TOPICS), n_topics, start, stop)
     return drawn[:, 0]
 
 
 def signs_of(n_topics: int, start: int, stop: int, seed: int = 1) -> Integers:
     """Return (trial, topic)."""
-    drawn: Integers = sign_columns(stream_key(seed, Purpose.TOPIC_SIGNS), n_topics, start, stop).T
-    return drawn
+    return sign_columns(stream_key(seed, Purpose.TOPIC_SIGNS), n_topics, start, stop).T
 
 
 def permutations_of(n_topics: int, n_runs: int, start: int, stop: int, seed: int = 1) -> Integers:
-    drawn: Integers = permutations(stream_key(seed, Purpose.RUN_PERMUTATIONS), n_topics, n_runs, start, stop)
-    return drawn
+    return permutations(stream_key(seed, Purpose.RUN_PERMUTATIONS), n_topics, n_runs, start, stop)
 
 
 def plain_permutations(seed: int, trial: int, n_topics: int, n_runs: int) -> list[list[int]]:

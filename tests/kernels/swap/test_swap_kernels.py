@@ -22,7 +22,7 @@ from scorecube.kernels.swap.dispatch import (
     trials_at_once,
 )
 from scorecube.kernels.swap.pairwise import count_signed_swaps, count_swaps
-from scorecube.kernels.swap.sorted import FEW, MOST_RUNS, fits
+from scorecube.kernels.swap.sorted_runs import FEW, MOST_RUNS, fits
 
 Array = np.ndarray[Any, Any]
 BIN = 2.0**42

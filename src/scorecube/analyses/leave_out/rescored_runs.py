@@ -19,7 +19,7 @@ from scorecube.collection import schema
 from scorecube.collection.pools import Pools, team_bits
 from scorecube.collection.selection import cells, parse_known
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pools.pools import WORD, leave_out, remaining_levels, same_levels
+from scorecube.kernels.pools.contributing_teams import WORD, leave_out, remaining_levels, same_levels
 from scorecube.metrics import Metric, gain_values, parse_metric
 from scorecube.metrics.without_documents.rescore import make_space, sum_whole_lists
 from scorecube.metrics.without_documents.tables import (

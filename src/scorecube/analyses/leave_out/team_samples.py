@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.errors import BadPlan
-from scorecube.kernels.pools.pools import random_subset
+from scorecube.kernels.random.draws import random_subset
 from scorecube.kernels.random.philox import stream_key
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

@@ -31,7 +31,7 @@ from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pairs.pairs import SIDE, label_order, pair_order, pair_place
+from scorecube.kernels.pairs.pair_order import SIDE, label_order, pair_order, pair_place
 from scorecube.kernels.pairs.tail_counts import observed_t
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.integer_scores import Units, centred_units

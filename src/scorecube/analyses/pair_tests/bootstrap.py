@@ -31,8 +31,17 @@ from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.intrinsics import has_wide_registers
 from scorecube.kernels.linalg.panel_product import in_panels, product
-from scorecube.kernels.pairs.pairs import pair_order
-from scorecube.kernels.pairs.tail_counts import EQUAL, observed_ratios, tail_differences
+from scorecube.kernels.pairs.pair_order import pair_order
+from scorecube.kernels.pairs.tail_counts import (
+    EQUAL,
+    Comparison,
+    Levels,
+    ObservedPairs,
+    Resamples,
+    Tails,
+    observed_ratios,
+    tail_differences,
+)
 from scorecube.kernels.pairs.tiled_tail import tail_tiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws
@@ -151,9 +160,14 @@ class Bootstrap(PairTest):
         quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
         guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
         tail_tiles(
-            tile, units.values, draws.weights, product(units.values, draws.exact), draws.counts, first, second, observed, exact, ties,
-            guard, units.snap, self.sided, ranks, guesses, reached, totals, degenerate,
-        )  # fmt: skip
+            tile,
+            draws.weights,
+            Resamples(units.values, product(units.values, draws.exact), draws.counts),
+            ObservedPairs(first, second, observed, exact, ties),
+            Comparison(guard, units.snap, self.sided),
+            Levels(ranks, guesses),
+            Tails(reached, totals, degenerate),
+        )
 
     def compare_differences(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any) -> None:
         """Test pairs by their difference of means."""
@@ -162,9 +176,8 @@ class Bootstrap(PairTest):
         difference = n * (units.sums[group.first] - units.sums[group.second])
         observed = np.abs(difference) if self.sided == 2 else difference
         edges = observed - EQUAL * np.abs(observed) - 2 * units.snap_sum
-        guesses = np.full(len(self.alphas), sums.std() * 2.0)
-        given = (edges, units.snap_sum, self.sided, ranks, guesses, reached, totals)
-        tail_differences(sums, group.first, group.second, *given)
+        levels = Levels(ranks, np.full(len(self.alphas), sums.std() * 2.0))
+        tail_differences(sums, group.first, group.second, edges, units.snap_sum, self.sided, levels, reached, totals)
 
     def seconds_per_trial(self, n_topics: int) -> float:
         """See `PairTest.seconds_per_trial`."""

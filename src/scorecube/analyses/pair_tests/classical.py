@@ -31,7 +31,7 @@ from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
-from scorecube.kernels.pairs.pairs import label_order
+from scorecube.kernels.pairs.pair_order import label_order
 
 TESTS = ("t", "wilcoxon", "sign")
 SECONDS = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}

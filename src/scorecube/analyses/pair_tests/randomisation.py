@@ -21,8 +21,8 @@ from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.linalg.panel_product import in_panels, product
-from scorecube.kernels.pairs.pairs import pair_order
-from scorecube.kernels.pairs.tail_counts import EQUAL, tail_differences
+from scorecube.kernels.pairs.pair_order import pair_order
+from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, tail_differences
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import sign_columns
 
@@ -102,10 +102,9 @@ class Randomisation(PairTest):
             observed = np.abs(difference) if self.sided == 2 else difference
             rounding = float(units.n_topics) if units.rounded else 0.0
             edges = observed - EQUAL * np.abs(observed) - 2 * rounding
-            guesses = np.full(len(self.alphas), 2.0 * sums.std())
+            levels = Levels(inputs["ranks"], np.full(len(self.alphas), 2.0 * sums.std()))
             found, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
-            given = (edges, rounding, self.sided, inputs["ranks"], guesses, found, totals)
-            tail_differences(sums, first, second, *given)
+            tail_differences(sums, first, second, edges, rounding, self.sided, levels, found, totals)
             reached[group.cell, group.pairs] = found
             kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}

@@ -28,7 +28,7 @@ from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan
-from scorecube.kernels.pairs.pairs import label_order
+from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
 from scorecube.kernels.random.philox import stream_key

@@ -22,7 +22,8 @@ from scorecube.analyses.replayed_samples import labelled_samples, sample_positio
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan
-from scorecube.kernels.pairs.pairs import label_order, pair_order
+from scorecube.kernels.pairs.pair_order import label_order, pair_order
+from scorecube.kernels.pairs.tail_counts import Levels, Tails
 from scorecube.kernels.pairs.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
@@ -108,18 +109,8 @@ class Unpaired(PairTest):
                 spreads = NO_SPREADS
             # Of t^2 n / (n - 1), or of differences; only where the search for the K-th largest begins.
             guesses = np.full(len(self.alphas), 4.0 if kind == MEAN else 2.0 * values.std())
-            tail_unpaired(
-                values,
-                spreads,
-                first,
-                second,
-                edges,
-                inputs["ranks"],
-                guesses,
-                reached[cell],
-                kth[cell],
-                degenerate[cell],
-            )
+            levels, tails = Levels(inputs["ranks"], guesses), Tails(reached[cell], kth[cell], degenerate[cell])
+            tail_unpaired(values, spreads, first, second, edges, levels, tails)
             kth[cell] *= scale
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 

@@ -191,7 +191,7 @@ class Agreement(Analysis):
         first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
         found = compare(sums, inputs["tolerances"], first, second)
         above, until = tie_bounds(sums, inputs["tolerances"])
-        counted = {
+        counted: dict[str, np.ndarray[Any, Any]] = {
             "concordant": found.concordant, "discordant": found.discordant, "tied_first": found.tied[:, :n_cells],
             "tied_second": found.tied[:, n_cells:], "drop": rank_changes(above, first, second)[1],
         }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.pair_tests.classical import AT_ONCE, p_of
-from scorecube.kernels.pairs.pairs import label_order
+from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.statistics.integer_scores import centred_units
 
 DECISIONS = {

@@ -106,7 +106,7 @@ class Splits(TopicSampling):
                 sums = np.moveaxis(counts @ units, 0, 1).reshape(counts.shape[1], 2 * n_cells, n_runs)
                 found = compare(sums, tolerances, first, first + n_cells)
                 change, _, same = rank_changes(tie_bounds(sums, tolerances)[0], first, first + n_cells)
-                values = (
+                values: tuple[np.ndarray[Any, Any], ...] = (
                     found.concordant, found.discordant, found.tied[:, :n_cells], found.tied[:, n_cells:], change, same, found.ap_agreement,
                 )  # fmt: skip
                 for name, value in zip((*INTEGERS, "same_best", "tau_ap"), values, strict=True):

@@ -18,19 +18,15 @@ from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field, options_of
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
-from scorecube.analyses.topic_samples.population_interval import (
-    group_inputs,
-    left_out,
-    n_replicates,
-    population_interval,
-)
+from scorecube.analyses.topic_samples.left_out_groups import group_inputs, left_out, n_replicates
 from scorecube.collection import schema
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.swap.dispatch import Kernel, Tally, add_trials, choose_kernel, trials_at_once
-from scorecube.kernels.swap.per_pair import count_swaps_apart
+from scorecube.kernels.swap.per_pair import BinRules, TrialRange, count_swaps_apart
+from scorecube.statistics.population_interval import population_interval
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
 from scorecube.statistics.required_difference import required_bins
 
@@ -247,10 +243,9 @@ class Swap(TopicSampling):
         for low in range(start, stop, at_once):
             high = min(low + at_once, stop)
             counted = tally.counted(high - low)
-            count_swaps_apart(
-                inputs["key"], int(inputs["sampling"]), units, int(inputs["sizes"][step]), low, high, inputs["units_per_bin"],
-                float(inputs["tolerances"][step]), self.signed, self.symmetric, counted, tally.largest, tally.widest, common,
-            )  # fmt: skip
+            trials = TrialRange(inputs["key"], int(inputs["sampling"]), int(inputs["sizes"][step]), low, high)
+            rules = BinRules(inputs["units_per_bin"], float(inputs["tolerances"][step]), self.signed, self.symmetric)
+            count_swaps_apart(trials, units, rules, counted, tally.largest, tally.widest, common)
             tally.add(counted, signed=self.signed)
         return tally, common
 

@@ -1,26 +1,39 @@
-"""Matrix products of tall tiles by many columns, in wide vector registers where the machine has them.
+"""Matrix products of a few rows by many columns, in wide vector registers.
 
-Libraries choose their kernels by the name of the processor, and take older ones for names that they do not know; this product
-asks for the registers only. Where they are missing, the library's product is used. The two round differently.
+BLAS libraries choose their kernels by the name of the processor, and older kernels for names that they do not know;
+this product depends on the registers only. Without them, the product of NumPy's library is used. The two round
+differently.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scorecube.kernels.arrays import Array2, Array3
 from scorecube.kernels.intrinsics import ROWS, VECTOR_BYTES, VECTORS, has_wide_registers, register_tile
 from scorecube.kernels.jit import compiled
 
+Element = TypeVar("Element", np.float32, np.float64)
 
-def in_panels(columns: Any, kind: Any) -> Any:
-    """Return a matrix (inner, column) as what `multiply` takes: panels as wide as a register tile, the last filled up with zeros.
+
+def in_panels(columns: NDArray[np.number], kind: type[Element]) -> Array3[Element]:
+    """Return a matrix in panels as wide as a register tile, as `multiply` takes it.
+
+    Parameters
+    ----------
+    columns
+        (inner, column), of any element type.
+    kind
+        Element type of the panels.
 
     Returns
     -------
     panels
-        `kind` (panel, inner, column); a single one of all columns where the library multiplies.
+        `kind` (panel, inner, column), the last panel filled up with zeros; without wide registers one panel of all
+        columns.
     """
     if not has_wide_registers():
         return columns[np.newaxis].astype(kind)
@@ -31,22 +44,25 @@ def in_panels(columns: Any, kind: Any) -> Any:
     return panels
 
 
-def room_for_product(n_rows: int, panels: Any) -> Any:
-    """Return an array for a product of some rows: a multiple of `ROWS` of them, with the columns of all panels."""
+def room_for_product(n_rows: int, panels: Array3[Element]) -> Array2[Element]:
+    """Return an array for a product, not initialised.
+
+    It has `n_rows` rows, rounded up to a multiple of `ROWS`, and the columns of all panels.
+    """
     return np.empty((-(-n_rows // ROWS) * ROWS, panels.shape[0] * panels.shape[2]), panels.dtype)
 
 
-def multiply(rows: Any, panels: Any, out: Any) -> None:
+def multiply(rows: Array2[Element], panels: Array3[Element], out: Array2[Element]) -> None:
     """Write the product of rows and columns.
 
     Parameters
     ----------
     rows
-        (row, inner), without gaps, of the element type of `panels`; as many as rows of `out`.
+        (row, inner), contiguous, of the element type of `panels`; as many rows as `out` has.
     panels
-        As from `in_panels`.
+        Of `in_panels`.
     out
-        As from `room_for_product`; columns beyond those of the matrix are zero.
+        Of `room_for_product`, written; columns beyond those of the matrix become zero.
     """
     if has_wide_registers():
         multiply_wide(rows, panels, out)
@@ -54,8 +70,11 @@ def multiply(rows: Any, panels: Any, out: Any) -> None:
         np.matmul(rows, panels[0], out=out)
 
 
-def product(rows: Any, panels: Any) -> Any:
-    """Return the product of rows (row, inner) and columns; it may have rows and columns to spare."""
+def product(rows: NDArray[Element], panels: Array3[Element]) -> Array2[Element]:
+    """Return the product of rows (row, inner) and panels.
+
+    Rows and columns beyond those of the matrices are zero.
+    """
     out = room_for_product(len(rows), panels)
     filled = np.zeros((len(out), rows.shape[1]), panels.dtype)
     filled[: len(rows)] = rows
@@ -64,7 +83,8 @@ def product(rows: Any, panels: Any) -> Any:
 
 
 @compiled
-def _fill(columns: Any, panels: Any) -> None:
+def _fill(columns: NDArray[np.number], panels: Array3[Element]) -> None:
+    """Write columns (inner, column) to panels (panel, inner, column) and zeros."""
     kind, width = panels.dtype.type, panels.shape[2]
     for panel in range(panels.shape[0]):
         start = panel * width
@@ -77,8 +97,8 @@ def _fill(columns: Any, panels: Any) -> None:
 
 
 @compiled
-def multiply_wide(rows: Any, panels: Any, out: Any) -> None:
-    """As `multiply`, for compiled code; only where `has_wide_registers`."""
+def multiply_wide(rows: Array2[Element], panels: Array3[Element], out: Array2[Element]) -> None:
+    """Do what `multiply` does, from compiled code; requires `has_wide_registers`."""
     kind, inner, width = out.dtype.type, rows.shape[1], panels.shape[2]
     for panel in range(panels.shape[0]):
         for row in range(0, out.shape[0], ROWS):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.arrays import Float, FloatArray1, Integer, IntegerArray1
 from scorecube.kernels.intrinsics import (
     STEPS,
     compress,
@@ -18,36 +18,37 @@ from scorecube.kernels.intrinsics import (
 from scorecube.kernels.jit import inlined
 
 FEW = 16
-"""Candidates for the K-th largest that are worth looking at one by one."""
+"""Number of candidates for the K-th largest below which each is examined."""
 ROUNDS = 40
 HALVINGS, REFINEMENTS = 14, 3
 NEAR, NEAR_STEP = 0.8, 0.03
-"""Of where a value is expected: the least threshold, and how far apart they are."""
+"""First threshold and distance between thresholds, as shares of the expected value."""
 MANY = 320
-"""From so many values on it is faster to halve than to compare each value with several thresholds at once."""
+"""Number of values from which on bisection is faster than comparing each value with several thresholds at once."""
 STRIDE = 64
-"""Values that are passed over together where none is wanted: as many as a word has bits."""
+"""Values that are skipped together if none is wanted: the number of bits of a word."""
 WIDE = has_wide_registers()
 
 
 @inlined
-def count_from(values: Any, threshold: float) -> Any:
-    """Return how many values reach a threshold."""
-    # Of the width of what is compared, threshold and counter go through vector registers with the values.
+def count_from(values: FloatArray1, threshold: Float) -> int:
+    """Return how many values are at least `threshold`."""
+    # A threshold of the element type and a 32-bit counter let the compiler vectorise the loop.
     threshold, found = values.dtype.type(threshold), np.int32(0)
     for k in range(values.shape[0]):
         found = np.int32(found + (values[k] >= threshold))
-    return np.int64(found)
+    return int(np.int64(found))
 
 
 @inlined
-def gather(values: Any, low: float, high: float, kept: Any, places: Any) -> int:
-    """Write the values from `low` up to, not including, `high`, and their places; return their number."""
+def gather(values: FloatArray1, low: Float, high: Float, kept: FloatArray1, places: IntegerArray1) -> int:
+    """Write values in [low, high) to `kept`, their indices to `places`; count them."""
     low, high = values.dtype.type(low), values.dtype.type(high)
+    k: Integer
     n, size, address = 0, values.shape[0], values.ctypes.data
     whole = size - size % STRIDE
     for start in range(0, whole, STRIDE):
-        # One bit for each value: only those that are wanted are looked at.
+        # One bit for each value: the loop visits only the values that are wanted.
         wanted = mask_between(np.uint64(address + start * values.itemsize), low, high)
         while wanted != 0:
             k = start + trailing_zeros(wanted)
@@ -62,8 +63,8 @@ def gather(values: Any, low: float, high: float, kept: Any, places: Any) -> int:
 
 
 @inlined
-def nth_largest(values: Any, rank: int) -> float:
-    """Return the rank-th largest (from 1) of some values."""
+def nth_largest(values: FloatArray1, rank: Integer) -> float:
+    """Return the rank-th largest value, counted from 1."""
     n = values.shape[0]
     if n > 2 * FEW:
         return float(np.sort(values)[n - rank])
@@ -78,20 +79,31 @@ def nth_largest(values: Any, rank: int) -> float:
 
 
 @inlined
-def first_equal(values: Any, places: Any, rank: int, tolerance: float) -> Any:
-    """Return the first place whose value ties, within a relative tolerance, with the rank-th largest of the values."""
+def first_equal(values: FloatArray1, places: IntegerArray1, rank: Integer, tolerance: float) -> np.int64:
+    """Return the first of `places` whose value ties with the rank-th largest value.
+
+    Values tie if they differ by no more than a relative tolerance.
+    """
     wanted = nth_largest(values, rank)
     for k in range(values.shape[0]):
         if values[k] == wanted or abs(values[k] - wanted) <= tolerance * abs(wanted):
-            return places[k]
-    return places[0]
+            return np.int64(places[k])
+    return np.int64(places[0])
 
 
 @inlined
-def bracket(values: Any, rank: int, guess: float) -> Any:
-    """Return (low, high, number from `high` on) such that the rank-th largest value is in [low, high) with few others.
+def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, float, int]:
+    """Bracket the rank-th largest value, starting from a guess of it.
 
-    Counts fall about exponentially with the value, so the next guess lies on a straight line through their logarithms.
+    The number of values above a threshold falls about exponentially with the threshold, so the next guess is
+    interpolated linearly between the logarithms of two such numbers.
+
+    Returns
+    -------
+    low, high
+        The rank-th largest value is in [low, high), with few others.
+    above
+        Number of values that are `high` or larger.
     """
     low, high, from_low, from_high = -math.inf, math.inf, values.shape[0], 0
     slope = math.log(values.shape[0] / (rank - 0.5)) / guess if guess > 0.0 else 1.0
@@ -109,20 +121,21 @@ def bracket(values: Any, rank: int, guess: float) -> Any:
             share = (top - math.log(rank)) / max(top - bottom, 1e-9)
             guess = low + (high - low) * min(max(share, 0.05), 0.95)
         else:
-            # A little too far, so that the other side of the bracket is found.
+            # A step slightly too long, so that it reaches the other side of the bracket.
             target = max(rank - 0.25 * FEW, 0.5) if found >= rank else rank + 0.25 * FEW
-            step = math.log(max(found, 0.5) / target) / slope
+            step = math.log(max(float(found), 0.5) / target) / slope
             guess += step if abs(step) > 1e-3 * abs(guess) else math.copysign(1e-3 * abs(guess) + 1e-9, step)
             slope *= 0.7
     return low, high, from_high
 
 
 @inlined
-def narrow(values: Any, rank: int, guess: float, low: float, high: float) -> Any:
-    """Return what `bracket` does for few values, at least `rank` of which reach `low` and none of which reaches `high`.
+def narrow(values: FloatArray1, rank: Integer, guess: float, low: float, high: float) -> tuple[float, float, int]:
+    """Return what `bracket` returns, for few values.
 
-    Behind the values stand enough of -inf to fill up the last `STRIDE`. Few steps, and few that the processor has to guess: for few
-    values that is most of the time.
+    At least `rank` of them must reach `low`, and none `high`. The memory behind the values must hold -inf up to the
+    next multiple of `STRIDE`. The search takes few steps and few unpredictable branches, which for few values take most
+    of the time.
     """
     kind = values.dtype.type
     if values.shape[0] >= MANY:
@@ -139,25 +152,24 @@ def narrow(values: Any, rank: int, guess: float, low: float, high: float) -> Any
         reached = steps_reached(address, size, base, step, rank)
         top = top if reached == STEPS else kind(base + kind(kind(reached + 1) * step))
         bottom = bottom if reached == 0 else kind(base + kind(kind(reached) * step))
-        # Far from where it was expected, it is sought in more steps.
+        # If the guess was far off, more steps follow.
         rounds = REFINEMENTS if first and not 0 < reached < STEPS else rounds - 1
         base, step, first = bottom, kind((top - bottom) / kind(STEPS + 1)), False
     return float(bottom), float(top), count_from(values, top)
 
 
 @inlined
-def keep_from(values: Any, low: float, kept: Any, places: Any) -> int:
-    """Write the values that reach `low`, and their places, in their order, and -inf `STRIDE` times behind them; return their number.
+def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: IntegerArray1) -> int:
+    """Write values of at least `low` to `kept`, their indices to `places`, in order.
 
-    There is a multiple of `STRIDE` of values, and room for `STRIDE` more than are kept.
+    The result is their number. The number of values must be a multiple of `STRIDE`; `kept` and `places` (value,) need
+    room for `STRIDE` elements more than are kept. So many times -inf is written behind the values.
     """
     low = values.dtype.type(low)
     n = 0
     if WIDE:
-        n = compress(
-            np.uint64(values.ctypes.data), values.shape[0], low,
-            np.uint64(kept.ctypes.data), np.uint64(places.ctypes.data),
-        )  # fmt: skip
+        address, kept_address, places_address = values.ctypes.data, kept.ctypes.data, places.ctypes.data
+        n = int(compress(np.uint64(address), values.shape[0], low, np.uint64(kept_address), np.uint64(places_address)))
     else:
         for k in range(values.shape[0]):
             kept[n], places[n] = values[k], k

@@ -1,21 +1,35 @@
-"""Null distributions of pairs of runs: how often the observed statistic is reached, and the K-th largest statistic.
+"""Tails of null distributions of pairs of runs.
 
-With w the per-topic differences of a pair, centred and in integer units, S1 = sum c w and S2 = sum c w^2 over a resample with
-multiplicities c, |t*| is a rising function of r = S1^2 / S2: t^2 = (n - 1) r / (n - r). So neither a root nor a variance is
-formed. S1 is exact. S2 comes out of a matrix product whose rounding depends on its shape and precision, so r is known up
-to a relative `guard`; what that leaves open is decided by `exact_ratios`, which add topic by topic. Results are therefore the
-same for every tile, library and precision of the product.
+The kernels count the replicates that reach the observed statistic, and find the K-th largest replicate. Let w be the
+per-topic differences of a pair, centred and in integer units, and c the multiplicities of topics in a resample. With S1
+= sum c w and S2 = sum c w^2, |t*| is an increasing function of r = S1^2 / S2: t^2 = (n - 1) r / (n - r). So neither a
+root nor a variance is computed. S1 is exact. S2 is the result of a matrix product whose rounding depends on its shape
+and precision, so r is known up to a relative `guard`; comparisons within the guard are decided by `exact_ratios`, which
+adds topic by topic. Results are therefore the same for every tile, library and precision of the product.
 
-r is -inf where S1 = S2 = 0: such a replicate has no t, which counts as t* = 0 where that decides, and comes last. r = n means infinite t.
+r is -inf if S1 = S2 = 0: such a replicate has no t. It counts as t* = 0 in comparisons with the observed t, and is
+ranked last. r = n means infinite t.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float,
+    Float64Array1,
+    Float64Array2,
+    FloatArray1,
+    FloatArray2,
+    Int32Array1,
+    Int64Array1,
+    Integer,
+    IntegerArray1,
+    IntegerArray2,
+)
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.linalg.selection import (
     STRIDE,
@@ -29,23 +43,116 @@ from scorecube.kernels.linalg.selection import (
 )
 
 EQUAL = 1e-12
-"""Relative difference up to which two statistics are a tie: they differ by less where the mathematics says they are equal."""
+"""Relative difference up to which two statistics tie: rounding alone makes mathematically equal ones differ by less."""
 INFINITE = 1e300
-"""Stands for infinite t among numbers that are compared by their relative difference."""
+"""Represents infinite t among numbers that are compared by their relative difference."""
 UPPER = 0.8
-"""Of the K-th largest ratio of the pair before: from there on, ratios are looked at one by one."""
+"""Ratios from this share of the previous pair's K-th largest ratio on are kept in an array of their own."""
+
+
+class Resamples(NamedTuple):
+    """The resamples of all trials, and the centred scores that they draw from.
+
+    Parameters
+    ----------
+    centred
+        float64 (run, topic): see `scorecube.statistics.integer_scores.Units`.
+    sums
+        float64 (run, trial): sums of the centred scores over each resample; there may be more columns than trials.
+    counts
+        Unsigned integers (topic, trial): how often a trial draws a topic.
+    """
+
+    centred: Float64Array2
+    sums: Float64Array2
+    counts: IntegerArray2
+
+
+class ObservedPairs(NamedTuple):
+    """Pairs of runs and their statistics without resampling.
+
+    Parameters
+    ----------
+    first, second
+        int32 (pair,): rows of `Resamples.centred` and `Resamples.sums`.
+    observed, exact
+        float64 (pair,): r and q, see `observed_ratios`.
+    ties
+        float64 (pair,): relative difference up to which a replicate ties with the observed statistic.
+    """
+
+    first: Int32Array1
+    second: Int32Array1
+    observed: Float64Array1
+    exact: Float64Array1
+    ties: Float64Array1
+
+
+class Comparison(NamedTuple):
+    """How replicates are compared with observed statistics.
+
+    Parameters
+    ----------
+    guard
+        Relative uncertainty of the sums of squares, S2.
+    snap
+        Differences up to this value are zero, and sums of differences up to n times this value.
+    sided
+        2: |t*| >= |t|; 1: t* >= t.
+    """
+
+    guard: float
+    snap: float
+    sided: int
+
+
+class Levels(NamedTuple):
+    """Significance levels, by the ranks of the statistics that bound them.
+
+    Parameters
+    ----------
+    ranks
+        int64 (alpha,): K of each level.
+    guesses
+        float64 (alpha,): approximately the K-th largest statistic; replaced by that of each pair in turn.
+    """
+
+    ranks: Int64Array1
+    guesses: Float64Array1
+
+
+class Tails(NamedTuple):
+    """Results of pairs of runs.
+
+    Parameters
+    ----------
+    reached
+        int32 (pair,), written: trials whose statistic reaches the observed one; all trials if the scores of both runs
+        are equal.
+    totals
+        float64 (alpha, pair), written: the difference in the trial with the K-th largest statistic, of equal ones the
+        first trial.
+    degenerate
+        int64 (2,), added to: trials without a statistic, trials with an infinite one.
+    """
+
+    reached: Int32Array1
+    totals: Float64Array2
+    degenerate: Int64Array1
 
 
 @inlined
-def total_of(sums_x: Any, sums_y: Any, trial: int, snap_sum: float) -> float:
-    """S1 of one pair and trial."""
+def total_of(sums_x: Float64Array1, sums_y: Float64Array1, trial: Integer, snap_sum: float) -> float:
+    """Return S1 of one pair and trial."""
     total = sums_x[trial] - sums_y[trial]
     return float(total) if abs(total) > snap_sum else 0.0
 
 
 @inlined
-def differences(sums_x: Any, sums_y: Any, snap_sum: float, sided: int, values: Any) -> None:
-    """Write S1 of every trial, without its sign if two-sided."""
+def differences(
+    sums_x: Float64Array1, sums_y: Float64Array1, snap_sum: float, sided: int, values: Float64Array1
+) -> None:
+    """Write S1 of every trial to `values` (trial,); its absolute value if two-sided."""
     for trial in range(sums_x.shape[0]):
         total = sums_x[trial] - sums_y[trial]
         total = total if abs(total) > snap_sum else 0.0
@@ -54,18 +161,19 @@ def differences(sums_x: Any, sums_y: Any, snap_sum: float, sided: int, values: A
 
 @inlined
 def ratios(
-    sums_x: Any, sums_y: Any, squares: Any, snap_sum: float, sided: int, low: float, high: float, infinite: float, values: Any
-) -> Any:  # fmt: skip
-    """Write r of every trial, with the sign of S1 if one-sided, in the precision of `squares`.
+    sums_x: Float64Array1, sums_y: Float64Array1, squares: FloatArray1, snap_sum: float, sided: int,
+    low: Float, high: Float, infinite: Float, values: FloatArray1,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Write r of every trial to `values` (trial,), with the sign of S1 if one-sided.
 
     Returns
     -------
     sure, unsure, extreme, undefined
-        How many reach `high`, lie in [low, high), are as far from zero as `infinite`, and have none.
+        Number of trials with r of at least `high`, in [low, high), with |r| of at least `infinite`, and without r.
     """
     kind = squares.dtype.type
     low, high, infinite, none = kind(low), kind(high), kind(infinite), kind(-math.inf)
-    # Counters of the width of the values go through vector registers with them.
+    # 32-bit counters let the compiler vectorise the loop.
     sure, open_, extreme, undefined = np.int32(0), np.int32(0), np.int32(0), 0
     for trial in range(sums_x.shape[0]):
         total = sums_x[trial] - sums_y[trial]
@@ -80,17 +188,39 @@ def ratios(
     if extreme > 0:
         for trial in range(values.shape[0]):
             undefined += values[trial] == none
-    return np.int64(sure), np.int64(open_ - sure), np.int64(extreme), undefined
+    return int(np.int64(sure)), int(np.int64(open_ - sure)), int(np.int64(extreme)), undefined
 
 
 @inlined
 def exact_ratios(
-    x: Any, y: Any, sums_x: Any, sums_y: Any, counts: Any, places: Any, snap: float, sided: int, room: Any
-) -> Any:
-    """Return q = S1^2 / sum c (n w - S1)^2 of one pair and some trials, added topic by topic, signed if one-sided.
+    x: Float64Array1, y: Float64Array1, sums_x: Float64Array1, sums_y: Float64Array1, counts: IntegerArray2,
+    places: IntegerArray1, snap: float, sided: int, room: Float64Array2,
+) -> Float64Array1:  # fmt: skip
+    """Return q = S1^2 / sum c (n w - S1)^2 of one pair in some trials.
 
-    t^2 = n (n - 1) q, so large t are told apart, as they are not by r, which comes near n. The deviations n w - S1 are exact. It is
-    `INFINITE` without any, and -inf without t. `x`, `y` are the centred scores of the two runs; `room` is float64 (3, trial).
+    Terms are added topic by topic; q has the sign of S1 if one-sided. As t^2 = n (n - 1) q, q distinguishes large t,
+    which r does not, as it approaches n. The deviations n w - S1 are exact. q is `INFINITE` if all deviations are 0,
+    and -inf if there is no t.
+
+    Parameters
+    ----------
+    x, y
+        float64 (topic,): centred scores of the two runs.
+    sums_x, sums_y
+        float64 (trial,): their sums over each resample.
+    counts
+        Of `Resamples`.
+    places
+        int64 (chosen trial,).
+    snap, sided
+        Of `Comparison`.
+    room
+        float64 (3, trial), overwritten.
+
+    Returns
+    -------
+    exact
+        float64 (chosen trial,), a part of `room`.
     """
     n, n_places = x.shape[0], places.shape[0]
     spreads, squares, totals = room[0, :n_places], room[1, :n_places], room[2, :n_places]
@@ -105,7 +235,7 @@ def exact_ratios(
             squares[k] += count * (difference * difference)
             spreads[k] += count * (deviation * deviation)
     for k in range(n_places):
-        # Of rounded scores, what is left of equal differences is rounding.
+        # Deviations of rounded scores that are as small as this are due to rounding.
         constant = spreads[k] == 0.0 or (snap > 0.0 and spreads[k] <= EQUAL * n * n * squares[k])
         ratio = INFINITE if constant else totals[k] * totals[k] / spreads[k]
         ratio = -ratio if sided == 1 and totals[k] < 0.0 else ratio
@@ -115,18 +245,23 @@ def exact_ratios(
 
 @compiled
 def observed_ratios(
-    centred: Any, sums: Any, first: Any, second: Any, snap: float, sided: int, out: Any, exact: Any
-) -> None:
-    """Write r of the scores themselves, signed if one-sided: 0 for equal means, NaN for equal scores, n for a constant difference.
+    centred: Float64Array2, sums: Float64Array1, first: Int32Array1, second: Int32Array1, snap: float, sided: int,
+    out: Float64Array1, exact: Float64Array1,
+) -> None:  # fmt: skip
+    """Write r of the scores without resampling.
+
+    r is 0 for equal means, NaN for equal scores and n for a constant difference.
 
     Parameters
     ----------
     centred, sums
-        float64 (run, topic), (run,): see `kernels.exact.Units`.
+        float64 (run, topic) and (run,): `values` and `sums` of `scorecube.statistics.integer_scores.Units`.
     first, second
-        int (pair,): rows.
+        int32 (pair,): rows of `centred`.
+    snap, sided
+        Of `Comparison`; r and q are signed if one-sided.
     out, exact
-        float64 (pair,): r, and q as from `exact_ratios`.
+        float64 (pair,), written: r, and q as in `exact_ratios`.
     """
     n = centred.shape[1]
     for pair in range(first.shape[0]):
@@ -146,20 +281,29 @@ def observed_ratios(
 
 
 @compiled
-def observed_t(centred: Any, sums: Any, first: Any, second: Any, snap: float, out: Any) -> Any:
-    """Write the t statistics of the scores themselves: NaN for equal scores, infinite for a constant difference.
+def observed_t(
+    centred: Float64Array2,
+    sums: Float64Array1,
+    first: Int32Array1,
+    second: Int32Array1,
+    snap: float,
+    out: Float64Array1,
+) -> tuple[int, int]:
+    """Write the t statistics of the scores.
+
+    t is NaN for equal scores and infinite for a constant difference.
 
     Parameters
     ----------
     centred, sums, first, second, snap
         As of `observed_ratios`.
     out
-        float64 (pair,): t.
+        float64 (pair,), written: t.
 
     Returns
     -------
     n_equal, n_constant
-        Pairs with equal scores, and with the same difference on all topics.
+        Pairs with equal scores, and pairs with the same difference on all topics.
     """
     n, n_equal, n_constant = centred.shape[1], 0, 0
     for pair in range(first.shape[0]):
@@ -179,52 +323,32 @@ def observed_t(centred: Any, sums: Any, first: Any, second: Any, snap: float, ou
 
 @compiled
 def tail_studentised(
-    squares: Any, sums: Any, centred: Any, counts: Any, first: Any, second: Any, observed: Any, exact: Any, ties: Any,
-    guard: float, snap: float, sided: int, ranks: Any, guesses: Any, reached: Any, totals: Any, degenerate: Any,
-) -> None:  # fmt: skip
-    """Count, for some pairs, the trials that reach the observed r; find S1 of the trials with the K-th largest r.
+    squares: FloatArray2,
+    resamples: Resamples,
+    pairs: ObservedPairs,
+    comparison: Comparison,
+    levels: Levels,
+    tails: Tails,
+) -> None:
+    """Count the trials that reach the observed r; find S1 where r is the K-th largest.
 
     Parameters
     ----------
     squares
-        float32 or float64 (pair, trial): S2, known up to `guard`; there may be more columns than trials.
-    sums, centred
-        float64 (run, trial), (run, topic): sums of centred scores over each resample, likewise, and the centred scores.
-    counts
-        Unsigned integers (topic, trial): how often a trial draws a topic.
-    first, second
-        int (pair,): rows of `sums` and `centred`.
-    observed, exact
-        float64 (pair,): r and q as from `observed_ratios`.
-    ties
-        float64 (pair,): relative difference up to which a replicate ties with the observed one.
-    guard
-        Relative uncertainty of `squares`.
-    snap
-        Differences up to it are zero, and sums up to n times it.
-    sided
-        2: |t*| >= |t|; 1: t* >= t.
-    ranks
-        int (alpha,): K of each level.
-    guesses
-        float64 (alpha,): of the K-th largest r; replaced by what was found.
-    reached
-        int32 (pair,), written: trials that count; all for equal scores.
-    totals
-        float64 (alpha, pair), written: S1 of the trial with the K-th largest r; of equal ones, the first drawn.
-    degenerate
-        int64 (2,), added to: trials without t, trials with infinite t.
+        float32 or float64 (pair, trial): S2, known up to `comparison.guard`; there may be more columns than trials.
+    resamples, pairs, comparison, levels
+        Inputs, except that `levels.guesses` is replaced.
+    tails
+        Written and added to; its differences are S1.
     """
+    (centred, sums, counts), (first, second, observed, exact, ties) = resamples, pairs
+    (guard, snap, sided), (ranks, guesses) = comparison, levels
     n_topics, n_trials = counts.shape
-    snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
+    snap_sum, infinite, widest = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL)), ranks.argmax()
     padded = np.full((n_trials + STRIDE - 1) // STRIDE * STRIDE, -math.inf, squares.dtype)
     values, kept = padded[:n_trials], np.empty(n_trials, squares.dtype)
     room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
-    upper, upper_places = (
-        np.empty(padded.shape[0] + STRIDE, squares.dtype),
-        np.empty(padded.shape[0] + STRIDE, np.int32),
-    )
-    widest = ranks.argmax()
+    upper, upper_places = np.empty(n_trials + 2 * STRIDE, squares.dtype), np.empty(n_trials + 2 * STRIDE, np.int32)
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
         sums_x, sums_y = sums[first[pair]][:n_trials], sums[second[pair]][:n_trials]
@@ -236,24 +360,22 @@ def tail_studentised(
         if math.isnan(edge):
             count = n_trials
         elif edge == 0.0:
-            # t = 0: a replicate without t is as good; others count if they are on the right side.
+            # t = 0: a replicate without t reaches it; others do if they are on the right side.
             count = n_trials if sided == 2 else count_from(values, 0.0) + undefined
         elif unsure > 0:
             n = gather(values, low, high, kept, places)
             decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
             count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
-        if sided == 1 and edge < 0.0:
-            count += undefined  # t* = 0 of a replicate without t is more than t
-        reached[pair] = count
-        degenerate[0] += undefined
+        count += undefined if sided == 1 and edge < 0.0 else 0  # without t counts as t* = 0, which is more than t
+        tails.reached[pair] = count
+        tails.degenerate[0] += undefined
         if extreme > undefined:
             n = gather(np.abs(values), infinite, math.inf, kept, places)
             decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, 2, room)
-            degenerate[1] += count_from(decided, INFINITE)
-        # The largest ratios serve all levels: they are few, and all others are read no more.
+            tails.degenerate[1] += count_from(decided, INFINITE)
+        # The few largest ratios serve all levels; the others are not read again.
         floor, ceiling = float(values.dtype.type(UPPER * guesses[widest])), 2.0 * n_topics
-        n_upper = keep_from(padded, floor, upper, upper_places) if floor > 0.0 else 0
-        n_upper = 0 if extreme > undefined and count_from(upper[:n_upper], ceiling) > 0 else n_upper
+        n_upper = keep_upper(padded, floor, ceiling, extreme > undefined, upper, upper_places)
         few = upper[: (n_upper + STRIDE - 1) // STRIDE * STRIDE]
         for level in range(ranks.shape[0]):
             guess, n, rank, found = guesses[level], 0, 0, n_upper >= ranks[level]
@@ -270,27 +392,48 @@ def tail_studentised(
             if n > 1:
                 decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
                 chosen = first_equal(decided, places, rank, EQUAL)
-            totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if n > 0 else 0.0
+            tails.totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if n > 0 else 0.0
+
+
+@inlined
+def keep_upper(
+    values: FloatArray1, floor: float, ceiling: float, extreme: bool, upper: FloatArray1, places: Int32Array1
+) -> int:
+    """Do what `keep_from` does, but keep nothing if extreme values reach `ceiling`."""
+    n_upper = keep_from(values, floor, upper, places) if floor > 0.0 else 0
+    return 0 if extreme and count_from(upper[:n_upper], ceiling) > 0 else n_upper
 
 
 @inlined
 def tie_width(value: float, guard: float) -> float:
-    """How far from each other two ratios as they are known may be, if they tie."""
+    """Return the largest distance of two approximate ratios that tie exactly."""
     return abs(value) * 2.0 * (guard + EQUAL)
 
 
 @inlined
 def candidates(
-    values: Any, rank: int, guess: float, low: float, high: float, above: int, guard: float, kept: Any, places: Any
-) -> Any:
-    """Find the trials that may have the rank-th largest r in truth, or tie with it; `kept` and `places` are written.
+    values: FloatArray1, rank: int, guess: float, low: float, high: float, above: int, guard: float,
+    kept: FloatArray1, places: IntegerArray1,
+) -> tuple[float, int, int]:  # fmt: skip
+    """Find the trials whose exact r may be the rank-th largest, or tie with it.
 
-    `low`, `high` and `above` are as from `bracket`.
+    Parameters
+    ----------
+    values
+        float32 or float64 (trial,): approximate r.
+    rank, guess
+        K, and what to return as the value if the K-th largest replicate has no t.
+    low, high, above
+        Of `bracket`.
+    guard
+        Of `Comparison`.
+    kept, places
+        (trial,), overwritten: the approximate r and the indices of the trials found come first.
 
     Returns
     -------
     value, n, rank
-        The rank-th largest r as it is known; how many trials, 0 if it is one without t; the rank among them.
+        The rank-th largest approximate r; number of trials found, 0 if that replicate has no t; the rank among them.
     """
     n = gather(values, low, high, kept, places)
     value = nth_largest(kept[:n], rank - above)
@@ -312,25 +455,32 @@ def candidates(
 
 @compiled
 def tail_differences(
-    sums: Any, first: Any, second: Any, edges: Any, snap_sum: float, sided: int,
-    ranks: Any, guesses: Any, reached: Any, totals: Any,
+    sums: Float64Array2, first: Int32Array1, second: Int32Array1, edges: Float64Array1, snap_sum: float, sided: int,
+    levels: Levels, reached: Int32Array1, totals: Float64Array2,
 ) -> None:  # fmt: skip
-    """The same for the difference itself: everything is exact.
+    """Count the trials that reach the observed difference; find the K-th largest one.
+
+    All numbers are exact.
 
     Parameters
     ----------
     sums
-        float64 (run, trial): a sum of each run and trial; a replicate's statistic is the difference of two.
+        float64 (run, trial): a sum for each run and trial; the statistic of a replicate is the difference of two.
     first, second
-        int (pair,): rows of `sums`.
+        int32 (pair,): rows of `sums`.
     edges
-        float64 (pair,): from which difference on a replicate counts.
+        float64 (pair,): the least difference of a replicate that counts.
     snap_sum
-        A difference of sums up to it is zero.
-    sided, ranks, guesses, reached, totals
-        As in `tail_studentised`; guesses are on the scale of `sums`.
+        Differences of sums up to this value are zero.
+    sided
+        2: absolute differences; 1: first minus second run.
+    levels
+        See `Levels`; guesses are on the scale of `sums`.
+    reached, totals
+        Of `Tails`, written.
     """
     n_trials = sums.shape[1]
+    ranks, guesses = levels
     values, kept, places = np.empty(n_trials), np.empty(n_trials), np.empty(n_trials, np.int64)
     for pair in range(first.shape[0]):
         differences(sums[first[pair]], sums[second[pair]], snap_sum, sided, values)

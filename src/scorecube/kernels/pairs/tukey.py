@@ -1,24 +1,33 @@
-"""Randomised Tukey HSD: runs are permuted within each topic; what matters is the range of the run sums."""
+"""Randomised Tukey HSD: permutations of runs within topics, and ranges of run sums."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array2,
+    Float64Array3,
+    Int32Array2,
+    Int32Array3,
+    UInt32Array1,
+    UInt64Array1,
+)
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.random.philox import fill_words
 from scorecube.kernels.random.philox_vector import LANES, fill_many
 
 TOGETHER = 4
-"""Topics that are worked on side by side: each step of a shuffle waits for the one before, those of other topics do not."""
+"""Topics that are shuffled together: each step of a shuffle waits for the one before, but not for those of other
+topics."""
 
 
 @inlined
-def choose_places(halves: Any, n_topics: int, n_runs: int) -> None:
-    """Turn half words, low halves first, into what Fisher and Yates need: for each place but the last, one from there on.
+def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
+    """Turn half words into the exchanges of a Fisher-Yates shuffle, in place.
 
-    Half word `topic (runs - 1) + place` serves a place of a topic; the bias is at most runs / 2**32.
+    Half word `topic * (runs - 1) + place`, the low half of a word first, becomes the place, from `place` on, with which
+    `place` is exchanged; the last place needs none. The bias is at most runs / 2**32.
     """
     for topic in range(n_topics):
         row = halves[topic * (n_runs - 1) : (topic + 1) * (n_runs - 1)]
@@ -27,8 +36,18 @@ def choose_places(halves: Any, n_topics: int, n_runs: int) -> None:
 
 
 @inlined
-def shuffle(chosen: Any, topic: int, permutations: Any) -> None:
-    """Fill in random permutations of the runs for TOGETHER topics, or one, from `topic` on, as chosen by `choose_places`."""
+def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None:
+    """Write the permutations of the runs for TOGETHER topics, or for one.
+
+    Parameters
+    ----------
+    chosen
+        uint32 (topic * (run - 1),): exchanges of `choose_places`.
+    topic
+        The first topic.
+    permutations
+        int32 (topic, run), written; the number of topics is TOGETHER or 1.
+    """
     n = permutations.shape[1]
     for each in range(permutations.shape[0]):
         for run in range(n):
@@ -45,7 +64,7 @@ def shuffle(chosen: Any, topic: int, permutations: Any) -> None:
     b, c, d = permutations[1], permutations[2], permutations[3]
     at_b, at_c, at_d = at + length, at + length + length, at + length + length + length
     for place in range(n - 1):
-        # Unsigned, so that no place has to be checked for counting from the end.
+        # Unsigned indices spare the check for negative ones, which count from the end.
         k = np.uint64(place)
         i, j = np.uint64(chosen[at + k]), np.uint64(chosen[at_b + k])
         u, v = np.uint64(chosen[at_c + k]), np.uint64(chosen[at_d + k])
@@ -56,13 +75,22 @@ def shuffle(chosen: Any, topic: int, permutations: Any) -> None:
 
 
 @compiled
-def permutations(key: Any, n_topics: int, n_runs: int, start: int, stop: int) -> Any:
-    """Draw a permutation of the runs for each topic in each of the trials start .. stop-1.
+def permutations(key: UInt64Array1, n_topics: int, n_runs: int, start: int, stop: int) -> Int32Array3:
+    """Draw a permutation of the runs for each topic and trial start .. stop-1.
+
+    Parameters
+    ----------
+    key
+        uint64 (2,): stream key.
+    n_topics, n_runs
+        Numbers of topics and runs.
+    start, stop
+        Range of trials.
 
     Returns
     -------
     permutations
-        int32 (trial, topic, run): whose score a run gets.
+        int32 (trial, topic, run): the run whose score a run receives.
     """
     drawn = np.empty((stop - start, n_topics, n_runs), np.int32)
     words = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64)
@@ -76,8 +104,11 @@ def permutations(key: Any, n_topics: int, n_runs: int, start: int, stop: int) ->
 
 
 @inlined
-def add_permuted(scores: Any, permutations: Any, sums: Any) -> None:
-    """Add the permuted scores (topic, cell, run) of TOGETHER topics, or one, to the sums of the runs."""
+def add_permuted(scores: Float64Array3, permutations: Int32Array2, sums: Float64Array2) -> None:
+    """Add permuted scores (topic, cell, run) to the sums of runs (cell, run).
+
+    There are TOGETHER topics, or one; `permutations` is (topic, run).
+    """
     n_runs = permutations.shape[1]
     for cell in range(scores.shape[1]):
         total = sums[cell]
@@ -94,15 +125,21 @@ def add_permuted(scores: Any, permutations: Any, sums: Any) -> None:
 
 
 @inlined
-def add_shuffled(chosen: Any, topic: int, scores: Any, rest: Any, total: Any) -> None:
-    """Shuffle TOGETHER topics as `shuffle` does and add their scores to the sums of one cell, which needs no places.
+def add_shuffled(
+    chosen: UInt32Array1, topic: int, scores: Float64Array2, rest: Float64Array2, total: Float64Array1
+) -> None:
+    """Shuffle the scores of TOGETHER topics and add them to the sums of one cell.
+
+    Shuffling the scores themselves spares the permutations of `shuffle`.
 
     Parameters
     ----------
+    chosen, topic
+        As of `shuffle`.
     scores
         float64 (topic, run) of these topics.
     rest
-        The same shape, overwritten: the scores that are not yet given to a run.
+        float64 (topic, run), overwritten: scores that are not yet assigned to a run.
     total
         float64 (run,), added to.
     """
@@ -124,8 +161,8 @@ def add_shuffled(chosen: Any, topic: int, scores: Any, rest: Any, total: Any) ->
 
 
 @inlined
-def write_ranges(sums: Any, ranges: Any) -> None:
-    """Write the largest minus the smallest sum of each cell."""
+def write_ranges(sums: Float64Array2, ranges: Float64Array1) -> None:
+    """Write the largest minus the smallest sum (cell, run) to `ranges` (cell,)."""
     for cell in range(sums.shape[0]):
         low, high = sums[cell, 0], sums[cell, 0]
         for run in range(1, sums.shape[1]):
@@ -134,15 +171,17 @@ def write_ranges(sums: Any, ranges: Any) -> None:
 
 
 @compiled
-def null_ranges(scores: Any, key: Any, start: int, stop: int, ranges: Any) -> None:
-    """Write the range of the run sums in each of the trials start .. stop-1, permutations drawn and forgotten.
+def null_ranges(scores: Float64Array3, key: UInt64Array1, start: int, stop: int, ranges: Float64Array2) -> None:
+    """Draw permutations and write the range of the run sums in trials start .. stop-1.
 
     Parameters
     ----------
     scores
         float64 (topic, cell, run), in units, so that sums are exact.
     key
-        Stream key.
+        uint64 (2,): stream key.
+    start, stop
+        Range of trials.
     ranges
         float64 (trial, cell), written.
     """
@@ -169,8 +208,16 @@ def null_ranges(scores: Any, key: Any, start: int, stop: int, ranges: Any) -> No
 
 
 @compiled
-def given_ranges(scores: Any, permutations: Any, ranges: Any) -> None:
-    """Write the range of the run sums under given permutations (trial, topic, run); the rest as in `null_ranges`."""
+def given_ranges(scores: Float64Array3, permutations: Int32Array3, ranges: Float64Array2) -> None:
+    """Write the range of the run sums under given permutations.
+
+    Parameters
+    ----------
+    scores, ranges
+        As of `null_ranges`.
+    permutations
+        int32 (trial, topic, run).
+    """
     sums = np.empty(scores.shape[1:])
     for trial in range(permutations.shape[0]):
         sums[:] = 0.0

@@ -1,32 +1,38 @@
-"""Resampling each run on its own: means and spreads, geometric means, area measures, and pairs of them.
+"""Resamples that are drawn for each run of a pair separately.
 
-Sums are added in the order of the draws, so they do not depend on how the work was cut.
+The kernels compute means and spreads, area measures, and the tails of their differences.
+Sums are added in the order of the draws, so they do not depend on how the work is divided into blocks.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.arrays import Float64Array1, Float64Array2, Float64Array3, Int32Array1, Int32Array3, Int64Array2
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.linalg.selection import bracket, count_from, first_equal, gather, nth_largest
+from scorecube.kernels.pairs.tail_counts import Levels, Tails
 
 EQUAL = 1e-12
-"""Relative difference up to which two statistics are a tie."""
+"""Relative difference up to which two statistics tie."""
 
 
 @compiled
-def resampled_moments(scores: Any, samples: Any, totals: Any, spreads: Any) -> None:
-    """Write sum and sum of squared deviations of every run over every sample; exact sums of integers, exactly 0 without spread.
+def resampled_moments(
+    scores: Float64Array2, samples: Int32Array3, totals: Float64Array3, spreads: Float64Array3
+) -> None:
+    """Write sums and sums of squared deviations of every run over every sample.
+
+    Sums of integers are exact, and the deviations of equal scores are exactly 0.
 
     Parameters
     ----------
     scores
         float64 (run, topic).
     samples
-        int32 (trial, half, draw): topic positions.
+        int32 (trial, half, draw): positions of topics.
     totals
         float64 (half, run, trial), written: sum over the sample.
     spreads
@@ -49,7 +55,9 @@ def resampled_moments(scores: Any, samples: Any, totals: Any, spreads: Any) -> N
 
 
 @compiled
-def resampled_areas(scores: Any, order: Any, samples: Any, weights: Any, areas: Any) -> None:
+def resampled_areas(
+    scores: Float64Array2, order: Int64Array2, samples: Int32Array3, weights: Float64Array1, areas: Float64Array3
+) -> None:
     """Write the weighted mean of the worst scores of every run over every sample.
 
     Parameters
@@ -57,9 +65,9 @@ def resampled_areas(scores: Any, order: Any, samples: Any, weights: Any, areas: 
     scores, order
         float64 and int64 (run, topic): scores, and topics by ascending score.
     samples
-        int32 (trial, half, draw).
+        int32 (trial, half, draw): positions of topics.
     weights
-        float64 (worst,): of the worst, second worst, ... score of a sample.
+        float64 (worst,): weights of the worst, second worst, ... score of a sample.
     areas
         float64 (half, run, trial), written.
     """
@@ -83,40 +91,31 @@ def resampled_areas(scores: Any, order: Any, samples: Any, weights: Any, areas: 
 
 @compiled
 def tail_unpaired(
-    values: Any,
-    spreads: Any,
-    first: Any,
-    second: Any,
-    edges: Any,
-    ranks: Any,
-    guesses: Any,
-    reached: Any,
-    chosen: Any,
-    degenerate: Any,
-) -> None:
-    """Count, for some pairs, the trials whose statistic reaches the observed one; find the K-th largest.
+    values: Float64Array3, spreads: Float64Array3, first: Int32Array1, second: Int32Array1, edges: Float64Array1,
+    levels: Levels, tails: Tails,
+) -> None:  # fmt: skip
+    """Count the trials that reach the observed statistic; find the K-th largest one.
 
     Parameters
     ----------
     values
-        float64 (half, run, trial): the first run is taken from the first half, the second from the second.
+        float64 (half, run, trial): the first run of a pair is taken from the first half, the second run from the second
+        half.
     spreads
-        float64 (half, run, trial): if it has trials, the statistic is the squared difference over the sum of spreads (Welch),
-        else the absolute difference.
+        float64 (half, run, trial): the statistic is the squared difference over the sum of spreads (Welch); with zero
+        trials it is the absolute difference.
     first, second
-        int (pair,): runs.
+        int32 (pair,): runs.
     edges
-        float64 (pair,): from which statistic on a trial counts; -infinity for all trials.
-    ranks, guesses
-        int, float64 (alpha,): K of each level, and where the K-th largest may lie.
-    reached
-        int32 (pair,), written.
-    chosen
-        float64 (alpha, pair), written: absolute difference in the trial with the K-th largest statistic, the first drawn of equals.
-    degenerate
-        int64 (2,), added to: trials with neither difference nor spread, trials with a difference without spread.
+        float64 (pair,): the least statistic of a trial that counts; -infinity for all trials.
+    levels
+        Ranks, and guesses that are replaced.
+    tails
+        Written and added to; differences are absolute. Trials with neither difference nor spread have no statistic,
+        those with a difference without spread an infinite one.
     """
     n_trials = values.shape[2]
+    (ranks, guesses), (reached, chosen, degenerate) = levels, tails
     statistic, kept, places = np.empty(n_trials), np.empty(n_trials), np.empty(n_trials, np.int64)
     welch = spreads.shape[2] > 0
     for pair in range(first.shape[0]):
@@ -138,7 +137,7 @@ def tail_unpaired(
             low, high, above = bracket(statistic, ranks[level], guesses[level])
             n = gather(statistic, low, high, kept, places)
             if ranks[level] <= infinite:
-                place = 0
+                place = np.int64(0)
                 while statistic[place] != math.inf:
                     place += 1
                 chosen[level, pair] = abs(x[place] - y[place])

@@ -1,14 +1,14 @@
-"""Texts inside byte buffers, eight bytes at a time: hashes, comparisons, numbers.
+"""Texts in byte buffers, processed eight bytes at a time: hashes, comparisons, numbers.
 
-Buffers end in `PADDING` zero bytes, so that 64 bytes can be read at any place of them.
+A text is the bytes start .. stop-1 behind the address `base` of a buffer. Buffers end in `PADDING` zero bytes, so that
+64 bytes can be read from any position.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import Integer
 from scorecube.kernels.intrinsics import bytes_equal, load_byte, load_word, swap_bytes, trailing_zeros
 from scorecube.kernels.jit import inlined
 
@@ -21,7 +21,7 @@ _HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def masked_word(base: Any, start: int, stop: int) -> Any:
+def masked_word(base: np.uint64, start: Integer, stop: Integer) -> np.uint64:
     """Return up to eight bytes from `start` on, zero from `stop` on."""
     word = load_word(base + np.uint64(start))
     left = stop - start
@@ -31,8 +31,8 @@ def masked_word(base: Any, start: int, stop: int) -> Any:
 
 
 @inlined
-def hash_text(base: Any, start: int, stop: int) -> Any:
-    """Return a 64-bit hash of the bytes start .. stop-1; never 0, which marks an empty slot."""
+def hash_text(base: np.uint64, start: Integer, stop: Integer) -> np.uint64:
+    """Return a 64-bit hash of a text; never 0, which marks an empty slot."""
     value = np.uint64(stop - start) * _HASH
     for place in range(start, stop, 8):
         value = (value ^ masked_word(base, place, stop)) * _HASH
@@ -41,8 +41,10 @@ def hash_text(base: Any, start: int, stop: int) -> Any:
 
 
 @inlined
-def compare_texts(base_a: Any, start_a: int, stop_a: int, base_b: Any, start_b: int, stop_b: int) -> int:
-    """Return -1, 0 or 1 as the bytes of the first are before, equal to or behind those of the second."""
+def compare_texts(
+    base_a: np.uint64, start_a: Integer, stop_a: Integer, base_b: np.uint64, start_b: Integer, stop_b: Integer
+) -> int:
+    """Return -1, 0 or 1: the first text is before, equal to or after the second."""
     k = 0
     while start_a + k < stop_a and start_b + k < stop_b:
         a = masked_word(base_a, start_a + k, stop_a)
@@ -55,8 +57,15 @@ def compare_texts(base_a: Any, start_a: int, stop_a: int, base_b: Any, start_b: 
 
 
 @inlined
-def read_digits(base: Any, start: int, stop: int) -> Any:
-    """Return (digits as an integer, power of ten, digits seen, where they end) of an unsigned decimal number."""
+def read_digits(base: np.uint64, start: Integer, stop: Integer) -> tuple[np.int64, Integer, Integer, Integer]:
+    """Read an unsigned decimal number.
+
+    Returns
+    -------
+    digits, power, seen, place
+        Digits as an integer, exponent of the power of ten to multiply it by, number of digits, and where they end.
+    """
+    place: Integer
     place, digits, power, seen, point = start, np.int64(0), 0, 0, False
     while place < stop and seen <= MOST_DIGITS:
         letter = np.int64(load_byte(base + np.uint64(place)))
@@ -73,8 +82,8 @@ def read_digits(base: Any, start: int, stop: int) -> Any:
 
 
 @inlined
-def read_sign(base: Any, place: int, stop: int) -> Any:
-    """Return (-1 or 1, the place behind the sign if there is one)."""
+def read_sign(base: np.uint64, place: Integer, stop: Integer) -> tuple[int, Integer]:
+    """Return the sign, -1 or 1, and the place after it; no sign means 1."""
     letter = load_byte(base + np.uint64(place))
     if place < stop and (letter == 45 or letter == 43):
         return -1 if letter == 45 else 1, place + 1
@@ -82,11 +91,14 @@ def read_sign(base: Any, place: int, stop: int) -> Any:
 
 
 @inlined
-def eight_digits(word: Any, count: int) -> Any:
-    """Return (value, whether all are digits) of a word whose first `count` bytes, 1 to 8, are the letters of a number."""
+def eight_digits(word: np.uint64, count: Integer) -> tuple[np.int64, bool | np.bool]:
+    """Return the value of the digits in the first `count` (1 to 8) bytes of a word.
+
+    The second result is whether all of these bytes are digits.
+    """
     digits = (word - _ONES * np.uint64(48)) << np.uint64(64 - 8 * count)
     wrong = (digits | (digits + _ONES * np.uint64(118))) & (_ONES << np.uint64(7))
-    # Pairs of digits, then fours, then eight, side by side in one word (Lemire 2018).
+    # Pairs of digits are combined, then groups of four, then all eight, in one word (Lemire 2018).
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
     low, high = pairs & np.uint64(0x000000FF000000FF), (pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)
     value = (low * np.uint64(0x000F424000000064) + high * np.uint64(0x0000271000000001)) >> np.uint64(32)
@@ -94,14 +106,17 @@ def eight_digits(word: Any, count: int) -> Any:
 
 
 @inlined
-def read_short(base: Any, start: int, stop: int) -> Any:
-    """Return (value, exact) of up to eight digits with or without a point; exact is False for all else."""
+def read_short(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, bool | np.bool]:
+    """Return (value, exact) of up to eight digits with or without a decimal point.
+
+    `exact` is False for all other texts.
+    """
     length = stop - start
     point = min(trailing_zeros(bytes_equal(base + np.uint64(start), np.uint8(46))), length)
     count = length - (point < length)
     if count < 1 or count > 8:
         return 0.0, False
-    # Letters in front of the point, and one further on behind it.
+    # The bytes before the point stay, those after it move forward by one.
     front = (np.uint64(1) << np.uint64(8 * point)) - np.uint64(1) if point < 8 else ~np.uint64(0)
     word = (load_word(base + np.uint64(start)) & front) | (load_word(base + np.uint64(start + 1)) & ~front)
     digits, exact = eight_digits(word, count)
@@ -109,11 +124,11 @@ def read_short(base: Any, start: int, stop: int) -> Any:
 
 
 @inlined
-def read_number(base: Any, start: int, stop: int) -> Any:
-    """Return (value, exact) of a decimal number; exact is False for anything that needs a slower look.
+def read_number(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, bool | np.bool]:
+    """Return (value, exact) of a decimal number; exact is False if this method fails.
 
-    Integers up to 2**53 and powers of ten up to 22 are exact in double precision, so one rounding gives the nearest double,
-    as strtod does (Clinger 1990).
+    Integers up to 2**53 and powers of ten up to 22 are exact in double precision, so one rounding gives the nearest
+    double, as strtod does (Clinger 1990). All other texts need another parser.
     """
     sign, place = read_sign(base, start, stop)
     value, exact = read_short(base, place, stop)
@@ -128,7 +143,7 @@ def read_number(base: Any, start: int, stop: int) -> Any:
         exponent, _, seen, end = read_digits(base, place, min(stop, place + 3))
         exact = exact and 0 < seen == stop - place and end == stop
         power += exponent_sign * exponent
-    if not exact or abs(power) > 22:
+    if not exact or power < -22 or power > 22:
         return 0.0, False
     value = float(digits)
     value = value * _POWERS[power] if power >= 0 else value / _POWERS[-power]

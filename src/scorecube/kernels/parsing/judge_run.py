@@ -1,29 +1,113 @@
-"""Lines of a run -> relevance levels in ranked order: ordering, duplicates, and the join with the judgements.
+"""Relevance levels of a run in ranked order: ranking, duplicates, join with qrels.
 
-Judged documents stand in open-addressing tables, one slice per topic. A slot holds the document id itself, or its beginning, so that a
-lookup touches one place in memory, and two documents are never confused.
+Judged documents are stored in hash tables with open addressing, one slice per topic. A slot holds the document id
+itself, or its first bytes, so that most lookups read one place in memory; ids are compared in full, so that equal
+hashes do not confuse documents.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Int8Array2,
+    Int16Array1,
+    Int32Array1,
+    Int32Array2,
+    Int64Array1,
+    Int64Array2,
+    Integer,
+    UInt8Array1,
+    UInt64Array1,
+    UInt64Array2,
+)
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.parsing.byte_words import compare_texts, hash_text, masked_word
 
 BY_SCORE_DESCENDING, BY_SCORE_ASCENDING, BY_SCORE_STABLE, BY_RANK, BY_FILE = 0, 1, 2, 3, 4
-"""Order of documents: by score with ties by document id descending, ascending or as in the file; by rank; as in the file."""
-
-
+"""Order of documents: by score, with ties by document id descending, ascending or in file order; by rank; in file
+order."""
 REFUSE, FIRST, KEEP = 0, 1, 2
-"""A document twice in a topic of a run: an error, the first line counts, or both count (as in NTCIREVAL)."""
+"""A repeated document in a topic of a run: an error, the first line counts, or both lines count (as in NTCIREVAL)."""
+MOST_WORDS = 7
+"""Words of an id in a slot: with the word for its line and length, 64 bytes."""
+LINE = np.uint64(0xFFFFFFFF)
+"""Mask of the part of a slot's first word that holds the line + 1; the length of the id is above it."""
+
+
+class RunColumns(NamedTuple):
+    """Lines of a run.
+
+    Parameters
+    ----------
+    text
+        uint8 (byte,), padded: the run file.
+    documents
+        int32 (line, 2): start and end of the document ids in it.
+    topic_of
+        int32 (line,): number of the line's topic.
+    keys
+        float64 (line,): larger is ranked before; not used with `BY_FILE`.
+    """
+
+    text: UInt8Array1
+    documents: Int32Array2
+    topic_of: Int32Array1
+    keys: Float64Array1
+
+
+class JudgedDocuments(NamedTuple):
+    """Judgements and the hash tables of their documents.
+
+    Parameters
+    ----------
+    text
+        uint8 (byte,), padded: the judgement file.
+    documents
+        int32 (line, 2): start and end of the document ids in it.
+    levels
+        int16 (line,): relevance levels, negative for pooled but not judged.
+    entries, bounds
+        Of `judgement_tables`.
+    numbers
+        int32 (line,): of `document_numbers`.
+    """
+
+    text: UInt8Array1
+    documents: Int32Array2
+    levels: Int16Array1
+    entries: UInt64Array2
+    bounds: Int64Array2
+    numbers: Int32Array1
+
+
+class RankingRules(NamedTuple):
+    """How the documents of a topic are ranked.
+
+    Parameters
+    ----------
+    single
+        Whether keys are compared as 32-bit floats.
+    order
+        `BY_SCORE_DESCENDING` or another order of this module.
+    repeats
+        `REFUSE`, `FIRST` or `KEEP`.
+    depth
+        Ranks kept per topic.
+    """
+
+    single: bool
+    order: int
+    repeats: int
+    depth: int
 
 
 @inlined
-def table_length(count: int) -> int:
-    """Return a power of two that holds `count` entries with room to spare."""
+def table_length(count: Integer) -> int:
+    """Return a power of two, at least twice the number of entries."""
     length = 4
     while length < 2 * count:
         length *= 2
@@ -31,27 +115,26 @@ def table_length(count: int) -> int:
 
 
 @inlined
-def same_text(base_a: Any, places_a: Any, a: int, base_b: Any, places_b: Any, b: int) -> Any:
-    """Whether two documents have the same id."""
+def same_text(
+    base_a: np.uint64, places_a: Int32Array2, a: Integer, base_b: np.uint64, places_b: Int32Array2, b: Integer
+) -> bool:
+    """Return whether two documents have the same id."""
     return compare_texts(base_a, places_a[a, 0], places_a[a, 1], base_b, places_b[b, 0], places_b[b, 1]) == 0
 
 
-MOST_WORDS = 7
-"""Words of an id that stand in a slot: with its line, 64 bytes."""
-LINE = np.uint64(0xFFFFFFFF)
-"""Part of a slot's first word with the line + 1; above it, the length of the id."""
-
-
 @inlined
-def id_word(base: Any, start: int, stop: int, number: int) -> Any:
-    """Eight bytes of an id, zeros behind its end."""
+def id_word(base: np.uint64, start: Integer, stop: Integer, number: int) -> np.uint64:
+    """Return eight bytes of an id, with zeros after its end."""
     place = start + 8 * number
     return masked_word(base, place, stop) if place < stop else np.uint64(0)
 
 
 @inlined
-def holds(entries: Any, slot: Any, base: Any, start: int, stop: int, judged_base: Any, judged_documents: Any) -> Any:
-    """Whether a slot that is not empty holds an id."""
+def holds(
+    entries: UInt64Array2, slot: Integer, base: np.uint64, start: Integer, stop: Integer,
+    judged_base: np.uint64, judged_documents: Int32Array2,
+) -> bool:  # fmt: skip
+    """Return whether a slot that is not empty holds an id."""
     if np.int64(entries[slot, 0] >> np.uint64(32)) != stop - start:
         return False
     n_words = entries.shape[1] - 1
@@ -66,11 +149,26 @@ def holds(entries: Any, slot: Any, base: Any, start: int, stop: int, judged_base
 
 @inlined
 def look_up(
-    base: Any, documents: Any, hashes: Any, lines: Any, judged_base: Any, judged_documents: Any, entries: Any, bounds: Any, out: Any
+    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, judged_base: np.uint64,
+    judged_documents: Int32Array2, entries: UInt64Array2, bounds: Int64Array1, out: Int64Array1,
 ) -> None:  # fmt: skip
-    """Write, for some lines of a run, the line that judges their document in the table within `bounds`, -1 for none."""
+    """Write, for some lines of a run, the line that judges their document.
+
+    Parameters
+    ----------
+    base, documents, hashes
+        Of the run: address of its text, places and hashes of all document ids.
+    lines
+        int64 (some line,): lines of one topic.
+    judged_base, judged_documents, entries
+        Of the judgements.
+    bounds
+        int64 (2,): the slice of the table with the topic's documents.
+    out
+        int64 (some line,), written: lines of the judgements, -1 for none.
+    """
     start, mask = bounds[0], bounds[1] - bounds[0] - 1
-    # First all slots are asked for, one after the other, so that memory answers while others are under way.
+    # A first pass reads all first slots, so that the memory accesses overlap.
     for k in range(lines.shape[0]):
         out[k] = np.int64(entries[start + (np.int64(hashes[lines[k]] >> np.uint64(20)) & mask), 0] & LINE) - 1
     for k in range(lines.shape[0]):
@@ -87,28 +185,30 @@ def look_up(
 
 
 @compiled
-def judgement_tables(text: Any, documents: Any, topic_of: Any, n_topics: int) -> Any:
+def judgement_tables(
+    text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int
+) -> tuple[UInt64Array2, Int64Array2, int]:
     """Build the tables of judged documents.
 
     Parameters
     ----------
     text
-        uint8, padded: the judgement file.
+        uint8 (byte,), padded: the judgement file.
     documents
-        int32 (line, 2): where the document ids stand in it.
+        int32 (line, 2): start and end of the document ids in it.
     topic_of
-        int32 (line,): topic number.
+        int32 (line,): number of the line's topic.
     n_topics
         Number of topics.
 
     Returns
     -------
     entries
-        uint64 (slot, 1 + word): length << 32 | line + 1 of a document, 0 for an empty slot; its id.
+        uint64 (slot, 1 + word): length << 32 | line + 1 of a document, 0 for an empty slot; then the words of its id.
     bounds
-        int64 (topic, 2): the slice of each topic, a power of two long.
+        int64 (topic, 2): the slice of each topic, whose length is a power of two.
     repeated
-        A line that judges a document again, -1 for none.
+        A line that repeats a document of its topic, -1 for none.
     """
     base = np.uint64(text.ctypes.data)
     counts = np.zeros(n_topics, np.int64)
@@ -140,14 +240,16 @@ def judgement_tables(text: Any, documents: Any, topic_of: Any, n_topics: int) ->
 
 
 @inlined
-def key_of(keys: Any, line: int, single: bool) -> float:
-    """What a line is ordered by; as a 32-bit float, nearly equal scores are ties."""
-    return np.float64(np.float32(keys[line])) if single else keys[line]
+def key_of(keys: Float64Array1, line: Integer, single: bool) -> float:
+    """Return the key of a line; as 32-bit floats, nearly equal keys tie."""
+    return np.float64(np.float32(keys[line])) if single else np.float64(keys[line])
 
 
 @inlined
-def stands_before(base: Any, documents: Any, keys: Any, single: bool, order: int, a: int, b: int) -> Any:
-    """Whether line `a` is ranked before line `b`; equal lines keep their order."""
+def is_ranked_before(
+    base: np.uint64, documents: Int32Array2, keys: Float64Array1, single: bool, order: int, a: Integer, b: Integer
+) -> bool | np.bool:
+    """Return whether line `a` is ranked before `b`; equal lines keep their order."""
     key_a, key_b = key_of(keys, a, single), key_of(keys, b, single)
     if key_a != key_b:
         return key_a > key_b
@@ -158,11 +260,17 @@ def stands_before(base: Any, documents: Any, keys: Any, single: bool, order: int
 
 
 @inlined
-def put_in_order(base: Any, documents: Any, keys: Any, single: bool, order: int, lines: Any, spare: Any) -> None:
-    """Sort the line numbers in `lines`; nothing is moved where they are in order already, as in most runs."""
+def sort_lines(
+    base: np.uint64, documents: Int32Array2, keys: Float64Array1, single: bool, order: int, lines: Int64Array1,
+    spare: Int64Array1,
+) -> None:  # fmt: skip
+    """Sort line numbers (line,) in place; `spare` (line,) is overwritten.
+
+    Lines that are in order already, as in most runs, are not moved.
+    """
     n = lines.shape[0]
     sorted_up_to = 1
-    while sorted_up_to < n and stands_before(
+    while sorted_up_to < n and is_ranked_before(
         base, documents, keys, single, order, lines[sorted_up_to - 1], lines[sorted_up_to]
     ):
         sorted_up_to += 1
@@ -176,7 +284,7 @@ def put_in_order(base: Any, documents: Any, keys: Any, single: bool, order: int,
             left, right = low, middle
             for k in range(low, high):
                 if left < middle and (
-                    right >= high or stands_before(base, documents, keys, single, order, lines[left], lines[right])
+                    right >= high or is_ranked_before(base, documents, keys, single, order, lines[left], lines[right])
                 ):
                     spare[k] = lines[left]
                     left += 1
@@ -188,8 +296,14 @@ def put_in_order(base: Any, documents: Any, keys: Any, single: bool, order: int,
 
 
 @inlined
-def group_lines(topic_of: Any, n_topics: int, grouped: Any) -> Any:
-    """Write the line numbers by topic, in the order of the file; return where each topic's begin."""
+def group_lines(topic_of: Int32Array1, n_topics: int, grouped: Int64Array1) -> Int64Array1:
+    """Write the line numbers grouped by topic, in file order.
+
+    Returns
+    -------
+    starts
+        int64 (topic + 1,): where the lines of each topic start in `grouped` (line,).
+    """
     starts = np.zeros(n_topics + 1, np.int64)
     for line in range(topic_of.shape[0]):
         starts[topic_of[line] + 1] += 1
@@ -203,8 +317,8 @@ def group_lines(topic_of: Any, n_topics: int, grouped: Any) -> Any:
 
 
 @compiled
-def document_numbers(text: Any, documents: Any, topic_of: Any, n_topics: int) -> Any:
-    """Number the judged documents of each topic by their ids, sorted as bytes.
+def document_numbers(text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int) -> Int32Array1:
+    """Number the judged documents of each topic in the order of their ids as bytes.
 
     Parameters
     ----------
@@ -223,7 +337,7 @@ def document_numbers(text: Any, documents: Any, topic_of: Any, n_topics: int) ->
     keys, spare = np.zeros(n_lines), np.empty(n_lines, np.int64)
     for topic in range(n_topics):
         lines = grouped[starts[topic] : starts[topic + 1]]
-        put_in_order(base, documents, keys, False, BY_SCORE_ASCENDING, lines, spare)
+        sort_lines(base, documents, keys, False, BY_SCORE_ASCENDING, lines, spare)
         number = -1
         for k in range(lines.shape[0]):
             if k == 0 or not same_text(base, documents, lines[k - 1], base, documents, lines[k]):
@@ -233,8 +347,8 @@ def document_numbers(text: Any, documents: Any, topic_of: Any, n_topics: int) ->
 
 
 @inlined
-def list_lengths(starts: Any, judged_topic: Any, depth: int) -> Any:
-    """Return the longest list that is kept, of judged topics, and the longest of all."""
+def list_lengths(starts: Int64Array1, judged_topic: Int64Array1, depth: int) -> tuple[int, int]:
+    """Return the length of the longest list that is kept, and of the longest of all."""
     longest, largest = 0, 0
     for topic in range(judged_topic.shape[0]):
         count = starts[topic + 1] - starts[topic]
@@ -245,8 +359,13 @@ def list_lengths(starts: Any, judged_topic: Any, depth: int) -> Any:
 
 
 @inlined
-def find_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any) -> Any:
-    """Return a line whose document stands in an earlier one, and that line; -1 for none."""
+def find_repeated(
+    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, seen: Int32Array1
+) -> tuple[int, int]:
+    """Return a line that repeats a document, and the earlier line; -1 for none.
+
+    `seen`, a hash table of lines, is overwritten.
+    """
     mask = table_length(2 * lines.shape[0]) - 1
     seen[: mask + 1] = -1
     for line in lines:
@@ -254,15 +373,20 @@ def find_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any)
         while seen[place] >= 0:
             other = seen[place]
             if hashes[other] == hashes[line] and same_text(base, documents, other, base, documents, line):
-                return line, other
+                return int(line), int(other)
             place = (place + 1) & mask
         seen[place] = line
     return -1, -1
 
 
 @inlined
-def drop_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any) -> int:
-    """Move the first line of every document to the front; return their number."""
+def drop_repeated(
+    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, seen: Int32Array1
+) -> int:
+    """Move the first line of every document to the front; return their number.
+
+    `seen`, a hash table of lines, is overwritten.
+    """
     mask = table_length(2 * lines.shape[0]) - 1
     seen[: mask + 1] = -1
     kept = 0
@@ -283,48 +407,38 @@ def drop_repeated(base: Any, documents: Any, hashes: Any, lines: Any, seen: Any)
 
 @compiled
 def judge_run(
-    text: Any, documents: Any, topic_of: Any, keys: Any, single: bool, order: int, repeats: int, judged_topic: Any, depth: int,
-    judged_text: Any, judged_documents: Any, judged_levels: Any, entries: Any, bounds: Any, numbers: Any,
-    grouped: Any, hashes: Any,
-) -> Any:  # fmt: skip
-    """Put the documents of every topic in order and look up their levels.
+    run: RunColumns, judged_topic: Int64Array1, judged: JudgedDocuments, rules: RankingRules, grouped: Int64Array1,
+    hashes: UInt64Array1,
+) -> tuple[Int8Array2, Int32Array2, Int32Array1, int, int]:  # fmt: skip
+    """Rank the documents of every topic and look up their levels.
 
     Parameters
     ----------
-    text, documents, topic_of
-        Of the run, as from `parse_lines`.
-    keys
-        float64 (line,): larger is ranked before; unused with `BY_FILE`.
-    single
-        Whether keys are compared as 32-bit floats.
-    order
-        One of this module's orders.
-    repeats
-        `REFUSE`, `FIRST` or `KEEP`.
+    run
+        Lines of the run.
     judged_topic
-        int64 (run's topic,): its number among the judged topics, -1 for a topic that is not judged.
-    depth
-        Ranks kept per topic.
-    judged_text, judged_documents, judged_levels
-        The judgements; levels int16 (line,), negative for pooled but not judged.
-    entries, bounds
-        Their tables.
-    numbers
-        int32 (line,): number of each judged document, to be told for each rank.
+        int64 (topic of the run,): its number among the judged topics, -1 for a topic that is not judged.
+    judged
+        The judgements.
+    rules
+        How documents are ranked.
     grouped, hashes
-        int64 (line,), uint64 (line,): room to work in.
+        int64 (line,) and uint64 (line,), overwritten.
 
     Returns
     -------
     levels
-        int8 (judged topic, rank): -1 for unjudged and behind the end.
+        int8 (judged topic, rank): -1 for unjudged documents and after the last rank.
     found
-        int32 (judged topic, rank): the number of the judged document, in the same sense.
+        int32 (judged topic, rank): number of the judged document, -1 likewise.
     lengths
-        int32 (judged topic,): documents returned, at most `depth`.
+        int32 (judged topic,): documents retrieved, at most `rules.depth`.
     repeated, first
-        A line whose document stands in its topic already, and where; -1 for none.
+        A line that repeats a document of its topic, and the earlier line; -1 for none.
     """
+    text, documents, topic_of, keys = run
+    judged_text, judged_documents, judged_levels, entries, bounds, numbers = judged
+    single, order, repeats, depth = rules
     base, judged_base = np.uint64(text.ctypes.data), np.uint64(judged_text.ctypes.data)
     starts = group_lines(topic_of, judged_topic.shape[0], grouped)
     longest, largest = list_lengths(starts, judged_topic, depth)
@@ -347,7 +461,7 @@ def judge_run(
         if row < 0:
             continue
         if order != BY_FILE:
-            put_in_order(base, documents, keys, single, order, lines, spare)
+            sort_lines(base, documents, keys, single, order, lines, spare)
         lengths[row] = min(depth, lines.shape[0])
         look_up(
             base, documents, hashes, lines[: lengths[row]], judged_base, judged_documents, entries, bounds[row], slots
@@ -360,13 +474,15 @@ def judge_run(
 
 
 @compiled
-def keep_first_of_class(levels: Any, found: Any, classes: Any) -> None:
-    """Lower, in place, relevant documents of a class of which one stands at an earlier rank to level 0.
+def keep_first_of_class(levels: Int8Array2, found: Int32Array2, classes: Int32Array2) -> None:
+    """Set the level of a document to 0 if one of its class has an earlier rank.
+
+    Only relevant documents change, in place.
 
     Parameters
     ----------
     levels, found
-        As from `judge_run`.
+        Of `judge_run`.
     classes
         int32 (judged topic, document): number of the document's class within the topic, -1 for none.
     """

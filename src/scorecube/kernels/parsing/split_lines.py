@@ -1,44 +1,82 @@
-"""Lines of runs and of judgements as bytes -> columns, in one pass and without Python objects."""
+"""Lines of run files and of judgements, parsed into columns in one pass."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Int32Array1,
+    Int32Array2,
+    Int64Array1,
+    Int64Array2,
+    Integer,
+    UInt8Array1,
+    UInt64Array1,
+)
 from scorecube.kernels.intrinsics import bytes_below, load_byte, load_word, trailing_zeros
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.parsing.byte_words import compare_texts, hash_text, read_number
 
 GOOD, SHORT_LINE, OTHER_TAG = 0, 1, 2
-"""What `parse_lines` says of a file: fine, a line with too few fields, a second run tag."""
+"""Results of `parse_lines`: no error, a line with too few fields, a second run tag."""
 SYSDESC = np.uint64(0x5359533C)
 """The letters <SYS, as a word."""
 
 
+class LineColumns(NamedTuple):
+    """Columns of a file's lines, written by `parse_lines`.
+
+    Each has room for as many entries as the file has lines.
+
+    Parameters
+    ----------
+    topic_of
+        int32 (line,): number of the line's topic, in order of first appearance.
+    topics, hashes
+        int64 (topic, 2) and uint64 (topic,): start and end of each topic's name in the text, and its hash.
+    documents
+        int32 (line, 2): start and end of the document ids.
+    values, ranks
+        float64 (line,); NaN where `read_number` is not exact. Ranks are not written without a rank field.
+    numbers
+        int32 (line,): line numbers in the file, from 1.
+    """
+
+    topic_of: Int32Array1
+    topics: Int64Array2
+    hashes: UInt64Array1
+    documents: Int32Array2
+    values: Float64Array1
+    ranks: Float64Array1
+    numbers: Int32Array1
+
+
 @inlined
-def letter_at(base: Any, place: int) -> Any:
-    """Return the byte at a place."""
+def letter_at(base: np.uint64, place: Integer) -> np.uint8:
+    """Return the byte at a position."""
     return load_byte(base + np.uint64(place))
 
 
 @inlined
-def is_blank(letter: Any) -> Any:
-    """Whether a byte separates fields."""
-    return letter == 32 or (9 <= letter <= 13 and letter != 10)
+def is_blank(letter: np.uint8) -> bool:
+    """Return whether a byte separates fields."""
+    return bool(letter == 32 or (9 <= letter <= 13 and letter != 10))
 
 
 @inlined
-def is_skipped(base: Any, start: int, stop: int) -> Any:
-    """Whether a field begins a line that is no data: a comment, or NTCIR's <SYSDESC>."""
+def is_skipped(base: np.uint64, start: Integer, stop: Integer) -> bool:
+    """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
     sysdesc = stop - start >= 8 and load_word(base + np.uint64(start)) & np.uint64(0xFFFFFFFF) == SYSDESC
-    return sysdesc or letter_at(base, start) == 35
+    return bool(sysdesc or letter_at(base, start) == 35)
 
 
 @compiled
-def count_lines(text: Any, length: int) -> int:
-    """Return the number of newlines, plus one."""
+def count_lines(text: UInt8Array1, length: int) -> int:
+    """Return the number of newlines among the first `length` bytes, plus one."""
     total = 1
     for place in range(length):
         total += text[place] == 10
@@ -46,8 +84,25 @@ def count_lines(text: Any, length: int) -> int:
 
 
 @inlined
-def next_break(base: Any, place: int, origin: int, breaks: Any) -> Any:
-    """Return the first byte below 33 from `place` on, and the 64 bytes it was seen in: where they begin, their mask."""
+def next_break(
+    base: np.uint64, place: Integer, origin: Integer, breaks: np.uint64
+) -> tuple[Integer, Integer, np.uint64]:
+    """Find the first byte below 33 from `place` on.
+
+    Parameters
+    ----------
+    base
+        Address of the text.
+    place
+        First position.
+    origin, breaks
+        Start of the 64 bytes examined last, and one bit for each of them that is below 33.
+
+    Returns
+    -------
+    place, origin, breaks
+        Position of the byte, and the 64 bytes that hold it.
+    """
     ahead = place - origin
     left = breaks >> np.uint64(ahead) if ahead < 64 else np.uint64(0)
     while left == 0:
@@ -58,8 +113,25 @@ def next_break(base: Any, place: int, origin: int, breaks: Any) -> Any:
 
 
 @inlined
-def split_line(base: Any, start: int, length: int, starts: Any, stops: Any) -> Any:
-    """Write where the first fields of a line begin and end; return their number and where the next line begins."""
+def split_line(
+    base: np.uint64, start: Integer, length: int, starts: Int64Array1, stops: Int64Array1
+) -> tuple[int, Integer]:
+    """Split a line into fields.
+
+    Parameters
+    ----------
+    base, length
+        Address of the text, and its number of bytes.
+    start
+        First byte of the line.
+    starts, stops
+        int64 (field,), written: start and end of as many fields as they have room for.
+
+    Returns
+    -------
+    found, place
+        Number of these fields that the line has; where the next line begins.
+    """
     place, found, width = start, 0, starts.shape[0]
     origin, breaks = start, bytes_below(base + np.uint64(start), np.uint8(33))
     letter = letter_at(base, place)
@@ -85,8 +157,10 @@ def split_line(base: Any, start: int, length: int, starts: Any, stops: Any) -> A
 
 
 @inlined
-def find_topic(base: Any, places: Any, hashes: Any, n_topics: int, start: int, stop: int) -> int:
-    """Return the number of the topic with this name among those seen, `n_topics` if it is new."""
+def find_topic(
+    base: np.uint64, places: Int64Array2, hashes: UInt64Array1, n_topics: int, start: Integer, stop: Integer
+) -> int:
+    """Return the number of the topic with this name; `n_topics` if the name is new."""
     hashed = hash_text(base, start, stop)
     for k in range(n_topics):
         if hashes[k] == hashed and compare_texts(base, places[k, 0], places[k, 1], base, start, stop) == 0:
@@ -96,47 +170,38 @@ def find_topic(base: Any, places: Any, hashes: Any, n_topics: int, start: int, s
 
 @compiled
 def parse_lines(
-    text: Any, length: int, columns: Any, one_tag: bool,
-    topic_of: Any, topics: Any, hashes: Any, documents: Any, values: Any, ranks: Any, numbers: Any,
-) -> Any:  # fmt: skip
+    text: UInt8Array1, length: int, columns: Int64Array1, one_tag: bool, lines: LineColumns
+) -> tuple[int, int, int, int, Int64Array1]:
     """Read the lines of a run or of judgements.
 
     Parameters
     ----------
     text
-        uint8, padded.
+        uint8 (byte,), padded: see `byte_words`.
     length
-        Bytes of it that count.
+        Number of bytes without the padding.
     columns
-        int64 (6,): fields that a line must have; then the fields (from 0) with the topic, the document, the number (score or level), the
-        rank and the run tag, -1 for none. Further fields are passed over.
+        int64 (6,): number of fields that a line must have; then the fields (from 0) with the topic, the document, the
+        number (score or level), the rank and the run tag, -1 for none. Further fields are ignored.
     one_tag
-        Whether a second run tag ends the reading.
-
-    topic_of
-        int32 (line,), filled in: number of the line's topic, in order of first appearance. This and the others are as
-        long as there are lines, or longer.
-    topics, hashes
-        int64 (line, 2), uint64 (line,), filled in: where each topic's name stands, and its hash.
-    documents
-        int32 (line, 2), filled in: where the document ids stand.
-    values, ranks
-        float64 (line,), filled in; NaN where `read_number` wants a slower look. Ranks are left alone without a rank field.
-    numbers
-        int32 (line,), filled in: line numbers, from 1.
+        Whether a second run tag is an error.
+    lines
+        Written.
 
     Returns
     -------
     status, bad_line
-        `GOOD`, or what is wrong and the number of the line, from 1.
+        `GOOD` or the kind of error; the number of the line with the error, from 1.
     n_rows, n_topics
-        How much of the arrays is filled.
+        Number of entries in `lines` by line, and by topic.
     tag
-        int64 (2,): where the first line's tag stands.
+        int64 (2,): start and end of the first line's tag.
     """
+    topic_of, topics, hashes, documents, values, ranks, numbers = lines
     base = np.uint64(text.ctypes.data)
     width, topic_at, document_at, value_at, rank_at, tag_at = columns
     tag, starts, stops = np.zeros(2, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+    place: Integer
     n_rows, n_topics, current, place, line, status = 0, 0, 0, 0, 0, GOOD
     while place < length:
         line += 1

@@ -1,1 +1,1 @@
-"""Pools and variances without some teams."""
+"""Pools without some teams, and means and variances over topics."""

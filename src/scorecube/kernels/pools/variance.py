@@ -1,31 +1,31 @@
-"""Scores of runs over topics: within-system variance and means.
+"""Means and within-system variances of the scores of runs over topics.
 
-Runs stand side by side, (cell, topic, run), so that all sums go through vector registers; those of each run keep the order of topics.
+The dimensions are (cell, topic, run), so that the loop over runs is vectorised; the sum of each run is added in the
+order of topics.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import BoolArray1, BoolArray2, Float64Array1, Float64Array2, Float64Array3
 from scorecube.kernels.jit import compiled, merged
 
 
 @merged
-def sum_runs(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any) -> int:
-    """Sum up the scores of each run that are not missing.
+def sum_runs(scores: Float64Array2, chosen: BoolArray1, n_runs: int, sums: Float64Array1, counts: Float64Array1) -> int:
+    """Sum the scores of each run that are not missing.
 
     Parameters
     ----------
     scores
         float64 (topic, run), missing ones NaN.
     chosen
-        bool (topic,): topics that count.
+        bool (topic,): topics to include.
     n_runs
-        The first so many runs count.
+        Number of first runs to include.
     sums, counts
-        float64 (run,): written.
+        float64 (run,), written: sums, and numbers of scores.
 
     Returns
     -------
@@ -51,17 +51,29 @@ def sum_runs(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any) -> i
 
 
 @merged
-def pool_squares(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any, rests: Any) -> float:
-    """Pool the squared distances of scores from their run's mean, over the degrees of freedom; NaN where no run has two topics.
+def pool_squares(
+    scores: Float64Array2,
+    chosen: BoolArray1,
+    n_runs: int,
+    sums: Float64Array1,
+    counts: Float64Array1,
+    rests: Float64Array2,
+) -> float:
+    """Return the pooled variance of scores about the means of their runs.
 
     Parameters
     ----------
     scores, chosen, n_runs
         As of `sum_runs`.
     sums, counts
-        float64 (run,), of `sum_runs`.
+        float64 (run,), of `sum_runs`; the sums are overwritten.
     rests
-        float64 (run, 2): space.
+        float64 (2, run), overwritten.
+
+    Returns
+    -------
+    variance
+        Sum of squares over the degrees of freedom; NaN if no run has two topics.
     """
     means, squares, free, total = rests[0], rests[1], 0.0, 0.0
     for k in range(n_runs):
@@ -74,7 +86,7 @@ def pool_squares(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any, 
             row = scores[topic]
             for k in range(n_runs):
                 squares[k] += row[k] - means[k] if row[k] == row[k] else 0.0
-    # A second pass takes out what rounding left in the mean: equal scores have variance 0, exactly.
+    # A second pass corrects the rounding of the mean, so that equal scores have variance 0 exactly.
     for k in range(n_runs):
         sums[k], squares[k] = squares[k] / max(counts[k], 1.0), 0.0
     for topic in range(scores.shape[0]):
@@ -89,20 +101,20 @@ def pool_squares(scores: Any, chosen: Any, n_runs: int, sums: Any, counts: Any, 
 
 
 @compiled
-def within_variance(scores: Any, chosen: Any) -> Any:
-    """Pool the squared distances of scores from their run's mean.
+def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
+    """Return the pooled variance of scores about the means of their runs.
 
     Parameters
     ----------
     scores
         float64 (cell, topic, run), missing ones NaN.
     chosen
-        bool (step, topic): topics that count.
+        bool (step, topic): topics to include in each step.
 
     Returns
     -------
     variance
-        float64 (cell, step): over the sum of (topics of a run - 1); NaN where no run has two topics.
+        float64 (cell, step): sum of squares over the sum of (topics of a run - 1); NaN if no run has two topics.
     """
     n_cells, _, n_runs = scores.shape
     variance = np.empty((n_cells, chosen.shape[0]))
@@ -115,8 +127,19 @@ def within_variance(scores: Any, chosen: Any) -> Any:
 
 
 @compiled
-def run_means(scores: Any) -> Any:
-    """Return the mean of each run's scores (cell, topic, run) that are not missing: float64 (cell, run), NaN for none."""
+def run_means(scores: Float64Array3) -> Float64Array2:
+    """Return the mean of each run's scores that are not missing.
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, topic, run), missing ones NaN.
+
+    Returns
+    -------
+    means
+        float64 (cell, run); NaN without any score.
+    """
     n_cells, n_topics, n_runs = scores.shape
     means, counts, chosen = np.empty((n_cells, n_runs)), np.empty(n_runs), np.ones(n_topics, np.bool_)
     for cell in range(n_cells):
@@ -127,8 +150,16 @@ def run_means(scores: Any) -> Any:
 
 
 @merged
-def lose_failures(scores: Any, n_runs: int) -> None:
-    """Turn, in place, the scores of a topic into missing ones where none of the runs (topic, run) has any above 0."""
+def lose_failures(scores: Float64Array2, n_runs: int) -> None:
+    """Set the scores of a topic to NaN, in place, if no run has one above 0.
+
+    Parameters
+    ----------
+    scores
+        float64 (topic, run).
+    n_runs
+        Number of first runs to include.
+    """
     for topic in range(scores.shape[0]):
         failed = True
         for run in range(n_runs):

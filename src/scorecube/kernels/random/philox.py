@@ -1,24 +1,23 @@
-"""Random words as a pure function of their address: (seed, purpose; position, trial).
+"""Random words as a function of their address (seed, purpose; position, trial).
 
-The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-1, 2, 3", SC 2011), the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is
-no state and no order: any trial can be drawn anywhere, at any time, and is the same.
+The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011),
+the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is no state and no
+order: the words of a trial are the same wherever and whenever they are drawn.
 
 The key is (seed, purpose + 2**32 * STREAM_VERSION); the counter is (1 + position // 4, trial, 0, 0).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import Integer, UInt64Array1
 from scorecube.kernels.intrinsics import multiply_high
 from scorecube.kernels.jit import inlined
 from scorecube.names import Purpose
 
 STREAM_VERSION = 1
-"""Raised whenever any draw routine changes; stored with every result."""
+"""Increased whenever the numbers of any draw routine change; stored with every result."""
 
 MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
 MULTIPLIER_1 = np.uint64(0xCA5A826395121157)
@@ -26,22 +25,24 @@ WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 
 
-def stream_key(seed: int, purpose: Purpose) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Return the two key words of a stream, shape (2,).
+def stream_key(seed: int, purpose: Purpose) -> UInt64Array1:
+    """Return the two key words of a stream, uint64 (2,).
 
     Parameters
     ----------
     seed
         Non-negative, below 2**64.
     purpose
-        What the words are for.
+        Use of the words.
     """
     return np.array([seed, int(purpose) + (STREAM_VERSION << 32)], dtype=np.uint64)
 
 
 @inlined
-def philox(key0: Any, key1: Any, counter0: Any, counter1: Any) -> Any:
-    """Return the four words at counter (counter0, counter1, 0, 0); all arguments are uint64."""
+def philox(
+    key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the four words at counter (counter0, counter1, 0, 0)."""
     c0, c1, c2, c3 = counter0, counter1, np.uint64(0), np.uint64(0)
     for _ in range(10):
         high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
@@ -53,8 +54,8 @@ def philox(key0: Any, key1: Any, counter0: Any, counter1: Any) -> Any:
 
 
 @inlined
-def fill_words(key: Any, trial: int, words: Any) -> None:
-    """Write the stream's words at positions 0, 1, ... of one trial into `words` (uint64, any length)."""
+def fill_words(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
+    """Write the stream's words of one trial to `words` (position,)."""
     n = words.shape[0]
     for block in range((n + 3) // 4):
         quad = philox(key[0], key[1], np.uint64(block + 1), np.uint64(trial))
@@ -63,6 +64,9 @@ def fill_words(key: Any, trial: int, words: Any) -> None:
 
 
 @inlined
-def below(word: Any, bound: int) -> Any:
-    """Map a random word to 0 .. bound-1 by multiply-shift; the bias is at most bound / 2**64."""
+def below(word: np.uint64, bound: Integer) -> np.int64:
+    """Map a random word to 0 .. bound-1 by multiply-shift.
+
+    The bias is at most bound / 2**64.
+    """
     return np.int64(multiply_high(word, np.uint64(bound)))

@@ -1,27 +1,29 @@
-"""The words of `kernels.streams`, many at a time.
+"""The words of `philox`, computed for many counters at a time.
 
-A round of Philox waits for the one before, and machines have no vector instruction for the upper half of a 64-bit product. With the
-product put together from 32-bit halves, and rounds outside of counters, compilers use vector registers: 2.5 times faster
-for hundreds of words, not worth it for a few.
+Each round of Philox depends on the one before, and processors have no vector instruction for the upper half of a 64-bit
+product. With products of 32-bit halves, and the loop over counters inside the loop over rounds, compilers use vector
+registers. This is 2.5 times faster for hundreds of words, but not for a few.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import UInt64Array1, UInt64Array2
 from scorecube.kernels.jit import inlined
 from scorecube.kernels.random.philox import MULTIPLIER_0, MULTIPLIER_1, WEYL_0, WEYL_1
 
 LANES = 64
-"""Counters that go through a round together; their state fits into the first cache."""
+"""Counters per round; their state fits into the first-level cache."""
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @inlined
-def multiply_high(low: Any, high: Any, word: Any) -> Any:
-    """Upper 64 bits of the product of a word and a constant, given as 32-bit halves."""
+def multiply_high(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64:
+    """Return the upper 64 bits of the product of a word and a constant.
+
+    `low` and `high` are the 32-bit halves of the constant.
+    """
     word_low, word_high = word & _LOW, word >> _HALF
     crossed = high * word_low
     middle = ((low * word_low) >> _HALF) + ((low * word_high) & _LOW) + crossed
@@ -29,13 +31,13 @@ def multiply_high(low: Any, high: Any, word: Any) -> Any:
 
 
 @inlined
-def fill_many(key: Any, trial: int, words: Any, state: Any) -> None:
-    """Write the stream's words at positions 0, 1, ... of one trial into `words`, as `streams.fill_words` does.
+def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1, state: UInt64Array2) -> None:
+    """Do what `philox.fill_words` does.
 
     Parameters
     ----------
     key, trial, words
-        As in `streams.fill_words`.
+        As of `philox.fill_words`.
     state
         uint64 (4, LANES), overwritten.
     """

@@ -1,33 +1,34 @@
-"""Bootstrap samples, signs and permutations, addressed by trial: what hypothesis tests resample.
+"""Bootstrap samples and signs of hypothesis tests, addressed by trial.
 
-A trial uses one word per draw, sign or place, at the position of that number, so that trials can be drawn anywhere.
+A draw uses the word at its position in the trial, 64 signs share one word.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import Array2, Float64Array2, Int32Array3, UInt64Array1
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.philox import below, fill_words
 
 
 @compiled
-def bootstrap_samples(key: Any, n_topics: int, start: int, stop: int) -> Any:
+def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int32Array3:
     """Draw n topics with replacement in each of the trials start .. stop-1.
 
     Parameters
     ----------
     key
-        Stream key, uint64 of shape (2,).
+        uint64 (2,): stream key.
     n_topics
-        Topics to draw from, and draws.
+        Number of topics, and of draws.
+    start, stop
+        Range of trials.
 
     Returns
     -------
     samples
-        int32 (trial, half, draw) with one half: topic positions 0 .. n_topics-1.
+        int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 1, n_topics), np.int32)
     words = np.empty(n_topics, np.uint64)
@@ -39,18 +40,20 @@ def bootstrap_samples(key: Any, n_topics: int, start: int, stop: int) -> Any:
 
 
 @compiled
-def multiplicity_columns(samples: Any, n_topics: int) -> Any:
-    """Count how often each topic stands in each sample.
+def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
+    """Count how often each sample holds each topic.
 
     Parameters
     ----------
     samples
-        int32 (trial, 1, draw).
+        int32 (trial, 1, draw): positions of topics.
+    n_topics
+        Number of topics.
 
     Returns
     -------
     counts
-        float64 (topic, trial), a column for each trial.
+        float64 (topic, trial).
     """
     counts = np.empty((n_topics, samples.shape[0]))
     count_draws(samples, counts)
@@ -58,8 +61,8 @@ def multiplicity_columns(samples: Any, n_topics: int) -> Any:
 
 
 @compiled
-def count_draws(samples: Any, counts: Any) -> None:
-    """Write the same into an array of any type (topic, trial)."""
+def count_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
+    """Write the results of `multiplicity_columns` to `counts` of any number type."""
     counts[:] = 0
     one = counts.dtype.type(1)
     for trial in range(samples.shape[0]):
@@ -68,13 +71,18 @@ def count_draws(samples: Any, counts: Any) -> None:
 
 
 @compiled
-def sign_columns(key: Any, n_topics: int, start: int, stop: int) -> Any:
+def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Float64Array2:
     """Draw a sign for each topic in each of the trials start .. stop-1.
+
+    Parameters
+    ----------
+    key, n_topics, start, stop
+        As of `bootstrap_samples`.
 
     Returns
     -------
     signs
-        float64 (topic, trial): -1 or 1, a column for each trial.
+        float64 (topic, trial): -1 or 1.
     """
     signs = np.empty((n_topics, stop - start))
     words = np.empty((n_topics + 63) // 64, np.uint64)

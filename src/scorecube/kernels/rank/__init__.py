@@ -1,1 +1,1 @@
-"""Agreement of two rankings."""
+"""Agreement of two rankings of the same runs."""

@@ -1,10 +1,11 @@
-"""Rank correlation by bit matrices: which pairs of runs do two rankings order alike, differently, or not at all?
+"""Rank correlation by bit matrices: concordant, discordant and tied pairs of runs.
 
-Run x of a ranking's matrix has a bit for every run that stands strictly above run x. It is built once, by walking the runs from the
-best one down; then the bits common to two matrices are the pairs that both order alike, in total (Kendall) and run by run (tau-AP).
-So one matrix serves all comparisons of a ranking, ties cost next to nothing, and all counts are integers.
+Each run x of a ranking has a bit for every run that is ranked strictly above x. These bits are written once per
+ranking, from the best run to the worst; the bits common to two rankings are their concordant pairs, in total (Kendall)
+and run by run (tau-AP). So one matrix serves all comparisons of a ranking, ties take little additional time, and all
+counts are integers.
 
-Use `compare` for counts of many pairs of rankings in many trials, and the functions below it for coefficients:
+`compare` counts pairs for many pairs of rankings in many trials, and the functions below it compute coefficients:
 
 >>> means = np.array([[[5.0, 3.0, 2.0, 1.0], [6.0, 1.0, 2.0, 1.0]]])  # (trial, ranking, run), larger is better
 >>> found = compare(means, np.zeros(2), np.array([0]), np.array([1]))
@@ -13,8 +14,8 @@ Use `compare` for counts of many pairs of rankings in many trials, and the funct
 >>> tau_a(found.concordant, found.discordant, pairs_of(4)).tolist()
 [[0.5]]
 
-References: Yilmaz, Aslam and Robertson 2008, "A new rank correlation coefficient for information retrieval"; Urbano and Marrero 2017,
-"The treatment of ties in AP correlation" (its R package ircor); Kendall 1970, "Rank correlation methods".
+References: Yilmaz, Aslam and Robertson 2008, "A new rank correlation coefficient for information retrieval"; Urbano and
+Marrero 2017, "The treatment of ties in AP correlation" (its R package ircor); Kendall 1970, "Rank correlation methods".
 """
 
 from __future__ import annotations
@@ -22,65 +23,83 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array2,
+    Float64Array3,
+    Int32Array1,
+    Int32Array2,
+    Int64Array1,
+    Int64Array2,
+    Int64Array3,
+    Integer,
+    UInt64Array3,
+)
 from scorecube.kernels.intrinsics import count_ones
 from scorecube.kernels.jit import compiled, inlined
 
+Counts = NDArray[np.integer[Any]] | int
+"""Numbers of pairs of runs, of any shape."""
 WORD = 64
 KEY_BITS = 62
-"""Of a sort key: a value and, in its last bits, the number of the run."""
+"""Bits of a sort key: a value and, in the last bits, the number of the run."""
 
 
 class Concordance(NamedTuple):
-    """What pairs of rankings have in common; integers are exact, and all numbers are free of the order of trials and pairs.
+    """Pairs of runs by their order in two rankings, and tau-AP.
 
-    A comparison is of rankings a and b; a "pair" is of runs. Every one of R (R - 1) / 2 pairs is concordant, discordant, tied in a, or
-    tied in b (`tied_both` of them in both): concordant + discordant + tied[a] + tied[b] - tied_both = R (R - 1) / 2.
+    A comparison has two rankings, a and b. Each of the R (R - 1) / 2 pairs of runs is concordant, discordant, tied in
+    a, or tied in b (`tied_both` of them in both): concordant + discordant + tied[a] + tied[b] - tied_both = R (R - 1) /
+    2. Integers are exact, and no number depends on the order of trials and comparisons.
 
     Parameters
     ----------
     concordant, discordant
-        int64 (trial, comparison): pairs that both rankings order, alike or differently.
+        int64 (trial, comparison): pairs without ties that both rankings order alike, or differently.
     tied_both
         int64 (trial, comparison): pairs tied in both.
     rank_products
-        int64 (trial, comparison): 4 x sum over runs of the product of both centred average ranks.
+        int64 (trial, comparison): 4 times the sum over runs of the products of both centred average ranks.
     ap_accuracy
-        float64 (trial, comparison): tau-AP with the tie rule a, the first ranking the truth: ties are averaged over their orders
-        (Urbano and Marrero 2017, section 3; they know no ties of the truth, which are averaged over as well).
+        float64 (trial, comparison): tau-AP with tie rule a and the first ranking as the truth: the mean over the orders
+        of tied runs (Urbano and Marrero 2017, section 3, where only the second ranking has ties; ties of the first are
+        averaged likewise).
     ap_strict
-        float64 (trial, comparison): tau-AP of runs that are not tied, the first ranking the truth: ties of the second are passed over, of the
-        first they are never concordant. NaN if all runs are tied.
+        float64 (trial, comparison): tau-AP of untied runs, the first ranking as the truth: pairs tied in the second are
+        left out, pairs tied in the first are not concordant. NaN if all runs are tied.
     ap_agreement
-        float64 (trial, comparison): tau-AP with the tie rule b, the mean of `ap_strict` in both directions (section 4).
+        float64 (trial, comparison): tau-AP with tie rule b, the mean of `ap_strict` in both directions (section 4).
     tied
         int64 (trial, ranking): tied pairs.
     rank_squares
-        int64 (trial, ranking): 4 x sum over runs of the squared centred average rank.
+        int64 (trial, ranking): 4 times the sum over runs of the squared centred average ranks.
     """
 
-    concordant: np.ndarray[Any, Any]
-    discordant: np.ndarray[Any, Any]
-    tied_both: np.ndarray[Any, Any]
-    rank_products: np.ndarray[Any, Any]
-    ap_accuracy: np.ndarray[Any, Any]
-    ap_strict: np.ndarray[Any, Any]
-    ap_agreement: np.ndarray[Any, Any]
-    tied: np.ndarray[Any, Any]
-    rank_squares: np.ndarray[Any, Any]
+    concordant: Int64Array2
+    discordant: Int64Array2
+    tied_both: Int64Array2
+    rank_products: Int64Array2
+    ap_accuracy: Float64Array2
+    ap_strict: Float64Array2
+    ap_agreement: Float64Array2
+    tied: Int64Array2
+    rank_squares: Int64Array2
 
 
-def compare(values: Any, tolerances: Any, first: Any, second: Any) -> Concordance:
+def compare(values: Float64Array3, tolerances: Float64Array1, first: Int64Array1, second: Int64Array1) -> Concordance:
     """Compare pairs of rankings of the same runs, trial by trial.
 
     Parameters
     ----------
     values
-        float64 (trial, ranking, run): what runs are ranked by, larger is better; integers, e.g. sums in units of `kernels.exact`.
+        float64 (trial, ranking, run): scores by which runs are ranked, larger is better; fastest for integers, e.g.
+        sums in the units of `scorecube.statistics.integer_scores`.
     tolerances
         float64 (ranking,): neighbours in the order that differ by no more are tied; 0 for exact values.
     first, second
-        int (comparison,): the rankings of each comparison; the first is the truth of `ap_accuracy`.
+        int64 (comparison,): the rankings of each comparison; the first is the truth of `ap_accuracy`.
     """
     keys = sort_keys(values, tolerances)
     limits = np.zeros(values.shape[1]) if keys[1] else np.asarray(tolerances, np.float64)
@@ -92,20 +111,25 @@ def compare(values: Any, tolerances: Any, first: Any, second: Any) -> Concordanc
     )  # fmt: skip
     if n_runs > 0:
         places = (np.ascontiguousarray(first, dtype=np.int64), np.ascontiguousarray(second, dtype=np.int64))
-        _compare_all(keys[0], run_bits(n_runs), limits.astype(np.int64), *places, *found)
+        _compare_all(keys[0], run_bits(n_runs), limits.astype(np.int64), *places, found)
     return found
 
 
-def sort_keys(values: Any, tolerances: Any) -> tuple[Any, bool]:
-    """Return ``value * 2**bits + run``, sorted along the last axis, and whether values had to be replaced by ranks.
+def sort_keys(values: NDArray[np.float64], tolerances: Float64Array1) -> tuple[NDArray[np.int64], bool]:
+    """Return sort keys ``value * 2**bits + run``, sorted along the last axis.
 
     Parameters
     ----------
     values
-        float64 (..., ranking, run). Values that are no integers, or too large to leave room for the run, are replaced by the number
-        of their tie group, so that no tolerance is needed any more.
+        float64 (..., ranking, run). If some are not integers, or too large to leave bits for the run, all are replaced
+        by the number of their tie group, and no tolerance is needed.
     tolerances
-        float64 (ranking,).
+        float64 (ranking,): see `compare`.
+
+    Returns
+    -------
+    keys, replaced
+        int64 of the shape of the values; whether values were replaced.
     """
     bits = run_bits(values.shape[-1])
     largest = float(np.abs(values).max(initial=0.0))
@@ -117,8 +141,11 @@ def sort_keys(values: Any, tolerances: Any) -> tuple[Any, bool]:
     return keys, replaced
 
 
-def tie_groups(values: Any, tolerances: Any) -> Any:
-    """Return the number of each value's tie group, from 0 for the smallest: int64 of the shape of the values, (..., ranking, run)."""
+def tie_groups(values: NDArray[np.float64], tolerances: Float64Array1) -> NDArray[np.int64]:
+    """Return the number of each value's tie group, from 0 for the smallest value.
+
+    Values and numbers are (..., ranking, run).
+    """
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     number = np.zeros(values.shape, np.int64)
@@ -130,40 +157,47 @@ def tie_groups(values: Any, tolerances: Any) -> Any:
 
 
 def run_bits(n_runs: int) -> int:
-    """Return the bits of a run number."""
+    """Return the number of bits of a run number."""
     return max(1, (n_runs - 1).bit_length())
 
 
-def pairs_of(n_runs: Any) -> Any:
-    """Return the number of pairs."""
+def pairs_of(n_runs: int) -> int:
+    """Return the number of pairs of runs."""
     return n_runs * (n_runs - 1) // 2
 
 
-def tau_a(concordant: Any, discordant: Any, pairs: Any) -> Any:
-    """Return Kendall's tau as the papers have it: ties count in the denominator only (S1 equation 8); NaN without pairs."""
+def tau_a(concordant: Counts, discordant: Counts, pairs: Counts) -> NDArray[np.float64]:
+    """Return Kendall's tau-a; NaN without pairs (Sakai 2007, equation 8).
+
+    Ties count in the denominator only.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (np.asarray(concordant) - discordant) / pairs
+        tau: NDArray[np.float64] = np.subtract(concordant, discordant) / pairs
+    return tau
 
 
-def tau_b(concordant: Any, discordant: Any, pairs: Any, tied_a: Any, tied_b: Any) -> Any:
-    """Return Kendall's tau-b, corrected for ties (Kendall 1970, chapter 3); NaN if all runs are tied."""
+def tau_b(concordant: Counts, discordant: Counts, pairs: Counts, tied_a: Counts, tied_b: Counts) -> NDArray[np.float64]:
+    """Return Kendall's tau-b (1970, chapter 3); NaN if all runs are tied."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        # In floats: the integers' product may be too large, and the root of a rounded square is exact.
+        # As floats: the product of the integers may overflow, and the square root of a rounded square is exact.
         untied = np.subtract(pairs, tied_a, dtype=np.float64) * np.subtract(pairs, tied_b, dtype=np.float64)
-        return (np.asarray(concordant) - discordant) / np.sqrt(untied)
+        tau: NDArray[np.float64] = np.subtract(concordant, discordant) / np.sqrt(untied)
+    return tau
 
 
-def spearman(rank_products: Any, squares_a: Any, squares_b: Any) -> Any:
+def spearman(rank_products: Counts, squares_a: Counts, squares_b: Counts) -> NDArray[np.float64]:
     """Return Spearman's rho with average ranks; NaN if all runs are tied."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return rank_products / np.sqrt(np.multiply(squares_a, squares_b, dtype=np.float64))
+        rho: NDArray[np.float64] = rank_products / np.sqrt(np.multiply(squares_a, squares_b, dtype=np.float64))
+    return rho
 
 
 @compiled
 def _compare_all(
-    keys: Any, bits: int, tolerances: Any, first: Any, second: Any, concordant: Any, discordant: Any, tied_both: Any,
-    rank_products: Any, ap_accuracy: Any, ap_strict: Any, ap_agreement: Any, tied: Any, rank_squares: Any,
-) -> None:  # fmt: skip
+    keys: Int64Array3, bits: int, tolerances: Int64Array1, first: Int64Array1, second: Int64Array1, found: Concordance
+) -> None:
+    """Write the results of `compare`; keys are of `sort_keys`, tolerances integers."""
+    concordant, discordant, tied_both, rank_products, ap_accuracy, ap_strict, ap_agreement, tied, rank_squares = found
     n_trials, n_rankings, n_runs = keys.shape
     n_words = (n_runs + WORD - 1) // WORD
     above = np.zeros((n_rankings, n_words, n_runs), np.uint64)
@@ -197,35 +231,40 @@ def _compare_all(
 
 @inlined
 def order_runs(
-    keys: Any, each: int, bits: int, tolerance: int, inverses: Any, above: Any, runs: Any, higher: Any, ranks: Any,
-    weights: Any,
-) -> Any:  # fmt: skip
-    """Write down one ranking, in the row `each` of the arrays.
+    keys: Int64Array2, each: int, bits: int, tolerance: int, inverses: Float64Array1, above: UInt64Array3, runs: Int32Array2,
+    higher: Int32Array2, ranks: Int32Array2, weights: Float64Array3,
+) -> tuple[np.int64, float, Integer]:  # fmt: skip
+    """Write one ranking to row `each` of the arrays.
 
     Parameters
     ----------
     keys
         int64 (ranking, run), of `sort_keys`.
+    each
+        Number of the ranking.
+    bits
+        Of `run_bits`.
     tolerance
         Neighbours that differ by no more are tied.
     inverses
-        float64 (run + 1,): 0, 1 / 1, ... 1 / R.
+        float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
     above
-        uint64 (ranking, word, run), written: bit y % 64 of word y // 64 of run x tells whether run y is strictly above run x.
+        uint64 (ranking, word, run), written: bit y % 64 of word y // 64 of run x is set if run y is ranked strictly
+        above run x.
     runs
-        int32 (ranking, run), written: the runs, best first.
+        int32 (ranking, run), written: the runs from best to worst.
     higher
-        int32 (ranking, run), written: number of runs strictly above each; equal for tied runs only.
+        int32 (ranking, run), written: number of runs ranked strictly above each run; equal for tied runs only.
     ranks
-        int32 (ranking, run), written: average rank, centred and doubled.
+        int32 (ranking, run), written: 2 times the centred average rank.
     weights
-        float64 (rule, ranking, run), written: what a concordant run above is worth in tau-AP, rule a (mean of 1 / (rank - 1) over the
-        orders of the tied) and rule b (1 / number of runs above).
+        float64 (rule, ranking, run), written: weight of a concordant run above in tau-AP by rule a (mean of 1 / (rank -
+        1) over the orders of tied runs) and rule b (1 / number of runs above).
 
     Returns
     -------
     tied, within, below_top
-        Tied pairs; rule a's sum for pairs of tied runs; number of runs that are not at the top.
+        Number of tied pairs; sum of rule a over pairs of tied runs; number of runs below the top.
     """
     n_runs = keys.shape[1]
     mask = (np.int64(1) << bits) - np.int64(1)
@@ -246,8 +285,11 @@ def order_runs(
 
 
 @inlined
-def fill_word(runs: Any, each: int, word: int, above: Any) -> None:
-    """Write one word of every run of a matrix, see `order_runs`, as if no runs were tied."""
+def fill_word(runs: Int32Array2, each: int, word: int, above: UInt64Array3) -> None:
+    """Write one word of every run of ranking `each`, as if no runs were tied.
+
+    `runs` and `above` are those of `order_runs`.
+    """
     passed = np.uint64(0)
     for place in range(runs.shape[1]):
         run = np.uint64(runs[each, place])
@@ -256,8 +298,17 @@ def fill_word(runs: Any, each: int, word: int, above: Any) -> None:
 
 
 @inlined
-def join_ties(runs: Any, higher: Any, each: int, inverses: Any, above: Any, ranks: Any, weights: Any) -> Any:
-    """Give tied runs the same bits, average ranks and weights; return rule a's sum for their pairs, and the number at the top."""
+def join_ties(
+    runs: Int32Array2, higher: Int32Array2, each: int, inverses: Float64Array1, above: UInt64Array3, ranks: Int32Array2,
+    weights: Float64Array3,
+) -> tuple[float, np.int64]:  # fmt: skip
+    """Assign equal bits, average ranks and weights to tied runs; see `order_runs`.
+
+    Returns
+    -------
+    within, top
+        Sum of rule a over pairs of tied runs; number of runs at the top.
+    """
     n_runs = runs.shape[1]
     within, top, begin = 0.0, np.int64(0), np.int64(0)
     while begin < n_runs:
@@ -279,8 +330,11 @@ def join_ties(runs: Any, higher: Any, each: int, inverses: Any, above: Any, rank
 
 
 @inlined
-def common_bits(above: Any, first: int, second: int, counts: Any) -> Any:
-    """Count the bits common to two matrices, run by run; return the total: the concordant pairs."""
+def common_bits(above: UInt64Array3, first: int, second: int, counts: Int32Array1) -> np.int64:
+    """Count the bits common to two rankings, by run; return the concordant pairs.
+
+    `counts` (run,) is written.
+    """
     n_words, n_runs = above.shape[1], above.shape[2]
     for run in range(n_runs):
         counts[run] = count_ones(above[first, 0, run] & above[second, 0, run])
@@ -294,8 +348,11 @@ def common_bits(above: Any, first: int, second: int, counts: Any) -> Any:
 
 
 @inlined
-def weigh(counts: Any, weights: Any, first: int, second: int) -> Any:
-    """Return the concordant runs above each run, weighted: by rule a, by rule b, and by rule b the other way round."""
+def weigh(counts: Int32Array1, weights: Float64Array3, first: int, second: int) -> tuple[float, float, float]:
+    """Return weighted sums over runs of the numbers of concordant runs above each.
+
+    The weights are those of rule a, of rule b, and of rule b with the rankings exchanged.
+    """
     accuracy, forth, back = 0.0, 0.0, 0.0
     for run in range(counts.shape[0]):
         count = float(counts[run])
@@ -306,8 +363,8 @@ def weigh(counts: Any, weights: Any, first: int, second: int) -> Any:
 
 
 @inlined
-def multiply(ranks: Any, first: int, second: int) -> Any:
-    """Return the sum of products of two rows of integers."""
+def multiply(ranks: Int32Array2, first: int, second: int) -> np.int64:
+    """Return the sum of products of two rows of integers (row, run)."""
     total = np.int64(0)
     for run in range(ranks.shape[1]):
         total += np.int64(ranks[first, run]) * np.int64(ranks[second, run])
@@ -315,20 +372,22 @@ def multiply(ranks: Any, first: int, second: int) -> Any:
 
 
 @inlined
-def tied_pairs(runs: Any, higher: Any, other: Any, worth: Any) -> Any:
+def tied_pairs(
+    runs: Int32Array1, higher: Int32Array1, other: Int32Array1, worth: Float64Array1
+) -> tuple[np.int64, float]:
     """Visit the pairs that are tied in one ranking.
 
     Parameters
     ----------
     runs, higher
-        Of this ranking.
+        int32 (run,): rows of `order_runs` of this ranking.
     other, worth
-        Number of runs above each, and weights of rule a, in another ranking.
+        int32 and float64 (run,): number of runs above each run, and weights of rule a, in another ranking.
 
     Returns
     -------
     both, halves
-        How many are tied in the other, too; what the others add to tau-AP if half of them count as concordant.
+        Number of pairs tied in both rankings; tau-AP of the others, counting half of them as concordant.
     """
     n_runs = runs.shape[0]
     both, halves = np.int64(0), 0.0

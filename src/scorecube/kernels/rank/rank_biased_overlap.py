@@ -1,53 +1,56 @@
 """Rank-biased overlap of two rankings of the same runs, with ties.
 
-References: Webber, Moffat and Zobel 2010, "A similarity measure for indefinite rankings", ACM TOIS (equations 4 and 30); Corsi and
-Urbano 2024, "The treatment of ties in rank-biased overlap", SIGIR.
+References: Webber, Moffat and Zobel 2010, "A similarity measure for indefinite rankings", ACM TOIS (equations 4 and
+30); Corsi and Urbano 2024, "The treatment of ties in rank-biased overlap", SIGIR.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.arrays import Float64Array1, Float64Array2, Int32Array1, Int32Array3, Int64Array1
 from scorecube.kernels.jit import compiled, inlined
 
 
 class TieRule(IntEnum):
-    """What a tie means (Corsi and Urbano 2024, section 1.1)."""
+    """Treatment of ties (Corsi and Urbano 2024, section 1.1)."""
 
     W = 0
     """Equality: tied runs share the best of their ranks."""
     A = 1
     """Uncertainty: the mean over all orders of the tied runs."""
     B = 2
-    """Uncertainty, corrected for what ties hide, so that a ranking agrees fully with itself."""
+    """Uncertainty, normalised so that a ranking with ties agrees fully with itself."""
 
 
-def rank_biased_overlap(above: Any, until: Any, first: Any, second: Any, p: float, rule: TieRule) -> Any:
-    """Return RBO_ext of pairs of rankings of the same runs: 1 - (1 - p) sum over depths d of p**(d - 1) (1 - A_d).
+def rank_biased_overlap(
+    above: Int32Array3, until: Int32Array3, first: Int64Array1, second: Int64Array1, p: float, rule: TieRule
+) -> Float64Array2:
+    """Return RBO_ext of pairs of rankings of the same runs.
 
-    Both rankings hold all runs, so the agreement A_d is 1 from the last rank on: nothing is left to extrapolate, and this is the
-    overlap itself. A_d is 2 X / (S + L) by rule w, X / d by rule a and X / sqrt(SS LL) by rule b, where X, S, L, SS, LL are sums over
-    runs of the products, values and squares of what a run contributes to depth d in either ranking: by rule w 1 from its tie group's
-    first rank on, by rules a and b the share of its tie group's ranks that lie within d.
+    RBO_ext is 1 - (1 - p) sum over depths d of p**(d - 1) (1 - A_d). Both rankings hold all runs, so the agreement A_d
+    is 1 from the last rank on, and extrapolation adds nothing. A_d is 2 X / (S + L) by rule w, X / d by rule a and X /
+    sqrt(SS LL) by rule b, where X, S, L, SS, LL are sums over runs of the products, values and squares of what a run
+    contributes to depth d in either ranking: by rule w 1 from its tie group's first rank on, by rules a and b the share
+    of its tie group's ranks that lie within d.
 
     Parameters
     ----------
     above, until
-        int32 (trial, ranking, run), of `splits.tie_bounds`.
+        int32 (trial, ranking, run), of `rank_change.tie_bounds`.
     first, second
         int64 (comparison,): the rankings of each comparison.
     p
         Persistence, between 0 and 1.
     rule
-        What ties mean.
+        Treatment of ties.
 
     Returns
     -------
     overlap
-        float64 (trial, comparison).
+        float64 (trial, comparison): 0 to 1.
 
     Examples
     --------
@@ -61,7 +64,10 @@ def rank_biased_overlap(above: Any, until: Any, first: Any, second: Any, p: floa
 
 
 @compiled
-def _overlap(above: Any, until: Any, first: Any, second: Any, p: float, rule: int) -> Any:
+def _overlap(
+    above: Int32Array3, until: Int32Array3, first: Int64Array1, second: Int64Array1, p: float, rule: int
+) -> Float64Array2:
+    """Return `rank_biased_overlap`; by rule w `until` is `above` + 1."""
     n_trials, _, n_runs = above.shape
     found = np.empty((n_trials, first.shape[0]))
     product, left, right = np.empty(n_runs + 2), np.empty(n_runs + 2), np.empty(n_runs + 2)
@@ -87,15 +93,17 @@ def _overlap(above: Any, until: Any, first: Any, second: Any, p: float, rule: in
 
 
 @inlined
-def contribute(above_a: Any, until_a: Any, above_b: Any, until_b: Any, sums: Any) -> None:
-    """Write, for each depth, the sum over runs of the product of their contributions to two rankings.
+def contribute(
+    above_a: Int32Array1, until_a: Int32Array1, above_b: Int32Array1, until_b: Int32Array1, sums: Float64Array1
+) -> None:
+    """Write the sum over runs of the products of their contributions, by depth.
 
     Parameters
     ----------
     above_a, until_a, above_b, until_b
-        int (run,): before and at the end of the ranks among which a run's contribution grows from 0 to 1.
+        int32 (run,): ranks between which the contribution of a run to rankings a and b grows from 0 to 1.
     sums
-        float64 (run + 2,), written from place 1 to the number of runs.
+        float64 (run + 2,), written at the depths 1 .. number of runs.
     """
     n_runs = above_a.shape[0]
     sums[:] = 0.0

@@ -1,32 +1,40 @@
-"""Ranks of runs by two samples of the topics: how far a run moves, and whether the best run stays the best.
+"""Changes of ranks between two rankings, and whether the best run stays best.
 
-How many pairs of runs change order is counted in `concordance.py`, with the same tie groups.
+Pairs of runs that change order are counted in `concordance.py`, with the same tie groups.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array3,
+    Int8Array2,
+    Int32Array2,
+    Int32Array3,
+    Int64Array1,
+    Int64Array3,
+)
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.rank.concordance import run_bits, sort_keys
 
 
-def tie_bounds(values: Any, tolerances: Any) -> tuple[Any, Any]:
-    """Return where each run's tie group begins and ends in each ranking.
+def tie_bounds(values: Float64Array3, tolerances: Float64Array1) -> tuple[Int32Array3, Int32Array3]:
+    """Return where the tie group of each run begins and ends in each ranking.
 
     Parameters
     ----------
     values
-        float64 (trial, ranking, run): what runs are ranked by, larger is better.
+        float64 (trial, ranking, run): scores by which runs are ranked, larger is better.
     tolerances
         float64 (ranking,): neighbours in the order that differ by no more are tied.
 
     Returns
     -------
     above, until
-        int32 (trial, ranking, run): runs strictly above each; these and the runs tied with it, itself included.
+        int32 (trial, ranking, run): number of runs strictly above each run, and of runs above it or tied with it,
+        itself included.
 
     Examples
     --------
@@ -42,7 +50,8 @@ def tie_bounds(values: Any, tolerances: Any) -> tuple[Any, Any]:
 
 
 @compiled
-def _walk_groups(keys: Any, bits: int, limits: Any, above: Any, until: Any) -> None:
+def _walk_groups(keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3, until: Int32Array3) -> None:
+    """Write the results of `tie_bounds`; keys are of `sort_keys`, limits tolerances."""
     n_trials, n_rankings, n_runs = keys.shape
     mask = (np.int64(1) << bits) - np.int64(1)
     for trial in range(n_trials):
@@ -61,7 +70,9 @@ def _walk_groups(keys: Any, bits: int, limits: Any, above: Any, until: Any) -> N
 
 
 @compiled
-def rank_changes(above: Any, first: Any, second: Any) -> Any:
+def rank_changes(
+    above: Int32Array3, first: Int64Array1, second: Int64Array1
+) -> tuple[Int32Array2, Int32Array2, Int8Array2]:
     """Compare ranks, 1 + the number of runs strictly above, in pairs of rankings.
 
     Parameters
@@ -74,10 +85,10 @@ def rank_changes(above: Any, first: Any, second: Any) -> Any:
     Returns
     -------
     change, drop
-        int32 (trial, comparison): largest rank change of a run either way; largest number of ranks that a run of the first
-        ranking loses in the second, 0 or more.
+        int32 (trial, comparison): largest rank change of a run in either direction; largest number of ranks that a run
+        loses from the first to the second ranking, at least 0.
     same_best
-        int8 (trial, comparison): whether the best run, or all that share the first rank, are the same.
+        int8 (trial, comparison): whether the same run, or the same tied runs, have the first rank.
     """
     n_trials, _, n_runs = above.shape
     shape = (n_trials, first.shape[0])

@@ -1,13 +1,21 @@
-"""From topic samples to swap counts: which kernel is used when, and the matrix product in the layout it wants."""
+"""Swap counts from topic samples: choice of the kernel, and sums in its layout."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array2,
+    Float64Array3,
+    Int32Array3,
+    Int64Array1,
+    Int64Array2,
+    Int64Array4,
+)
 from scorecube.kernels.swap.pairwise import (
     add_counted,
     count_signed_swaps,
@@ -16,20 +24,21 @@ from scorecube.kernels.swap.pairwise import (
     extremes,
     extremes_by_trial,
 )
-from scorecube.kernels.swap.sorted import count_swaps_sorted, extremes_sorted, fits, sort_keys
+from scorecube.kernels.swap.sorted_runs import count_swaps_sorted, extremes_sorted, fits, sort_keys
 
-Array = np.ndarray[Any, Any]
 BY_TRIAL_RUNS = 100
-"""Up to as many runs the trials are innermost: at 30 runs 1.7 times faster, at 100 1.1 times (processor time a comparison)."""
+"""Runs up to which the innermost loop is over trials: 1.7 times as fast at 30 runs, 1.1 times at 100 (processor time
+per comparison)."""
 SORTED_RUNS, SORTED_RUNS_PER_BIN = 100, 1.2
-"""From as many runs, and more for each bin, on sorting wins: at 130 runs and 21 bins it takes 0.7 ns a comparison, pair by pair 0.9."""
+"""Runs from which on sorting is faster, a constant and a part per bin: at 130 runs and 21 bins 0.7 instead of 0.9 ns
+per comparison."""
 HELD_BYTES = 2**20
-"""Of sample sums held at once: they stay in the second-level cache."""
+"""Sample sums held at once, which fit into the second-level cache."""
 LEAST_TRIALS, MOST_TRIALS = 32, 512
 
 
 class Kernel(StrEnum):
-    """Ways to count swaps; all give the same counts, but only `SIGNED` has bins for signed differences."""
+    """Kernels that count swaps; all return the same counts, `SIGNED` by signed bins."""
 
     BY_TRIAL = "trials innermost"
     BY_RUN = "runs innermost"
@@ -39,49 +48,55 @@ class Kernel(StrEnum):
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts that trials are added to: int64 arrays.
+    """Sums of counts over trials.
 
     Parameters
     ----------
     count, swap, both_zero, products
-        Of `kernels.swap.add_counted`; there is a place for each bin.
+        Of `add_counted`: int64 (cell, place), (cell, place), (cell,), (cell, 3, 2, place + 1).
     largest, widest
-        Of `kernels.swap.extremes`.
+        Of `extremes`: int64 (cell,).
     """
 
-    count: Array
-    swap: Array
-    both_zero: Array
-    products: Array
-    largest: Array
-    widest: Array
+    count: Int64Array2
+    swap: Int64Array2
+    both_zero: Int64Array1
+    products: Int64Array4
+    largest: Int64Array1
+    widest: Int64Array1
 
     @classmethod
     def empty(cls, n_cells: int, n_places: int) -> Tally:
-        """Return the tally of no trial."""
+        """Return a tally of no trials."""
         count, swap = np.zeros((2, n_cells, n_places), np.int64)
         products, both_zero = np.zeros((n_cells, 3, 2, n_places + 1), np.int64), np.zeros(n_cells, np.int64)
         lowest = np.full(n_cells, np.iinfo(np.int64).min)
         return cls(count, swap, both_zero, products, lowest, np.zeros(n_cells, np.int64))
 
-    def counted(self, n_trials: int) -> Array:
-        """Return room for the counts of so many trials, as the kernels want it."""
+    def counted(self, n_trials: int) -> Int32Array3:
+        """Return zeros for the counts of trials: (cell, trial, 2 * place + 1)."""
         n_cells, n_places = self.count.shape
         return np.zeros((n_cells, n_trials, 2 * n_places + 1), np.int32)
 
-    def add(self, counted: Array, *, signed: bool = False) -> None:
+    def add(self, counted: Int32Array3, *, signed: bool = False) -> None:
         """Add the counts of some trials."""
         first_place = self.count.shape[1] // 2 if signed else 0
         add_counted(counted, first_place, self.count, self.swap, self.both_zero, self.products)
 
 
-def choose_kernel(n_runs: int, n_bins: int, largest_sum: float, units_per_bin: Array, tolerance: float) -> Kernel:
+def choose_kernel(
+    n_runs: int, n_bins: int, largest_sum: float, units_per_bin: Float64Array1, tolerance: float
+) -> Kernel:
     """Return the fastest kernel for absolute differences.
 
     Parameters
     ----------
+    n_runs, n_bins
+        Numbers of runs and of bins.
     largest_sum
         Bound of the absolute sums, in grid units.
+    units_per_bin, tolerance
+        Of the grid.
     """
     if n_runs <= BY_TRIAL_RUNS:
         return Kernel.BY_TRIAL
@@ -90,27 +105,32 @@ def choose_kernel(n_runs: int, n_bins: int, largest_sum: float, units_per_bin: A
 
 
 def trials_at_once(n_columns: int) -> int:
-    """Return how many trials are worked on together; it changes no result."""
+    """Return the number of trials per kernel call; results do not depend on it."""
     return max(LEAST_TRIALS, min(HELD_BYTES // (16 * n_columns), MOST_TRIALS))
 
 
 def add_trials(
-    kernel: Kernel, counts: Array, units: Array, n_runs: int, units_per_bin: Array, tolerance: float, tally: Tally, *, symmetric: bool,
+    kernel: Kernel, counts: Float64Array3, units: Float64Array2, n_runs: int, units_per_bin: Float64Array1, tolerance: float,
+    tally: Tally, *, symmetric: bool,
 ) -> None:  # fmt: skip
-    """Add the comparisons of some trials.
+    """Add the comparisons of some trials to a tally.
 
     Parameters
     ----------
+    kernel
+        Of `choose_kernel`, or `Kernel.SIGNED`.
     counts
-        float64 (half, trial, topic): of `kernels.draws.multiplicities`.
+        float64 (half, trial, topic): of `multiplicities`.
     units
         float64 (topic, cell * run): scores in grid units.
+    n_runs
+        Number of runs.
     units_per_bin, tolerance
         Of the grid.
     tally
         Added to.
     symmetric
-        Every comparison also with the second sample as the first.
+        Whether every comparison is also made with the second sample as the first.
     """
     _, n_trials, n_topics = counts.shape
     n_cells = units.shape[1] // n_runs

@@ -1,48 +1,60 @@
-"""Swap counting: for every pair of runs and every trial, one difference bin and one agreement bit.
+"""Swap counts by visiting every pair of runs.
 
-Three kernels visit every pair, with trials, runs or nothing innermost; `swap_sorted` visits none. All give the same counts,
-trial by trial;
-`swap_choice` says which is used when. Compiled loops are in two phases, codes first (vector instructions), then histograms.
+Each comparison has a bin for its difference, and is a swap or not.
+
+The innermost loop is over trials or over runs; `sorted_runs` visits no pairs. All kernels return the same counts for
+each trial, and `dispatch` chooses one. The innermost loops have two phases: the first computes codes with vector
+instructions, the second counts codes.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array3,
+    Float64Array4,
+    Int32Array1,
+    Int32Array3,
+    Int64Array1,
+    Int64Array2,
+    Int64Array4,
+)
 from scorecube.kernels.jit import compiled, inlined
 
 TRIAL_COUNTS = 2**13
-"""Counts of trials held at once with the trials innermost: 32 KiB."""
+"""Counts held at once if the innermost loop is over trials: 32 KiB."""
 
 
 @compiled
-def count_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: float, counted: Any) -> None:
-    """Add the pair comparisons of some trials to bin counts (Sakai 2005, Fig. 1; Sakai 2007, Fig. 4).
+def count_swaps(
+    first: Float64Array3, second: Float64Array3, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+) -> None:
+    """Add pair comparisons to bin counts (Sakai 2005, Fig. 1; 2007, Fig. 4).
 
-    A difference within the tolerance is zero. Fig. 1's swaps are counted: the two differences have opposite
-    signs, or exactly one of them is zero. Fig. 4 also counts the pairs that are zero in both samples; they all lie
-    in bin 0 and are returned apart, so that one pass serves both rules.
+    Differences within the tolerance are zero. Swaps are those of Fig. 1: the two differences have opposite signs, or
+    exactly one of them is zero. Fig. 4 also counts the pairs whose differences are zero in both samples; these are all
+    in bin 0 and are counted separately, so that one pass serves both rules.
 
     Parameters
     ----------
     first, second
-        float64 of shape (trial, cell, run): sums in grid units over the first and the second topic sample.
+        float64 (trial, cell, run): sums in grid units over the first and the second topic sample.
     units_per_bin
-        float64 of shape (cell,), of the grid.
+        float64 (cell,), of the grid, see `scorecube.statistics.integer_grid`.
     tolerance
         Of the grid.
     counted
-        int32 of shape (cell, trial, 2 * bin + 1), added to: comparisons that are no swap by bin, swaps by bin, and comparisons
-        that are zero in both samples, which are not among the others. A pair is binned by its absolute difference in the first
-        sample, the last bin takes all that is larger.
+        int32 (cell, trial, 2 * bin + 1), added to: comparisons without a swap by bin, swaps by bin, and comparisons
+        whose differences are zero in both samples, which are not counted elsewhere. The bin is that of the absolute
+        difference in the first sample; the last bin has no upper limit.
     """
     n_trials, n_cells, n_runs = first.shape
     n_bins = (counted.shape[2] - 1) // 2
     last = n_bins - 0.5
     codes = np.empty(n_runs, np.int32)
-    # Four histograms, so that equal neighbours do not wait for each other's increments.
+    # Four histograms, so that consecutive increments of the same count do not depend on each other.
     histogram = np.empty((4, 2 * n_bins + 1), np.int32)
     for cell in range(n_cells):
         per_unit = 1.0 / units_per_bin[cell]
@@ -66,13 +78,15 @@ def count_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: float, c
 
 
 @compiled
-def count_swaps_by_trial(sums: Any, half: int, units_per_bin: Any, tolerance: float, counted: Any) -> None:
-    """Do what `count_swaps` does with the trials innermost: for few runs.
+def count_swaps_by_trial(
+    sums: Float64Array4, half: int, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+) -> None:
+    """Do what `count_swaps` does, with the innermost loop over trials: for few runs.
 
     Parameters
     ----------
     sums
-        float64 of shape (cell, run, half, trial).
+        float64 (cell, run, half, trial).
     half
         Which half is the first sample, 0 or 1.
     units_per_bin, tolerance, counted
@@ -82,7 +96,7 @@ def count_swaps_by_trial(sums: Any, half: int, units_per_bin: Any, tolerance: fl
     width = counted.shape[2]
     n_bins = (width - 1) // 2
     last = n_bins - 0.5
-    # So many trials that their counts stay in the first-level cache.
+    # The counts of this many trials stay in the first-level cache.
     at_once = min(max(TRIAL_COUNTS // width, 16), n_trials)
     codes = np.empty(at_once, np.int32)
     rows = np.arange(at_once).astype(np.int32) * np.int32(width)
@@ -107,22 +121,31 @@ def count_swaps_by_trial(sums: Any, half: int, units_per_bin: Any, tolerance: fl
 
 
 @compiled
-def add_counted(counted: Any, first_place: int, count: Any, swap: Any, both_zero: Any, products: Any) -> None:
-    """Add the counts of trials to totals, and their squares and products to the totals that variances over trials need.
+def add_counted(
+    counted: Int32Array3,
+    first_place: int,
+    count: Int64Array2,
+    swap: Int64Array2,
+    both_zero: Int64Array1,
+    products: Int64Array4,
+) -> None:
+    """Add the counts of trials, their squares and their products to totals.
+
+    Squares and products are for variances over trials.
 
     Parameters
     ----------
     counted
-        Of `count_swaps`, with a place for each bin.
+        Of `count_swaps`; a place is a bin, or a bin of signed differences.
     first_place
-        Of the bin that begins at no difference.
+        Place of the bin that begins at difference 0.
     count, swap
-        int64 of shape (cell, place), added to: comparisons, and swaps by Fig. 1.
+        int64 (cell, place), added to: comparisons, and swaps by Fig. 1.
     both_zero
-        int64 of shape (cell,), added to.
+        int64 (cell,), added to.
     products
-        int64 of shape (cell, 3, 2, place + 1), added to: comparisons squared, comparisons x swaps, swaps squared; of each trial's
-        product the last 32 bits, and the others. The place behind the last is the first bin with Fig. 4's swaps.
+        int64 (cell, 3, 2, place + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the low 32
+        bits of each trial's product, and the high bits. The additional last place is the first bin with Fig. 4's swaps.
     """
     n_cells, n_trials, width = counted.shape
     n_places = (width - 1) // 2
@@ -151,18 +174,22 @@ def add_counted(counted: Any, first_place: int, count: Any, swap: Any, both_zero
 
 
 @inlined
-def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Any) -> None:
-    """Add one comparison with the differences d and e in its two samples.
+def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Int32Array1) -> None:
+    """Add one comparison to the counts of a trial.
 
     Parameters
     ----------
+    d, e
+        Differences in the first and the second sample, in grid units.
     per_unit
         1 / units per bin.
+    tolerance
+        Of the grid.
     signed
-        Negative differences have bins of their own, mirror images in front of the others: there are twice as many places as
-        bins of absolute differences.
+        Whether negative differences have bins of their own, which mirror the others and precede them: there are twice
+        as many places as bins of absolute differences.
     counted
-        int32 of shape (2 * place + 1,), as of `count_swaps`.
+        int32 (2 * place + 1,), added to: see `count_swaps`.
     """
     n_places = (counted.shape[0] - 1) // 2
     n_bins = n_places // 2 if signed else n_places
@@ -174,15 +201,17 @@ def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed
     if sign_d != sign_e:
         place += n_places
     elif sign_d == 0:
-        place = 2 * n_places
+        place = np.int64(2 * n_places)
     counted[place] += 1
 
 
 @compiled
-def count_signed_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: float, counted: Any) -> None:
-    """Do what `count_swaps` does with bins for signed differences, as Sakai 2005, Fig. 1, prints them.
+def count_signed_swaps(
+    first: Float64Array3, second: Float64Array3, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+) -> None:
+    """Do what `count_swaps` does with bins of signed differences (Sakai 2005, Fig. 1).
 
-    A difference is that of the run with the smaller position minus the other; see `add_comparison` for the bins.
+    The difference is the run with the smaller position minus the other run; see `add_comparison` for the bins.
     """
     n_trials, n_cells, n_runs = first.shape
     for trial in range(n_trials):
@@ -195,22 +224,22 @@ def count_signed_swaps(first: Any, second: Any, units_per_bin: Any, tolerance: f
 
 
 @compiled
-def extremes(first: Any, second: Any, largest: Any, widest: Any) -> None:
-    """Raise `largest` to the largest sum and `widest` to the widest spread of sums on one sample, per cell.
+def extremes(first: Float64Array3, second: Float64Array3, largest: Int64Array1, widest: Int64Array1) -> None:
+    """Update the largest sum, and the widest range of sums on one sample, per cell.
 
     Parameters
     ----------
     first, second
-        float64 of shape (trial, cell, run), integer-valued.
+        float64 (trial, cell, run), integer-valued.
     largest, widest
-        int64 of shape (cell,), in grid units, raised in place.
+        int64 (cell,), in grid units, updated.
     """
     n_trials, n_cells, n_runs = first.shape
     for trial in range(n_trials):
         for cell in range(n_cells):
             for half in range(2):
                 sums = first[trial, cell] if half == 0 else second[trial, cell]
-                # As integers: the order of their minimum and maximum is free, so that vector instructions serve.
+                # The minimum of integers may be taken in any order, so the compiler vectorises the loop.
                 low, high = np.int64(sums[0]), np.int64(sums[0])
                 for run in range(n_runs):
                     low, high = min(low, np.int64(sums[run])), max(high, np.int64(sums[run]))
@@ -219,7 +248,7 @@ def extremes(first: Any, second: Any, largest: Any, widest: Any) -> None:
 
 
 @compiled
-def extremes_by_trial(sums: Any, largest: Any, widest: Any) -> None:
+def extremes_by_trial(sums: Float64Array4, largest: Int64Array1, widest: Int64Array1) -> None:
     """Do what `extremes` does for sums of shape (cell, run, half, trial)."""
     n_cells, n_runs, _, n_trials = sums.shape
     low, high = np.empty(n_trials), np.empty(n_trials)

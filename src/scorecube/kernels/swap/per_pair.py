@@ -1,40 +1,77 @@
-"""Swap counting with samples of its own for every pair of runs: Sakai 2005, Fig. 1, to the letter."""
+"""Swap counts with topic samples drawn for every pair of runs (Sakai 2005, Fig. 1)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from scorecube.kernels.arrays import Float64Array1, Float64Array3, Int32Array3, Int64Array1, UInt64Array1
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.draws import draw_samples, pair_words
 from scorecube.kernels.swap.pairwise import add_comparison
 
 
-@compiled
-def count_swaps_apart(
-    key: Any, sampling: int, units: Any, size: int, start: int, stop: int, units_per_bin: Any, tolerance: float,
-    signed: bool, symmetric: bool, counted: Any, largest: Any, widest: Any, overlap: Any,
-) -> None:  # fmt: skip
-    """Draw and compare: pair x < y has the number y * (y - 1) / 2 + x, and a pair's samples serve all cells.
+class TrialRange(NamedTuple):
+    """Trials whose samples are drawn.
 
     Parameters
     ----------
-    key, sampling
-        As of `kernels.draws.topic_samples`; the words are those of `pair_words`.
-    units
-        float64 of shape (cell, run, topic): scores in grid units.
-    size, start, stop
-        Topics in each sample; range of trials.
-    units_per_bin, tolerance, signed, counted
-        As of `kernels.swap.count_swaps` and `add_comparison`.
-    symmetric
-        Every comparison also with the second sample as the first.
-    largest, widest
-        As of `kernels.swap.extremes`, over the two runs of each pair.
-    overlap
-        As `kernels.draws.overlap` returns it, added to; over pairs and trials.
+    key, sampling, size
+        As of `topic_samples`; the words are those of `pair_words`.
+    start, stop
+        Range of trials.
     """
+
+    key: UInt64Array1
+    sampling: int
+    size: int
+    start: int
+    stop: int
+
+
+class BinRules(NamedTuple):
+    """How comparisons are counted.
+
+    Parameters
+    ----------
+    units_per_bin, tolerance
+        As of `count_swaps`.
+    signed
+        As of `add_comparison`.
+    symmetric
+        Whether every comparison is also made with the second sample as the first.
+    """
+
+    units_per_bin: Float64Array1
+    tolerance: float
+    signed: bool
+    symmetric: bool
+
+
+@compiled
+def count_swaps_apart(
+    trials: TrialRange, units: Float64Array3, rules: BinRules, counted: Int32Array3, largest: Int64Array1, widest: Int64Array1,
+    overlap: Int64Array1,
+) -> None:  # fmt: skip
+    """Draw samples for every pair of runs and add its comparisons.
+
+    Pair x < y has the number y * (y - 1) / 2 + x. The samples of a pair serve all cells.
+
+    Parameters
+    ----------
+    trials
+        Trials to draw.
+    units
+        float64 (cell, run, topic): scores in grid units.
+    rules, counted
+        How comparisons are counted; the counts of `count_swaps`, added to.
+    largest, widest
+        As of `extremes`, over the two runs of each pair.
+    overlap
+        int64 (3,), added to: the totals of `overlap` in `draws`, over pairs and trials.
+    """
+    (key, sampling, size, start, stop), (units_per_bin, tolerance, signed, symmetric) = trials, rules
     n_cells, n_runs, n_topics = units.shape
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
     samples = np.empty((2, size), np.int32)

@@ -1,30 +1,36 @@
-"""How often either of two runs is better, and how often they are as good as equal."""
+"""Counts of how often either run of a pair is better, up to a fuzziness."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from scorecube.kernels.arrays import Float64Array1, Float64Array3, Int32Array3
 from scorecube.kernels.jit import compiled
 
 
 @compiled
-def count_orders(sums: Any, tolerance: float, fuzziness: Any, first_better: Any, second_better: Any) -> None:
-    """Add the orders of all pairs of runs in some trials (Buckley and Voorhees 2000, section 4).
+def count_orders(
+    sums: Float64Array3,
+    tolerance: float,
+    fuzziness: Float64Array1,
+    first_better: Int32Array3,
+    second_better: Int32Array3,
+) -> None:
+    """Count the orders of all pairs of runs (Buckley and Voorhees 2000, section 4).
 
-    Two means are equal if they differ by less than a share (the fuzziness) of the larger, or not at all.
+    Two means are equal if their difference is zero, or less than a share (the fuzziness) of the larger mean.
 
     Parameters
     ----------
     sums
-        float64 of shape (cell, run, trial): sums in grid units over a topic sample.
+        float64 (cell, run, trial): sums in grid units over a topic sample.
     tolerance
-        Of the grid: a difference within it is none, a difference within it of the fuzzy share has reached it.
+        Of the grid: differences within it are zero, and differences that are smaller than the fuzzy share by no more
+        than it count.
     fuzziness
-        float64 of shape (fuzziness,).
+        float64 (fuzziness,): shares, 0 to 1.
     first_better, second_better
-        int32 of shape (fuzziness, cell, pair), added to; pair x < y has the number y * (y - 1) / 2 + x, x is its first run.
+        int32 (fuzziness, cell, pair), added to; pair x < y has the number y * (y - 1) / 2 + x, and x is its first run.
     """
     n_cells, n_runs, n_trials = sums.shape
     for cell in range(n_cells):

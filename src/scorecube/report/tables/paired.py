@@ -9,8 +9,9 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.pair_tests.base import FIRST, SECOND
 from scorecube.collection.schema import labels_of
-from scorecube.report.tables.pairs import METHODS, adjusted, differences, n_tested, share_of
+from scorecube.report.tables.pairs import differences, n_tested, share_of
 from scorecube.report.tables.rows import parts, where
+from scorecube.statistics.multiple_testing import METHODS, adjusted
 
 
 def power(result: xr.Dataset) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from typing import Any
 
@@ -14,9 +13,7 @@ from scorecube import names
 from scorecube.analyses.pair_tests.base import FIRST, SECOND
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
-
-METHODS = ("none", "holm", "bh")
-"""Adjustments for testing many pairs: none, Holm (family-wise error), Benjamini and Hochberg (false discovery rate)."""
+from scorecube.statistics.multiple_testing import METHODS, adjusted
 
 
 def power(result: xr.Dataset) -> pd.DataFrame:
@@ -89,38 +86,6 @@ def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:
     """Return (count + 1) / (B + 1), which is never 0 (Phipson and Smyth 2010)."""
     reached = data["reached"].values
     return np.where(np.isnan(data["p_value"].values), np.nan, (reached + 1) / (trials + 1))
-
-
-def adjusted(p: np.ndarray[Any, Any], method: str) -> np.ndarray[Any, Any]:
-    """Return p-values adjusted for the number of pairs that have one.
-
-    Parameters
-    ----------
-    p
-        (pair,); NaN for pairs that were not tested, and stays so.
-    method
-        One of `METHODS`.
-    """
-    if method == "none":
-        return p
-    known = ~np.isnan(p)
-    if not known.all():
-        found = np.full(len(p), np.nan)
-        if known.any():
-            found[known] = adjusted(p[known], method)
-        return found
-    if method == "bh":
-        from scipy.stats import false_discovery_control
-
-        return np.asarray(false_discovery_control(p))
-    from statsmodels.stats.multitest import multipletests
-
-    # It ends with a garbage collection, which takes much longer than the adjustment unless all objects are frozen.
-    gc.freeze()
-    try:
-        return np.asarray(multipletests(p, method="holm")[1])
-    finally:
-        gc.unfreeze()
 
 
 def share_of(found: int, pairs: int) -> float:

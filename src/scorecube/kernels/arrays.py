@@ -1,0 +1,53 @@
+"""Array types of kernels: the element type and the number of dimensions.
+
+``Float64Array2`` is a float64 array with two dimensions; what the dimensions are is stated in the docstring of each
+kernel. numba ignores the annotations, type checkers and readers use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+Item = TypeVar("Item", bound=np.generic)
+Array1 = np.ndarray[tuple[int], np.dtype[Item]]
+Array2 = np.ndarray[tuple[int, int], np.dtype[Item]]
+Array3 = np.ndarray[tuple[int, int, int], np.dtype[Item]]
+Array4 = np.ndarray[tuple[int, int, int, int], np.dtype[Item]]
+
+BoolArray1 = Array1[np.bool_]
+BoolArray2 = Array2[np.bool_]
+Int8Array1 = Array1[np.int8]
+Int8Array2 = Array2[np.int8]
+Int8Array3 = Array3[np.int8]
+UInt8Array1 = Array1[np.uint8]
+Int16Array1 = Array1[np.int16]
+Int32Array1 = Array1[np.int32]
+Int32Array2 = Array2[np.int32]
+Int32Array3 = Array3[np.int32]
+UInt32Array1 = Array1[np.uint32]
+Int64Array1 = Array1[np.int64]
+Int64Array2 = Array2[np.int64]
+Int64Array3 = Array3[np.int64]
+Int64Array4 = Array4[np.int64]
+UInt64Array1 = Array1[np.uint64]
+UInt64Array2 = Array2[np.uint64]
+UInt64Array3 = Array3[np.uint64]
+Float64Array1 = Array1[np.float64]
+Float64Array2 = Array2[np.float64]
+Float64Array3 = Array3[np.float64]
+Float64Array4 = Array4[np.float64]
+
+Integer = int | np.integer[Any]
+"""One integer; compiled callers pass the integers of NumPy."""
+Float = float | np.floating[Any]
+"""One number in double or single precision."""
+IntegerArray1 = Array1[np.integer[Any]]
+IntegerArray2 = Array2[np.integer[Any]]
+IntegerArray3 = Array3[np.integer[Any]]
+"""Integers of any width."""
+FloatArray1 = Array1[np.floating[Any]]
+FloatArray2 = Array2[np.floating[Any]]
+FloatArray3 = Array3[np.floating[Any]]
+"""float32 or float64."""

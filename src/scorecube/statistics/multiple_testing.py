@@ -1,0 +1,50 @@
+"""P-values adjusted for testing many hypotheses.
+
+References: Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics;
+Benjamini and Hochberg 1995, "Controlling the false discovery rate", Journal of the Royal Statistical Society B.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+METHODS = ("none", "holm", "bh")
+"""No adjustment, Holm (family-wise error rate), Benjamini and Hochberg (false discovery rate)."""
+
+
+def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
+    """Return p-values adjusted for their number.
+
+    Parameters
+    ----------
+    p
+        float64 (test,), between 0 and 1; NaN for tests that were not made, which remain NaN and are not counted.
+    method
+        One of `METHODS`.
+
+    Examples
+    --------
+    >>> p = np.array([0.01, 0.04, np.nan, 0.03])
+    >>> adjusted(p, "holm").tolist(), adjusted(p, "bh").tolist()
+    ([0.03, 0.06, nan, 0.06], [0.03, 0.04, nan, 0.04])
+    """
+    if method == "none":
+        return p
+    known = ~np.isnan(p)
+    found = np.full(len(p), np.nan)
+    found[known] = {"holm": _holm, "bh": _benjamini_hochberg}[method](p[known])
+    return found
+
+
+def _holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    order = np.argsort(p)
+    found = np.empty(len(p))
+    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return found
+
+
+def _benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.stats import false_discovery_control  # imported here, as scipy.stats takes long to import
+
+    return np.asarray(false_discovery_control(p)) if len(p) else p

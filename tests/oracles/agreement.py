@@ -23,6 +23,7 @@ from tests.oracles.paired_tests import (
     by_signs,
     p_value,
     rank_of_level,
+    run_positions,
     signed_square,
     tukey_counts,
 )
@@ -113,7 +114,7 @@ def assert_pairs_agree(
     """
     trials, expected = len(drawn), outcomes(table, test, drawn)
     pairs = list(expected)
-    assert list(zip(result["first_run"].values.tolist(), result["second_run"].values.tolist(), strict=True)) == pairs
+    assert list(zip(*run_positions(result), strict=True)) == pairs
     assert result["reached"].values.tolist() == [each.count for each in expected.values()]
     exact = [p_value(each.count, trials, plus_one=test.plus_one) for each in expected.values()]
     assert result["p_value"].values.tolist() == [float(p) for p in exact]

@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
 
 Scores = Sequence[Sequence[Fraction]]
 """Run x topic."""
@@ -138,3 +142,10 @@ def rank_of_level(alpha: str, trials: int) -> int:
 def p_value(count: int, trials: int, *, plus_one: bool = False) -> Fraction:
     """Return count / B or (count + 1) / (B + 1)."""
     return Fraction(count + plus_one, trials + plus_one)
+
+
+def run_positions(result: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the positions of both runs of each pair among the runs, by their labels."""
+    runs = result["run"].values.tolist()
+    first, second = (np.array([runs.index(run) for run in result[name].values]) for name in ("run_a", "run_b"))
+    return first, second

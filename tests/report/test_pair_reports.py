@@ -21,6 +21,7 @@ from scorecube.report.text_formats import cell_text, render
 from scorecube.report.views.registry import view_of
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
+from tests.oracles.paired_tests import run_positions
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -67,7 +68,7 @@ def test_pairs_are_those_of_the_arrays(results: dict[str, xr.Dataset], name: str
     runs = result["run"].values
     for metric, part in table.groupby("metric"):
         cell = result.sel(metric=metric).isel(gain=0)
-        first, second = cell["first_run"].values, cell["second_run"].values
+        first, second = run_positions(cell)
         assert part["run_a"].tolist() == runs[first].tolist()
         assert part["run_b"].tolist() == runs[second].tolist()
         mean = cell["mean"].values

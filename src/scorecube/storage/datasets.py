@@ -17,7 +17,15 @@ from zarr.storage import MemoryStore
 
 from scorecube.collection import schema
 from scorecube.errors import CorruptStudy
-from scorecube.storage.encoding import CONSOLIDATED, METADATA, ZARR_FORMAT, encoding, plain_bytes
+from scorecube.storage.encoding import (
+    CONSOLIDATED,
+    METADATA,
+    ZARR_FORMAT,
+    encoding,
+    pairs_as_labels,
+    pairs_as_positions,
+    plain_bytes,
+)
 from scorecube.storage.location import Location
 
 CONTENT = "content_sha256"
@@ -80,7 +88,7 @@ def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
     for name, coord in dataset.coords.items():
         if coord.dtype.kind in "OUT":
             dataset = dataset.assign_coords({name: (coord.dims, schema.label_array(map(str, coord.values)))})
-    return dataset
+    return pairs_as_labels(dataset)
 
 
 def write_dataset(
@@ -91,7 +99,7 @@ def write_dataset(
     zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
     in memory and its objects are copied.
     """
-    plain = dataset.drop_encoding()
+    plain = pairs_as_positions(dataset.drop_encoding())
     if plain.nbytes <= MAX_BUFFERED_BYTES:
         objects: dict[str, Buffer] = {}
         _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), MemoryStore(objects), "")

@@ -15,6 +15,7 @@ from zarr.codecs import ZstdCodec
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.run_pairs import pair_labels, pair_positions
 
 ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
@@ -62,3 +63,30 @@ def encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
         if variable.ndim:
             result[str(name)]["chunks"] = chunk_shape(str(name), variable)
     return result
+
+
+FIRST_RUN, SECOND_RUN = "first_run", "second_run"
+"""Stored coordinates along pair: positions of runs, which are much smaller than their labels."""
+
+
+def pairs_as_positions(dataset: xr.Dataset) -> xr.Dataset:
+    """Replace the labels of pairs of runs by positions of runs, for storage."""
+    if names.RUN_A not in dataset.coords:
+        return dataset
+    first, second = pair_positions(dataset.sizes[names.RUN])
+    positions = {FIRST_RUN: (names.PAIR, first), SECOND_RUN: (names.PAIR, second)}
+    return dataset.drop_vars([names.RUN_A, names.RUN_B]).assign_coords(positions)
+
+
+def pairs_as_labels(dataset: xr.Dataset) -> xr.Dataset:
+    """Give the pairs of a stored dataset their labels.
+
+    Version 0.1.0 stored results of the stability method with labels, and pairs ordered by their second run.
+    """
+    stored = [name for name in (FIRST_RUN, SECOND_RUN) if name in dataset.coords]
+    if names.PAIR not in dataset.dims or not (stored or names.RUN_A in dataset.coords):
+        return dataset
+    if not stored:
+        run_a, run_b = (positions.astype(np.int64) for positions in pair_positions(dataset.sizes[names.RUN]))
+        dataset = dataset.isel({names.PAIR: run_b * (run_b - 1) // 2 + run_a}).drop_vars(names.PAIR, errors="ignore")
+    return dataset.drop_vars(stored).assign_coords(pair_labels(dataset[names.RUN]))

@@ -22,6 +22,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, figure, import_scores, open_study, select
 from tests.conftest import Cli
 from tests.oracles.agreement import FAMILIES, as_cube, outcomes, read_exactly, topic_positions
+from tests.oracles.paired_tests import run_positions
 
 TESTS = (
     Bootstrap(missing="pairwise"), Bootstrap(missing="pairwise", precision="mixed", sided=1, alphas=(0.3, 0.01)),
@@ -190,7 +191,7 @@ def test_fewer_metrics_or_runs_change_nothing_for_those_left(test: Any) -> None:
     xr.testing.assert_identical(fewer, every.sel(metric=["RR"]))
     left = [0, 3, 4, 7, 11]
     some = analyse(cube.isel(run=left), test, trials=120, seed=4, workers=1)
-    pairs = zip(every["first_run"].values.tolist(), every["second_run"].values.tolist(), strict=True)
+    pairs = zip(*run_positions(every), strict=True)
     where = [k for k, pair in enumerate(pairs) if set(pair) <= set(left)]
     for name in ("reached", "p_value", "t", "kth_difference", "common_topics", "common_difference"):
         if name in some:

@@ -23,6 +23,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study, select
 from tests.conftest import Cli
 from tests.oracles.agreement import FAMILIES
+from tests.oracles.paired_tests import run_positions
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -129,7 +130,7 @@ def test_squares_of_pairs_are_put_in_label_order(many_runs: xr.Dataset, test: Te
     assert_same(result, analyse(many_runs, test, trials=trials, seed=2, workers=1))
     few = select(many_runs, runs=["r003", "r064", "r069"])
     alone = analyse(few, test, trials=trials, seed=2, workers=1)
-    first, second = result["first_run"].values, result["second_run"].values
+    first, second = run_positions(result)
     for place, pair in enumerate([(3, 64), (3, 69), (64, 69)]):
         (where,) = np.flatnonzero((first == pair[0]) & (second == pair[1]))
         for name in BY_PAIR:
@@ -220,7 +221,7 @@ def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) 
     every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
     left = [1, 4, 5, 9, 11]
     fewer = analyse(cube.isel(run=left), test, trials=TRIALS, seed=4, workers=1)
-    where = [k for k, pair in enumerate(zip(every["first_run"].values, every["second_run"].values, strict=True)) if set(pair) <= set(left)]  # fmt: skip
+    where = [k for k, pair in enumerate(zip(*run_positions(every), strict=True)) if set(pair) <= set(left)]  # fmt: skip
     for name in BY_PAIR:
         # Scores that are no decimals are rounded to a grid that depends on the largest score among the runs.
         np.testing.assert_allclose(
@@ -326,8 +327,8 @@ def test_two_sided_tests_do_not_depend_on_the_names_of_runs(test: Any, kind: str
     renamed = cube.isel(run=order).assign_coords(run=cube["run"].values, team=cube["team"].variable)
     for each in (test, Randomisation()):
         one, other = (analyse(given_cube, each, trials=TRIALS, seed=4, workers=1) for given_cube in (cube, renamed))
-        place = {pair: k for k, pair in enumerate(zip(one["first_run"].values.tolist(), one["second_run"].values.tolist(), strict=True))}  # fmt: skip
-        pairs = list(zip(other["first_run"].values, other["second_run"].values, strict=True))
+        place = {pair: k for k, pair in enumerate(zip(*run_positions(one), strict=True))}  # fmt: skip
+        pairs = list(zip(*run_positions(other), strict=True))
         where = [place[min(order[i], order[j]), max(order[i], order[j])] for i, j in pairs]
         flips = np.array([1.0 if order[i] < order[j] else -1.0 for i, j in pairs])
         for name in ("reached", "p_value", "kth_difference"):

@@ -15,6 +15,7 @@ import xarray as xr
 from scorecube.analyses.pair_tests.unpaired import Unpaired
 from scorecube.collection.topic_means import area_weights
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, select
+from tests.oracles.paired_tests import run_positions
 
 Row = Sequence[float]
 TIE = 1e-11
@@ -106,7 +107,7 @@ def assert_agrees(cube: xr.Dataset, test: Unpaired, trials: int, seed: int) -> x
     assert np.shape(drawn) == (trials, 2, cube.sizes["topic"])
     ranks = [max(1, math.ceil(round(alpha * trials, 9))) for alpha in test.alphas]
     pairs = list(combinations(range(cube.sizes["run"]), 2))
-    assert list(zip(result["first_run"].values, result["second_run"].values, strict=True)) == pairs
+    assert list(zip(*run_positions(result), strict=True)) == pairs
     for metric in cube["metric"].values:
         rows = cube["score"].sel(metric=metric).isel(gain=0).values.tolist()
         kind = metric.split(":")[0] if ":" in metric else "mean"
@@ -260,8 +261,8 @@ def test_p_values_are_uniform_if_nothing_differs(metric: str) -> None:
         table = np.round(chance.beta(2, 3, (20, n_topics)), 6)
         result = analyse(cube_of({metric: table}), Unpaired(), trials=400, seed=k)
         # Disjoint pairs only, which are independent.
-        own = result["first_run"].values % 2 == 0
-        own &= result["second_run"].values == result["first_run"].values + 1
+        first, second = run_positions(result)
+        own = (first % 2 == 0) & (second == first + 1)
         found += result["p_value"].values[0, 0, own].tolist()
     assert len(found) == 400
     assert kstest(found, "uniform").pvalue > 0.01

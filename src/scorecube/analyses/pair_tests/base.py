@@ -27,11 +27,12 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     whole_cells,
 )
 from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
+from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pairs.pair_order import SIDE, label_order, pair_order, pair_place
+from scorecube.kernels.pairs.pair_order import SIDE, pair_order, pair_place
 from scorecube.kernels.pairs.tail_counts import observed_t
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.integer_scores import Units, centred_units
@@ -39,7 +40,6 @@ from scorecube.statistics.integer_scores import Units, centred_units
 PAIR = (names.METRIC, names.GAIN, names.PAIR)
 CELL = (names.METRIC, names.GAIN)
 LEVEL = (*CELL, names.ALPHA)
-FIRST, SECOND = "first_run", "second_run"
 TILE = 128
 """Pairs that are worked on together."""
 TILE_BYTES = 2**25
@@ -305,7 +305,7 @@ def pair_result(
     """
     scores, cell_of = cells(cube)
     trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
-    first, second = label_order(cube.sizes[names.RUN])
+    first, second = pair_positions(cube.sizes[names.RUN])
     t, odd = observe(scores, first, second)
     p = np.empty(reached.shape)
 
@@ -325,7 +325,7 @@ def pair_result(
         by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
             values
         )
-    coords = pair_coords(cube, alphas, first, second)
+    coords = pair_coords(cube, alphas)
     few = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     sizes = {
         "n_runs": cube.sizes[names.RUN],
@@ -342,7 +342,7 @@ def pair_result(
     return xr.Dataset(arrays, coords, dict(facts) | sizes)
 
 
-def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], first: Any, second: Any) -> xr.Coordinates:
+def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
     """Return the coordinates of a result: what a cube says of metrics, gain settings and runs, levels, and pairs.
 
     They are put together from what the cube has: an index is dearer than most of what stands in a small result.
@@ -353,7 +353,7 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], first: Any, second:
         found |= {name: known[name] for name in cube.coords if known[name].dims == (dim,)}
     levels = xr.indexes.PandasIndex(np.array(alphas), names.ALPHA)
     found |= {names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
-    found |= {FIRST: xr.Variable((names.PAIR,), first), SECOND: xr.Variable((names.PAIR,), second)}
+    found |= pair_labels(known[names.RUN])
     indexed = {name: index for name, index in indexes.items() if name in found}
     return xr.Coordinates(found, indexed | {names.ALPHA: levels})
 

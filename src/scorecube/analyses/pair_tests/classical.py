@@ -17,7 +17,7 @@ from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import FIRST, SECOND, alphas_field, check_alphas, check_runs, n_pairs
+from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
 from scorecube.analyses.pair_tests.pairwise_complete import (
     REFUSE,
     describe_pairs,
@@ -28,10 +28,10 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 )
 from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
 from scorecube.collection import schema
+from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
-from scorecube.kernels.pairs.pair_order import label_order
 
 TESTS = ("t", "wilcoxon", "sign")
 SECONDS = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
@@ -93,7 +93,7 @@ class Paired(Analysis):
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`; scores become integers where they can, so that equal differences are equal."""
         cube = prepared.cube
-        first, second = label_order(cube.sizes[names.RUN])
+        first, second = pair_positions(cube.sizes[names.RUN])
         return whole_cells(cells(cube)[0]) | {"first": first, "second": second}
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -121,7 +121,7 @@ class Paired(Analysis):
         scores, cell_of = cells(cube)
         p = totals["p"]
         significant = np.stack([(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1)
-        first, second = label_order(cube.sizes[names.RUN])
+        first, second = pair_positions(cube.sizes[names.RUN])
         values = {"p_value": p, "significant": significant, "mean": mean_scores(scores)}
         facts: dict[str, Any] = {
             "trials": 0, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "notes": [],
@@ -138,7 +138,7 @@ class Paired(Analysis):
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
             names.USES_GAINS: (names.METRIC, uses_gains(cube)), names.ALPHA: np.array(self.alphas),
             names.TEST: schema.label_array(self.tests),
-            FIRST: (names.PAIR, first), SECOND: (names.PAIR, second),
+            **pair_labels(cube[names.RUN]),
         }  # fmt: skip
         arrays = {
             each.name: (each.dims, values[each.name][cell_of], each.attrs())

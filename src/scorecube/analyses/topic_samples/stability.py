@@ -18,6 +18,7 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
+from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan
 from scorecube.kernels.swap.dispatch import trials_at_once
@@ -102,9 +103,12 @@ class Stability(TopicSampling):
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         cell_of = cells(cube)[1]
-        # From (size, fuzziness, cell, pair) to (metric, gain, size, fuzziness, pair).
+        run_a, run_b = (positions.astype(np.int64) for positions in pair_positions(cube.sizes[names.RUN]))
+        in_blocks = run_b * (run_b - 1) // 2 + run_a
+        # From (size, fuzziness, cell, pair of `count_orders`) to (metric, gain, size, fuzziness, pair).
         first, second = (
-            np.moveaxis(totals[name], 2, 0)[cell_of].astype(np.int64) for name in ("first_better", "second_better")
+            np.moveaxis(totals[name][..., in_blocks], 2, 0)[cell_of].astype(np.int64)
+            for name in ("first_better", "second_better")
         )
         equal = trials - first - second
         n_pairs = first.shape[-1]
@@ -113,16 +117,14 @@ class Stability(TopicSampling):
             "error_rate": np.minimum(first, second).sum(axis=-1) / (trials * n_pairs),
             "ties": equal.sum(axis=-1) / (trials * n_pairs),
         }  # fmt: skip
-        runs = schema.labels_of(cube, names.RUN)
-        pairs = [(runs[x], runs[y]) for y in range(len(runs)) for x in range(y)]
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
-            names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness), names.PAIR: np.arange(n_pairs),
-            "run_a": (names.PAIR, schema.label_array(x for x, _ in pairs)), "run_b": (names.PAIR, schema.label_array(y for _, y in pairs)),
+            names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness),
+            **pair_labels(cube[names.RUN]),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
         attrs = {"trials": trials, "sampling": self.sampling}
-        attrs |= {"n_runs": len(runs), "n_topics": cube.sizes[names.TOPIC]}
+        attrs |= {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:

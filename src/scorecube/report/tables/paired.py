@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.pair_tests.base import FIRST, SECOND
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.pairs import differences, n_tested, share_of
 from scorecube.report.tables.rows import parts, where
@@ -38,13 +36,10 @@ def power(result: xr.Dataset) -> pd.DataFrame:
 
 def pairs(result: xr.Dataset) -> pd.DataFrame:
     """Every pair of runs with its p-values; differences are first minus second run."""
-    first, second = result[FIRST].values, result[SECOND].values
-    runs = np.array(labels_of(result, names.RUN), object)
+    runs = {name: result[name].values for name in (names.RUN_A, names.RUN_B)}
     frames = []
     for cell, data in parts(result):
         columns = {f"p_{test}": data["p_value"].values[k] for k, test in enumerate(labels_of(result, names.TEST))}
         means = differences(result, data)
-        frames.append(
-            pd.DataFrame(where(result) | cell | {"run_a": runs[first], "run_b": runs[second]} | means | columns)
-        )
+        frames.append(pd.DataFrame(where(result) | cell | runs | means | columns))
     return pd.concat(frames, ignore_index=True)

@@ -10,8 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.pair_tests.base import FIRST, SECOND
-from scorecube.collection.schema import labels_of
+from scorecube.collection.run_pairs import pair_positions
 from scorecube.report.tables.rows import parts, where
 from scorecube.statistics.multiple_testing import METHODS, adjusted
 
@@ -51,8 +50,6 @@ def p_value_pairs(result: xr.Dataset) -> pd.DataFrame:
 
 
 def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
-    first, second = result[FIRST].values, result[SECOND].values
-    runs = np.array(labels_of(result, names.RUN), object)
     frames = []
     for cell, data in parts(result):
         p = data["p_value"].values
@@ -60,7 +57,7 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
         frames.append(
             pd.DataFrame(
                 where(result) | cell | {
-                    "run_a": runs[first], "run_b": runs[second], **differences(result, data),
+                    names.RUN_A: result[names.RUN_A].values, names.RUN_B: result[names.RUN_B].values, **differences(result, data),
                     "t": data["t"].values, label: p, f"{label}_holm": adjusted(never_zero, "holm"), f"{label}_bh": adjusted(never_zero, "bh"),
                 }
             )
@@ -74,7 +71,8 @@ def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[An
     if "common_topics" in data:
         return {"n_topics": data["common_topics"].values, "mean_difference": data["common_difference"].values}
     mean = data["mean"].values
-    return {"mean_difference": mean[result[FIRST].values] - mean[result[SECOND].values]}
+    first, second = pair_positions(result.sizes[names.RUN])
+    return {"mean_difference": mean[first] - mean[second]}
 
 
 def n_tested(data: xr.Dataset) -> int:

@@ -74,6 +74,7 @@ def told(study: Study, sections: list[Section]) -> dict[str, Any]:
     return {each.question: each for each in answers(sections, overview(study)["collections"], study.path)}
 
 
+@pytest.mark.slow
 def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> None:
     sections = sections_of(several, "c0")
     found = told(several, sections)
@@ -94,6 +95,7 @@ def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> 
         assert f"{name} {value:.2f}" in enough
 
 
+@pytest.mark.slow
 def test_answers_count_collections(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     without_pictures(monkeypatch)
     line = told(several, sections_of(several))["Which metrics discriminate best?"].lines[0][0]
@@ -244,6 +246,7 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     assert (folder / "c3.html").read_text() != one
 
 
+@pytest.mark.slow
 def test_one_file_compares_collections_too(
     several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

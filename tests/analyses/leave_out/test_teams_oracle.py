@@ -183,6 +183,7 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
 
 
 # A failing example is as large as any other: nothing is gained by shrinking it.
+@pytest.mark.slow
 @settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     seed=st.integers(0, 10**6), n_runs=st.integers(3, 9), keep_unpooled=st.booleans(), pool_depth=st.integers(1, 14),

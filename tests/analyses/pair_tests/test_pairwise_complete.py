@@ -171,6 +171,7 @@ def test_without_missing_scores_nothing_changes(test: Any) -> None:
     xr.testing.assert_identical(result[list(expected.data_vars)], expected)
 
 
+@pytest.mark.slow
 @EVERY_TEST
 @settings(max_examples=12)
 @given(block_units=st.integers(1, 70), workers=st.integers(1, 3), tile=st.sampled_from([8, 9, 64]))

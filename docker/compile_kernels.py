@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 
 import scorecube as sc
 from scorecube import kernels, metrics
-from scorecube.analyses import ANALYSES, Analysis
+from scorecube.analyses import Analysis, registry
 from scorecube.errors import ScorecubeError
 from scorecube.testing import simulate_rankings
 
@@ -84,13 +84,13 @@ def main() -> int:
     """Compile."""
     ran: set[str] = set()
     for cube in collections():
-        for analysis in (*(ANALYSES[name]() for name in ANALYSES), *OTHER_WAYS):
+        for analysis in (*(registry.load(name)() for name in registry.names()), *OTHER_WAYS):
             try:
                 sc.analyse(cube, analysis, trials=TRIALS, seed=1)
             except ScorecubeError:
                 continue  # an analysis that does not suit this collection
             ran.add(analysis.name)
-    lines = [f"not run: {name}\n" for name in sorted(set(ANALYSES) - ran)]
+    lines = [f"not run: {name}\n" for name in sorted(set(registry.names()) - ran)]
     lines += [f"left to its first use: {name}\n" for name in uncompiled()]
     sys.stderr.writelines(lines)
     return int(not ran)

@@ -35,14 +35,14 @@ class Graded(sc.Stability):
         As of the stability method.
     grade
         Of the result.
-    places
+    digits
         Decimal places.
     """
 
     name: ClassVar[str] = "graded"
 
     grade: str = option_field("fine", "How fine the result is.", choices=("fine", "coarse"), finalize=True)
-    places: tuple[int, ...] | None = option_field(None, "Decimal places.", words={"all": None}, flag="--places-shown")
+    digits: tuple[int, ...] | None = option_field(None, "Decimal places.", words={"all": None}, flag="--digits-shown")
 
 
 @pytest.fixture
@@ -61,12 +61,12 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
     assert (found["grade"].opts, found["grade"].default, found["grade"].help) == (
         ["--grade"], "fine", "How fine the result is.",
     )  # fmt: skip
-    assert (found["places"].opts, found["places"].default) == (["--places-shown"], "all")
+    assert (found["digits"].opts, found["digits"].default) == (["--digits-shown"], "all")
     assert graded.finalize_options() == {"grade"}
     assert option_table(graded)[-2]["values"] == "fine, coarse"
     path = tmp_path / "sweep.toml"
-    path.write_text('[[analysis]]\nname = "graded"\ngrade = "coarse"\nplaces = "3,1"\nsize = "5..15:5"\n')
-    assert read_sweep(path).entries[0].analysis == Graded(grade="coarse", places=(3, 1), size=(5, 10, 15))
+    path.write_text('[[analysis]]\nname = "graded"\ngrade = "coarse"\ndigits = "3,1"\nsize = "5..15:5"\n')
+    assert read_sweep(path).entries[0].analysis == Graded(grade="coarse", digits=(3, 1), size=(5, 10, 15))
     path.write_text('[[analysis]]\nname = "graded"\ngrade = "corse"\n')
     with pytest.raises(BadInput, match=r"sweep\.toml:1: grade = 'corse' of graded; grade 'corse' is not one of fine"):
         read_sweep(path)

@@ -114,7 +114,7 @@ def test_one_gain_setting_is_selected(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.csv", GAINS)
     cube = import_scores([path], gain="2:1")
     assert cube["score"].values[..., 0].tolist() == [[[0.25, 1]], [[0.75, 1]]]
-    with pytest.raises(BadPlan, match=r"^--gain 3:1: the files hold the gain settings 1:1, 2:1$"):
+    with pytest.raises(BadPlan, match=r"^gain='3:1': the files hold the gain settings 1:1, 2:1$"):
         import_scores([path], gain="3:1")
 
 

@@ -156,7 +156,7 @@ def test_every_table_in_every_format(scorecube: Cli, study: Path, table: str, fo
     ("words", "message"),
     [
         (["--leave", "3"], "3 teams"),
-        (["--leave", "0"], "leave=0: of 3 teams 1 to 2"),
+        (["--leave", "0"], "--leave 0: of 3 teams 1 to 2"),
         (["--leave", "x"], "--leave"),
         (["--leave", ""], "--leave"),
         (["--topics", "9"], "8 topics"),

@@ -16,7 +16,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
-from scorecube.analyses.options import option_field, options_of
+from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.analyses.topic_samples.left_out_groups import group_inputs, left_out, n_replicates
 from scorecube.collection import schema
@@ -119,7 +119,7 @@ class Swap(TopicSampling):
         super().__post_init__()
         if self.interval == "trials":
             # Not used: equal plans have one digest.
-            object.__setattr__(self, "groups", options_of(type(self))["groups"].default)
+            object.__setattr__(self, "groups", type(self).groups)
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
@@ -127,7 +127,8 @@ class Swap(TopicSampling):
         if not self.confidence or not all(0 < value < 1 for value in self.confidence):
             raise BadPlan(f"confidence {self.confidence} must be numbers between 0 and 1", option="confidence")
         if not 2 <= self.bins <= 1000 or not 0 < self.bin_width <= 1e6:
-            raise BadPlan(f"bins={self.bins}, bin_width={self.bin_width}: need 2 to 1000 bins of positive width")
+            given = f"{option('bins', self.bins)}, {option('bin_width', self.bin_width)}"
+            raise BadPlan(f"{given}: need 2 to 1000 bins of positive width")
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         if n_runs * (n_runs - 1) >= 2**31:
             raise BadPlan(f"{n_runs} runs are too many pairs for the swap method: at most 46,341")

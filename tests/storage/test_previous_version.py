@@ -9,10 +9,13 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import xarray as xr
 from tests.conftest import Cli
 
+from scorecube.analyses import Stability
 from scorecube.storage import open_study
 from scorecube.storage.datasets import content_digest
+from scorecube.workflow.api import analyse
 
 ARCHIVE = Path(__file__).with_name("study-0.1.0.tar.xz")
 SWAP = ("swap", "--collection", "small", "--sampling", "disjoint", "--size", 3, "--seed", 1, "--block-size", 500)
@@ -75,3 +78,15 @@ def test_more_trials_extend_the_blocks_of_the_previous_version(old_study: Path, 
     assert result is not None
     assert content_digest(result) == EXTENDED_CONTENT
     scorecube("verify", old_study).succeeded()
+
+
+def test_pairs_of_old_and_new_results_have_one_order(old_study: Path) -> None:
+    collection = open_study(old_study)["small"]
+    stability, bootstrap = collection.result("stability"), collection.result("bootstrap")
+    for name in ("run_a", "run_b"):
+        assert stability[name].values.tolist() == bootstrap[name].values.tolist()
+    assert list(zip(bootstrap["run_a"].values[:6], bootstrap["run_b"].values[:6], strict=True)) == [
+        ("run0", "run1"), ("run0", "run2"), ("run0", "run3"), ("run0", "run4"), ("run0", "run5"), ("run1", "run2"),
+    ]  # fmt: skip
+    anew = analyse(collection.cube, Stability(), trials=20, seed=1)
+    xr.testing.assert_equal(stability, anew.drop_vars("team"))

@@ -79,14 +79,17 @@ def pairs_as_positions(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def pairs_as_labels(dataset: xr.Dataset) -> xr.Dataset:
-    """Give the pairs of a stored dataset their labels.
+    """Replace stored positions of pairs of runs by the labels of the runs."""
+    if FIRST_RUN in dataset.coords:
+        return dataset.drop_vars([FIRST_RUN, SECOND_RUN]).assign_coords(pair_labels(dataset[names.RUN]))
+    return _in_label_order(dataset) if names.RUN_A in dataset.coords else dataset
 
-    Version 0.1.0 stored results of the stability method with labels, and pairs ordered by their second run.
-    """
-    stored = [name for name in (FIRST_RUN, SECOND_RUN) if name in dataset.coords]
-    if names.PAIR not in dataset.dims or not (stored or names.RUN_A in dataset.coords):
-        return dataset
-    if not stored:
-        run_a, run_b = (positions.astype(np.int64) for positions in pair_positions(dataset.sizes[names.RUN]))
-        dataset = dataset.isel({names.PAIR: run_b * (run_b - 1) // 2 + run_a}).drop_vars(names.PAIR, errors="ignore")
-    return dataset.drop_vars(stored).assign_coords(pair_labels(dataset[names.RUN]))
+
+def _in_label_order(dataset: xr.Dataset) -> xr.Dataset:
+    """Sort pairs that version 0.1.0 stored with labels, by their second run: results of the stability method."""
+    runs = sorted({*dataset[names.RUN_A].values.tolist(), *dataset[names.RUN_B].values.tolist()})
+    first, second = (positions.astype(np.int64) for positions in pair_positions(len(runs)))
+    ordered = dataset.isel({names.PAIR: second * (second - 1) // 2 + first}).drop_vars(names.PAIR)
+    return ordered.assign_coords({names.RUN: schema.label_array(runs)}).assign_coords(
+        pair_labels(xr.Variable(names.RUN, schema.label_array(runs)))
+    )

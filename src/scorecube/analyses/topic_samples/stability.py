@@ -120,7 +120,7 @@ class Stability(TopicSampling):
         coords = {
             names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness),
-            **pair_labels(cube[names.RUN]),
+            names.RUN: cube[names.RUN], **pair_labels(cube[names.RUN]),
         }  # fmt: skip
         result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
         attrs = {"trials": trials, "sampling": self.sampling}

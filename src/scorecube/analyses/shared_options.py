@@ -49,7 +49,9 @@ class SharedOptions:
         "Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of "
         "significant pairs.",
     )
-    most_trials: int = option_field(1_000_000, "Largest number of trials when trials are doubled until a width is reached.", minimum=1)
+    most_trials: int = option_field(
+        1_000_000, "Largest number of trials when trials are doubled until a width is reached.", minimum=1
+    )
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")

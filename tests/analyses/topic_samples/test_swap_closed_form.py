@@ -312,7 +312,7 @@ except BadPlan:
 @pytest.mark.parametrize(
     ("labels", "text"),
     [
-        ([[["000"], ["009"]]], "topics that the cube has not: 009"),
+        ([[["000"], ["009"]]], "topics that are not in the cube: 009"),
         ([[["000", "001"], ["002", "003"]]], "the plan needs 2 halves of 1"),
         ([[["000"], ["001"], ["002"]]], "3 halves of 1 topics"),
     ],

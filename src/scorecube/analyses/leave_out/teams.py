@@ -94,7 +94,7 @@ class Teams(Analysis):
     uses_rankings: ClassVar[bool] = True
 
     leave: tuple[int, ...] | None = option_field(
-        None, "Numbers of teams to leave out, e.g. 1,2,5; or all.", words={"all": None}, unit="teams"
+        None, "Numbers of teams to leave out, e.g. 1,2,5; or all.", aliases={"all": None}, unit="teams"
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,

@@ -237,15 +237,15 @@ def test_default_size(sampling: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("n", "swap", "parts"),
     [
-        (5, Swap(size=3), ("two disjoint samples of 3 topics need 6", "only 5", "--size 2")),
-        (6, Swap(size=4), ("need 8", "only 6", "--sampling replacement")),
+        (5, Swap(size=3), ("two disjoint samples of 3 topics need 6", "only 5", "size=2")),
+        (6, Swap(size=4), ("need 8", "only 6", "sampling='replacement'")),
         (5, Swap(sampling="independent", size=6), ("6 topics without replacement", "only 5")),
         (5, Swap(size=0), ("sample size 0", "at least 1")),
         (5, Swap(sampling="replacement", size=-1), ("sample size -1",)),
         (1, Swap(size=1), ("2 topics", "1 topics")),
         (5, Swap(sampling="bootstrap"), ("'bootstrap'", "disjoint, replacement, independent")),
         (5, Swap(rule="s2"), ("'s2'", "s0, s1")),
-        (5, Swap(confidence=()), ("confidence ()",)),
+        (5, Swap(confidence=()), ("confidence=()",)),
         (5, Swap(confidence=(0.95, 1.0)), ("(0.95, 1.0)", "between 0 and 1")),
         (5, Swap(confidence=(0.0,)), ("between 0 and 1",)),
         (5, Swap(confidence=(math.nan,)), ("between 0 and 1",)),
@@ -276,7 +276,9 @@ def test_one_run_is_refused() -> None:
 
 def test_missing_scores_are_refused_with_their_place() -> None:
     cube = make_cube([[0.1, 0.2, 0.3], [0.1, math.nan, math.nan]])
-    with pytest.raises(BadPlan, match=r"2 scores are missing, the first is AP of run b on topic 001.*--drop-missing"):
+    with pytest.raises(
+        BadPlan, match=r"2 scores are missing, the first is AP of run b on topic 001.*drop_missing=True"
+    ):
         analyse(cube, Swap(), trials=3, seed=0, workers=1)
 
 

@@ -42,11 +42,11 @@ def test_commands_make_the_analysis(scorecube: Cli, study: Path, words: str, ana
     [
         ("swap --size 1..", "--size '1..'"),
         ("swap --size 5", "disjoint samples of 5"),
-        ("swap --bins 1", "bins=1"),
-        ("swap --bin-width 0", "bin_width=0"),
-        ("swap --size 2 --interval population --groups 2", "groups=2"),
+        ("swap --bins 1", "--bins 1"),
+        ("swap --bin-width 0", "--bin-width 0"),
+        ("swap --size 2 --interval population --groups 2", "--groups 2"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
-        ("stability --fuzziness 1", "fuzziness (1.0,)"),
+        ("stability --fuzziness 1", "--fuzziness 1.0"),
     ],
 )
 def test_impossible_words_are_refused(scorecube: Cli, study: Path, words: str, text: str) -> None:

@@ -226,7 +226,7 @@ def test_what_an_interval_about_the_population_cannot_have_is_refused() -> None:
         analyse(cube, Swap(interval="wald"), trials=3, seed=1)
     swap = Swap(interval="population")
     larger = collection(1, 5, 20, 0.3)
-    with pytest.raises(BadPlan, match="use --interval trials"):
+    with pytest.raises(BadPlan, match="use interval='trials'"):
         analyse(larger, swap, trials=3, seed=1, samples=swap.samples(larger, 1, 3))
 
 

@@ -21,6 +21,8 @@ COMMAND = re.compile(r": scorecube [a-z]+ .*")
 OF_OTHER_TOOLS = {"--by_query", "--output_format", "--no-dashboard", "--dashboard-address"}
 UNCONVERTED: tuple[str, ...] = ()
 """Rooms whose messages still name flags."""
+DECLARATIONS = {"flag", "flags", "examples"}
+"""Arguments and attributes that declare the flags of options and show commands."""
 
 commands: Any = typer.main.get_command(app)
 flag_of = flags_of(commands.build("bootstrap"))
@@ -66,11 +68,12 @@ def test_an_error_crosses_processes_whole() -> None:
 
 
 def flags_in(path: Path) -> list[str]:
-    """Return the flags that texts of a module name; docstrings, and commands such as ``scorecube evaluate``, may."""
+    """Return the flags that texts of a module name, except docstrings, declarations and commands to be entered."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     formatted = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     left_out = {id(part) for node in formatted for part in node.values}
     left_out |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    left_out |= {id(part) for node in nodes for declared in declarations(node) for part in ast.walk(declared)}
     texts = [(node.lineno, "".join(map(constant, node.values))) for node in formatted]
     texts += [
         (node.lineno, constant(node)) for node in nodes if isinstance(node, ast.Constant) and id(node) not in left_out
@@ -83,6 +86,18 @@ def flags_in(path: Path) -> list[str]:
     ]
 
 
+def declarations(node: ast.AST) -> list[ast.expr]:
+    """Return the values of declarations that a node holds itself."""
+    if isinstance(node, ast.keyword) and node.arg in DECLARATIONS:
+        return [node.value]
+    if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.target) in DECLARATIONS:
+        return [node.value]
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return [value for key, value in pairs if isinstance(key, ast.Constant) and key.value in DECLARATIONS]
+    return []
+
+
 def constant(node: ast.expr) -> str:
     """Return the text of a constant; a placeholder for anything else."""
     return str(node.value) if isinstance(node, ast.Constant) else "{}"
@@ -92,6 +107,11 @@ def test_no_message_of_the_library_names_a_flag() -> None:
     modules = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in ("cli", *UNCONVERTED)]
     assert len(modules) > 50
     assert [found for path in modules for found in flags_in(path)] == []
+
+
+def test_a_declared_flag_is_no_message(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text('size = option_field(5, "Topics.", flag="--size")\n', encoding="utf-8")
+    assert flags_in(tmp_path / "module.py") == []
 
 
 def test_a_flag_in_a_message_is_found(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Graded(sc.Stability):
     name: ClassVar[str] = "graded"
 
     grade: str = option_field("fine", "How fine the result is.", choices=("fine", "coarse"), finalize=True)
-    digits: tuple[int, ...] | None = option_field(None, "Decimal places.", words={"all": None}, flag="--digits-shown")
+    digits: tuple[int, ...] | None = option_field(None, "Decimal places.", aliases={"all": None}, flag="--digits-shown")
 
 
 @pytest.fixture

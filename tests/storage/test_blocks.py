@@ -339,7 +339,9 @@ def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])
 def test_an_output_that_is_not_of_integers_is_refused(dtype: str) -> None:
-    with pytest.raises(TypeError, match=f"output 'mean' is joined across add, so it must be of integers, not {dtype}"):
+    with pytest.raises(
+        TypeError, match=f"output 'mean' is combined by add, so its dtype must be an integer type, not {dtype}"
+    ):
         Output("mean", (3,), Combine.ADD, dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""One file for each analysis, all of the same shape (see `base.py`); `registry.py` lists them."""
+"""Analyses of a score cube, one record a file (see `base.py`), listed in `registry.py`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,25 @@ if TYPE_CHECKING:
     from scorecube.analyses.topic_samples.swap import Swap
 
 __all__ = [
-    "Agreement", "Analysis", "Bootstrap", "Correlation", "Paired", "Randomisation", "Splits", "Stability", "Swap", "Teams", "Tukey",
+    "Agreement",
+    "Analysis",
+    "Bootstrap",
+    "Correlation",
+    "Paired",
+    "Randomisation",
+    "Splits",
+    "Stability",
+    "Swap",
+    "Teams",
+    "Tukey",
     "Unpaired",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:
     if name == "Analysis":
         return import_module("scorecube.analyses.base").Analysis
-    found = load_class(name) if name in __all__ else None
-    if found is None:
+    analysis = load_class(name) if name in __all__ else None
+    if analysis is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    return analysis

@@ -1,8 +1,8 @@
-"""The shape all analyses have: a frozen record whose fields are its options.
+"""Base class of analyses: frozen records whose fields are their options.
 
-An analysis works in blocks: intervals of units (trials, or pairs of runs) that can be computed anywhere, in any order, any number
-of times. `inputs` turns a labelled cube into plain arrays once, `block` computes one interval from them, `Accumulator` joins blocks,
-and `finalize` makes the labelled result. Nothing here knows how or where blocks are run or kept.
+An analysis is computed in blocks: intervals of units (trials, or pairs of runs), in any order, any number of times, on any machine.
+`inputs` turns a labelled cube into plain arrays once, `block` computes one interval of units from them, `Accumulator` combines blocks,
+and `finalize` returns the labelled result. How blocks are executed and stored is no concern of this module.
 """
 
 from __future__ import annotations
@@ -17,34 +17,39 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.options import options_of
+from scorecube.collection import schema
+from scorecube.collection.selection import uses_gains
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Combine(StrEnum):
-    """How the same output of two blocks becomes one; exact and free of order."""
+    """How the outputs of blocks are combined; exact, in any order."""
 
     ADD = "add"
-    """Integers are summed over units."""
+    """Sum of integers over units."""
     MAX = "max"
-    """The largest integer over units."""
+    """Largest integer over units."""
     CONCAT = "concat"
-    """Each unit has its own place, along the last axis."""
+    """Concatenation: one position along the last axis for each unit."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One array that every block yields.
+    """One array that every block returns.
 
     Parameters
     ----------
-    name, dtype
-        Of the array; integers if blocks are joined by arithmetic, so that joining is exact.
+    name
+        Name of the array, also in stores.
     shape
-        Of the array; with `Combine.CONCAT` without its last axis, which is as long as the block has units.
+        Shape of the array; with `Combine.CONCAT` without the last axis, which has one position for each unit.
     combine
-        How blocks are joined.
+        How the arrays of blocks are combined.
+    dtype
+        Data type of the array; an integer type unless blocks are concatenated, so that combining is exact.
     """
 
     name: str
@@ -55,28 +60,28 @@ class Output:
     def __post_init__(self) -> None:
         if self.combine is not Combine.CONCAT and np.dtype(self.dtype).kind not in "iu":
             raise TypeError(
-                f"output {self.name!r} is joined across {self.combine}, so it must be of integers, not {self.dtype}"
+                f"output {self.name!r} is combined by {self.combine}, so its dtype must be an integer type, not {self.dtype}"
             )
 
     def shape_of(self, n_units: int) -> tuple[int, ...]:
-        """Return the shape of the array of a block of some units."""
+        """Return the shape of the array for a number of units."""
         return (*self.shape, n_units) if self.combine is Combine.CONCAT else self.shape
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one unit costs on one core of a current server, for planning only.
+    """Estimated time and memory on one core of a current server, for planning only.
 
     Parameters
     ----------
     seconds, bytes
-        Of one unit.
+        Time and memory of one unit.
     fixed_bytes, fixed_seconds
-        Of a block, however few its units.
+        Memory and time of a block in addition to those of its units.
     result_bytes
-        Of all results together.
-    most_units
-        Of a block, whatever time it takes.
+        Memory of the combined outputs and the result.
+    max_units
+        Largest number of units in a block.
     """
 
     seconds: float
@@ -84,19 +89,19 @@ class Cost:
     fixed_bytes: float
     fixed_seconds: float = 0.0
     result_bytes: float = 0.0
-    most_units: int = 2**62
+    max_units: int = 2**62
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A cube and what an analysis computes from it once, for all its methods.
+    """A cube with what an analysis computes from it once, for all its methods.
 
     Parameters
     ----------
     cube
         Scores (metric, gain, run, topic).
     shared
-        What `Analysis.prepare` computed beside it; each analysis knows what that is, None for most.
+        Record of the analysis from `Analysis.prepare`; None for most analyses.
     """
 
     cube: xr.Dataset
@@ -104,41 +109,39 @@ class Prepared:
 
 
 class Analysis(ABC):
-    """Base of all analyses; the first line of a subclass' docstring is its summary in `registry.py`."""
+    """Base class of analyses; the first line of a subclass' docstring is its summary in `registry.py`."""
 
     name: ClassVar[str]
-    """Word on the command line and in stores."""
+    """Name on the command line and in stores."""
     unit: ClassVar[str] = "trials"
-    """What blocks are intervals of: ``trials``, or ``pairs`` of runs, each with all its trials."""
+    """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
     examples: ClassVar[tuple[str, ...]] = ()
-    """Options of a command that shows its use, as in ``--size 25 --seed 1``."""
+    """Options of example commands, such as ``--size 25 --seed 1``."""
     details: ClassVar[str] = ""
     """Paragraph of the command's help below the summary."""
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Options of all analyses (`shared_options.py`) that this one has with another flag, help or default on the command line."""
-
+    """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
     uses_rankings: ClassVar[bool] = False
-    """Whether the cube must hold the rankings that its scores were made from, see `rankings.with_rankings`."""
-
+    """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
     resamples: ClassVar[bool] = True
-    """Whether there are trials; if not, their number and the seed mean nothing."""
+    """Whether there are trials; if not, the number of trials and the seed are not used."""
 
     @classmethod
     def finalize_options(cls) -> frozenset[str]:
-        """Return the options that only `finalize` reads: blocks computed with other values of them can be used again."""
+        """Return the options that only `finalize` reads: blocks are the same for all their values."""
         return frozenset(name for name, option in options_of(cls).items() if option.finalize)
 
     def check_options(self) -> None:
-        """Refuse values that are not among the choices of their option (BadPlan)."""
+        """Raise BadPlan for values that are not among the choices of their option."""
         for name, option in options_of(type(self)).items():
             option.check(getattr(self, name))
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """Compute what the methods below share; once for each cube and analysis."""
+        """Compute what other methods share, once for each cube and analysis."""
         return Prepared(cube)
 
     def prepare_checked(self, cube: xr.Dataset) -> tuple[Prepared, list[str]]:
-        """Check all options against a cube; return what is shared, and warnings.
+        """Check all options against a cube; return the prepared cube, and warnings.
 
         Raises
         ------
@@ -151,27 +154,27 @@ class Analysis(ABC):
 
     @abstractmethod
     def check(self, prepared: Prepared) -> list[str]:
-        """Refuse options that are impossible for a cube (BadPlan); return warnings."""
+        """Raise BadPlan for options that are impossible for a cube; return warnings."""
 
     def units(self, prepared: Prepared, trials: int) -> int:
-        """Return how many units there are: trials, or what the analysis says."""
+        """Return the number of units."""
         return trials
 
-    def places(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
-        """Return where each unit belongs in concatenated outputs; None for where it is."""
+    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
+        """Return the position of each unit in concatenated outputs; None for the order of units."""
         return None
 
     @abstractmethod
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Return the arrays that `inputs` takes instead of drawing, from given samples; refuse samples that do not fit (BadPlan)."""
+        """Return replayed samples as arrays for `inputs`; raise BadPlan for samples that do not fit the cube."""
 
     @abstractmethod
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """Return the arrays that blocks need: scores, stream key, those of `replay` if samples are given."""
+        """Return the arrays that `block` reads: scores, stream key, and those of `replay` if there are samples."""
 
     @abstractmethod
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """Declare what a block yields."""
+        """Return the declared outputs of a block."""
 
     @abstractmethod
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
@@ -179,38 +182,67 @@ class Analysis(ABC):
 
     @abstractmethod
     def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
-        """Make the labelled result of the joined blocks."""
+        """Return the labelled result of the combined outputs of all blocks."""
 
     @abstractmethod
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """Estimate the work of one unit."""
+        """Return the estimated time and memory of units."""
 
     @abstractmethod
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return the resamples that a run draws, in the form `replay` takes them."""
+        """Return the resamples that are drawn for a seed, in the form that `replay` takes."""
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""
-        given = dataclasses.asdict(self)  # type: ignore[call-overload]
-        return {key: np.asarray(value).tolist() if value is not None else None for key, value in given.items()}
+        values = dataclasses.asdict(self)  # type: ignore[call-overload]
+        return {name: np.asarray(value).tolist() if value is not None else None for name, value in values.items()}
+
+
+def labelled_result(
+    cube: xr.Dataset,
+    variables: Sequence[schema.Variable],
+    values: Mapping[str, Any],
+    coords: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return a result with the cube's metrics and gain settings as coordinates.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    variables
+        Descriptions of the result's variables.
+    values
+        Array of each variable, by name.
+    coords, attrs
+        Further coordinates, and attributes.
+    """
+    cell_coords = {
+        names.METRIC: cube[names.METRIC],
+        names.GAIN: cube[names.GAIN],
+        names.USES_GAINS: (names.METRIC, uses_gains(cube)),
+    }
+    arrays = {variable.name: (variable.dims, values[variable.name]) for variable in variables}
+    return schema.annotate(xr.Dataset(arrays, cell_coords | dict(coords), attrs), variables)
 
 
 class Accumulator:
-    """The outputs of the blocks joined so far.
+    """Combined outputs of blocks.
 
     Parameters
     ----------
     outputs
-        As the analysis declares them.
+        Outputs that the analysis declares.
     n_units
-        In all.
-    places
-        As from `Analysis.places`.
+        Number of units of all blocks.
+    positions
+        Position of each unit in concatenated outputs, as from `Analysis.output_positions`.
     """
 
-    def __init__(self, outputs: Sequence[Output], n_units: int, places: np.ndarray[Any, Any] | None = None) -> None:
+    def __init__(self, outputs: Sequence[Output], n_units: int, positions: np.ndarray[Any, Any] | None = None) -> None:
         self.outputs = outputs
-        self.places = places
+        self.positions = positions
         self.arrays: Arrays = {
             output.name: np.zeros(output.shape_of(n_units), output.dtype)
             for output in outputs
@@ -218,7 +250,7 @@ class Accumulator:
         }
 
     def add(self, start: int, stop: int, block: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Combine one more block, of the units start .. stop-1."""
+        """Add a block of the units start .. stop-1."""
         for output in self.outputs:
             array, shape = np.asarray(block[output.name]), output.shape_of(stop - start)
             if array.shape != shape or array.dtype != np.dtype(output.dtype):
@@ -226,8 +258,8 @@ class Accumulator:
                     f"block output {output.name!r} is {array.dtype}{array.shape}, declared {output.dtype}{shape}"
                 )
             if output.combine is Combine.CONCAT:
-                where = slice(start, stop) if self.places is None else self.places[start:stop]
-                self.arrays[output.name][..., where] = array
+                positions = slice(start, stop) if self.positions is None else self.positions[start:stop]
+                self.arrays[output.name][..., positions] = array
             elif output.name not in self.arrays:
                 self.arrays[output.name] = array.copy()
             else:

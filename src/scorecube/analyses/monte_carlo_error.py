@@ -1,7 +1,7 @@
-"""How precisely the trials of a result tell what it reports: the width that more trials would narrow.
+"""Monte Carlo error of a result: the width of the intervals that more trials would narrow.
 
-Resampling estimates two kinds of numbers. A swap rate has an interval over trials. The number of significant pairs is certain only up
-to the pairs whose p-value may lie on either side of alpha: those with alpha inside the interval of their p-value.
+A swap rate has an interval over trials. The number of significant pairs is uncertain by the pairs whose p-value has alpha inside its
+interval over trials.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.statistics.proportion_intervals import Z95
 
 TESTS = ("bootstrap", "randomisation", "tukey", "unpaired")
-LEAST_SHARE = 0.01
-"""Bins with fewer of the comparisons say little and stay wide."""
+MIN_SHARE = 0.01
+"""Smallest share of the comparisons in a bin: intervals of emptier bins stay wide."""
 
 
 def monte_carlo_width(result: xr.Dataset) -> float:
@@ -24,13 +24,14 @@ def monte_carlo_width(result: xr.Dataset) -> float:
     Parameters
     ----------
     result
-        Of the swap method: the interval of a swap rate, over the bins that hold at least 1 % of the comparisons. Of a test of all pairs
-        of runs: that of the share of significant pairs, hence the share of pairs whose p-value is not told apart from alpha, over alphas.
+        Result of the swap method: intervals of the swap rates of bins with at least 1 % of the comparisons. Result of a test of
+        all pairs of runs: intervals of the shares of significant pairs, that is the share of pairs with alpha inside the
+        interval of their p-value, for each alpha.
 
     Returns
     -------
     width
-        0 to 1.
+        Width, 0 to 1.
 
     Raises
     ------
@@ -46,21 +47,23 @@ def monte_carlo_width(result: xr.Dataset) -> float:
     >>> bool(many < few / 3)
     True
     """
-    kind = str(result.attrs["analysis"])
-    if kind == "swap" and result.attrs.get("interval") == "trials":
+    analysis = str(result.attrs["analysis"])
+    if analysis == "swap" and result.attrs.get("interval") == "trials":
         count = result["count"]
-        well_filled = count >= LEAST_SHARE * count.sum(names.BIN)
+        well_filled = count >= MIN_SHARE * count.sum(names.BIN)
         widths = (result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled)
         return float(widths.max())
-    if kind in TESTS:
+    if analysis in TESTS:
         trials, alphas = int(result.attrs["trials"]), result[names.ALPHA].values
-        # The score interval of a p-value holds alpha if p lies within the standard error that alpha itself implies.
-        reach = Z95 * np.sqrt(alphas * (1 - alphas) / trials)
-        widest = 0.0
-        for alpha, each in zip(alphas, reach, strict=True):
-            undecided = (np.abs(result["p_value"] - alpha) < each).mean(names.PAIR)
-            widest = max(widest, float(undecided.max()))
-        return widest
+        # The score interval of a p-value holds alpha if p differs from alpha by less than 1.96 standard errors at p = alpha.
+        margins = Z95 * np.sqrt(alphas * (1 - alphas) / trials)
+        shares = [
+            float((np.abs(result["p_value"] - alpha) < margin).mean(names.PAIR).max())
+            for alpha, margin in zip(alphas, margins, strict=True)
+        ]
+        return max(shares, default=0.0)
     raise BadPlan(
-        f"no width to reach is known of {kind}: it is known of swap (intervals over trials), {', '.join(TESTS)}"
+        f"{option('until_width')} is not available for {analysis}; "
+        f"use it with swap (intervals over trials), {', '.join(TESTS)}",
+        option="until_width",
     )

@@ -1,6 +1,6 @@
-"""Declared options: the commands, sweep files, help texts and option tables of an analysis are made from its fields.
+"""Declared options: commands, sweep files, help texts and option tables of an analysis come from its fields.
 
-A field of an analysis is declared with `option_field`; `options_of` returns the declarations of a class.
+`option_field` declares a field of an analysis; `options_of` returns the declarations of a class.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from scorecube.errors import BadPlan, default_flag, option
 T = TypeVar("T")
 DECLARED = "option"
 """Key of the declaration in the metadata of a field."""
-TYPE_WORDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false", Path: "a path"}
+TYPE_NAMES = {float: "a number", int: "a whole number", str: "text", bool: "true or false", Path: "a path"}
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option.
+    """Declaration of one option.
 
     Parameters
     ----------
     help
         One sentence for the command line and for option tables.
     flags
-        On the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by default
-        turns it off.
+        Flags on the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by
+        default turns the option off.
     choices
-        Values that are allowed, or allowed as elements of a list; empty for any.
+        Allowed values, or allowed elements of a list; empty for any.
     minimum, maximum
         Limits of a number on the command line.
     unit
-        Of a number, as in ``topics``.
+        Unit of a number, such as ``topics``.
     finalize
-        Whether only `Analysis.finalize` reads the option, so that blocks serve all its values.
-    words
+        Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
+    aliases
         Texts that stand for a value, such as ``all`` for None.
     convert
-        Returns the value of a text; None reads it by the type.
+        Function that returns the value of a text; None to parse the text by the type.
     on_command_line
         Whether the command has the option.
     name, type, default
-        Of the field.
+        Name, type and default of the field.
     """
 
     help: str
@@ -58,7 +58,7 @@ class Option:
     maximum: int | None = None
     unit: str = ""
     finalize: bool = False
-    words: Mapping[str, Any] = field(default_factory=dict)
+    aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True
     name: str = ""
@@ -72,71 +72,75 @@ class Option:
 
     @property
     def scalar(self) -> Any:
-        """Type of a single number, text or truth value; None for all else, which the command line reads as text."""
-        kinds = [each for each in (typing.get_args(self.type) or (self.type,)) if each is not type(None)]
-        single = len(kinds) == 1 and kinds[0] in TYPE_WORDS and typing.get_origin(self.type) is not tuple
-        return kinds[0] if single and self.convert is None and not self.words else None
+        """Type of a single number, text or truth value; None for others, which the command line takes as text."""
+        types_allowed = [hint for hint in (typing.get_args(self.type) or (self.type,)) if hint is not type(None)]
+        single = (
+            len(types_allowed) == 1 and types_allowed[0] in TYPE_NAMES and typing.get_origin(self.type) is not tuple
+        )
+        return types_allowed[0] if single and self.convert is None and not self.aliases else None
 
     @property
     def optional(self) -> bool:
-        """Whether None is a value."""
+        """Whether None is an allowed value."""
         return type(None) in typing.get_args(self.type)
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text, as it is written on the command line or in a sweep file.
+        """Return the value of a text from the command line or a sweep file.
 
         Raises
         ------
         BadPlan
-            A text that cannot be read.
+            A text that cannot be parsed.
         """
-        if text in self.words:
-            return self.words[text]
+        if text in self.aliases:
+            return self.aliases[text]
         if self.convert is not None:
             return self.convert(text)
         if self.scalar is str:
             return text
-        kind = _element(self.type)
+        element = _element_type(self.type)
         try:
-            if kind is None:
+            if element is None:
                 raise ValueError(text)
-            return tuple(dict.fromkeys(map(READERS[kind], split(text)))) if kind is not int else integers(text)
+            return parse_integers(text) if element is int else tuple(dict.fromkeys(map(element, split_list(text))))
         except ValueError:
-            what = {float: "numbers", int: "whole numbers"}.get(kind, "a list")
-            raise BadPlan(f"{option(self.name)} {text!r} is not {what} separated by commas", option=self.name) from None
+            expected = {float: "numbers", int: "whole numbers"}.get(element, "a list")
+            raise BadPlan(
+                f"{option(self.name)} {text!r} is not {expected} separated by commas", option=self.name
+            ) from None
 
     def read(self, value: Any) -> Any:
-        """Return the value of the option for a value of a sweep file: lists become tuples, texts are parsed.
+        """Return the option's value for a value of a sweep file: lists become tuples, texts are parsed.
 
         Raises
         ------
         BadPlan
-            A value of another type, or none of the choices.
+            A value of another type, or one that is not among the choices.
         """
-        made = tuple(value) if isinstance(value, list) else value
-        if isinstance(value, str) and not fits(made, self.type):
-            made = self.parse(value)
-        if not fits(made, self.type):
-            raise BadPlan(f"expected {type_words(self.type)}", option=self.name)
-        self.check(made)
-        return made
+        converted = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, str) and not has_type(converted, self.type):
+            converted = self.parse(value)
+        if not has_type(converted, self.type):
+            raise BadPlan(f"expected {describe_type(self.type)}", option=self.name)
+        self.check(converted)
+        return converted
 
-    def unknown(self, value: Any) -> str | None:
-        """Return what is wrong with a value that is not among the choices; None for one that is."""
+    def problem(self, value: Any) -> str | None:
+        """Return an error text for a value that is not among the choices, else None."""
         values = value if isinstance(value, tuple | list) else () if value is None else (value,)
-        wrong = [each for each in values if self.choices and each not in self.choices]
+        wrong = [element for element in values if self.choices and element not in self.choices]
         return f"{wrong[0]!r} is not one of {', '.join(map(str, self.choices))}" if wrong else None
 
     def check(self, value: Any) -> None:
-        """Refuse a value that is not among the choices (BadPlan)."""
-        if problem := self.unknown(value):
+        """Raise BadPlan for a value that is not among the choices."""
+        if problem := self.problem(value):
             raise BadPlan(f"{option(self.name)} {problem}", option=self.name)
 
     def default_text(self) -> str | None:
-        """Return the default as it is written on the command line; None where nothing is written."""
-        for word, value in self.words.items():
+        """Return the default as a text of the command line; None if no text stands for it."""
+        for text, value in self.aliases.items():
             if value == self.default:
-                return word
+                return text
         if isinstance(self.default, tuple):
             return ",".join(map(_as_text, self.default))
         return None if self.default is None or isinstance(self.default, bool) else _as_text(self.default)
@@ -147,23 +151,23 @@ def option_field(
     help: str,  # noqa: A002
     *,
     flag: str | None = None,
-    **facts: Any,
+    **settings: Any,
 ) -> T:
     """Declare a field of a record as an option.
 
     Parameters
     ----------
     default
-        Of the field.
+        Default of the field.
     help
         One sentence for the command line and for option tables.
     flag
-        On the command line; None for the field's name with hyphens.
-    facts
-        Other facts of `Option`, such as `choices`, `unit`, `finalize`.
+        Flag on the command line; None for the field's name with hyphens.
+    settings
+        Other parameters of `Option`, such as `choices`, `unit`, `finalize`.
     """
     flags = {} if flag is None else {"flags": (flag,)}
-    return field(default=default, metadata={DECLARED: Option(help, **(facts | flags))})
+    return field(default=default, metadata={DECLARED: Option(help, **(settings | flags))})
 
 
 @cache
@@ -178,15 +182,15 @@ def options_of(kind: type) -> Mapping[str, Option]:
     """
     hints = typing.get_type_hints(kind)
     return {
-        each.name: dataclasses.replace(
-            each.metadata.get(DECLARED, Option("")), name=each.name, type=hints[each.name], default=each.default
+        entry.name: dataclasses.replace(
+            entry.metadata.get(DECLARED, Option("")), name=entry.name, type=hints[entry.name], default=entry.default
         )
-        for each in dataclasses.fields(kind)
+        for entry in dataclasses.fields(kind)
     }
 
 
 def option_table(kind: type) -> list[dict[str, str]]:
-    """Return the options of an analysis as rows of text: argument, flag, type, default, meaning.
+    """Return the options of an analysis as rows of text: argument, flag, values, default, meaning.
 
     Examples
     --------
@@ -196,16 +200,16 @@ def option_table(kind: type) -> list[dict[str, str]]:
     """
     return [
         {
-            "argument": each.name,
-            "flag": each.flag if each.on_command_line else "",
-            "values": ", ".join(map(str, each.choices)) or type_words(each.type),
-            "unit": each.unit,
-            "default": {True: "yes", False: "no"}[each.default]
-            if isinstance(each.default, bool)
-            else each.default_text() or "",
-            "meaning": each.help,
+            "argument": declared.name,
+            "flag": declared.flag if declared.on_command_line else "",
+            "values": ", ".join(map(str, declared.choices)) or describe_type(declared.type),
+            "unit": declared.unit,
+            "default": {True: "yes", False: "no"}[declared.default]
+            if isinstance(declared.default, bool)
+            else declared.default_text() or "",
+            "meaning": declared.help,
         }
-        for each in options_of(kind).values()
+        for declared in options_of(kind).values()
     ]
 
 
@@ -224,54 +228,51 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def split(text: str) -> list[str]:
-    """Return the parts of a comma-separated text; commas inside brackets do not separate.
+def split_list(text: str) -> list[str]:
+    """Return the elements of a comma-separated text; commas inside brackets do not separate.
 
     Examples
     --------
-    >>> split("AP, nERR(form=exp2,rel=2)@10,")
+    >>> split_list("AP, nERR(form=exp2,rel=2)@10,")
     ['AP', 'nERR(form=exp2,rel=2)@10']
     """
-    parts, depth, current = [], 0, ""
+    elements, depth, current = [], 0, ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if letter == "," and depth == 0:
-            parts.append(current)
+            elements.append(current)
             current = ""
         else:
             current += letter
-    return [part.strip() for part in [*parts, current] if part.strip()]
+    return [element.strip() for element in [*elements, current] if element.strip()]
 
 
-def numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text, each once; ValueError for other texts."""
-    return tuple(dict.fromkeys(map(float, split(text))))
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Return the distinct numbers of a comma-separated text; raise ValueError for other texts."""
+    return tuple(dict.fromkeys(map(float, split_list(text))))
 
 
-def integers(text: str) -> tuple[int, ...]:
-    """Return the whole numbers of a comma-separated text, each once; ValueError for other texts and for none."""
-    found = numbers(text)
-    if not found or any(not value.is_integer() for value in found):
+def parse_integers(text: str) -> tuple[int, ...]:
+    """Return the distinct integers of a comma-separated text; raise ValueError if there is none."""
+    numbers = parse_numbers(text)
+    if not numbers or any(not number.is_integer() for number in numbers):
         raise ValueError(text)
-    return tuple(map(int, found))
+    return tuple(map(int, numbers))
 
 
-READERS: dict[Any, Callable[[str], Any]] = {float: float, int: int, str: str}
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type; whole numbers are numbers, and true is no number.
+def has_type(value: Any, hint: Any) -> bool:
+    """Return whether a value has a type; integers are valid floats, truth values are no numbers.
 
     Examples
     --------
-    >>> fits(1, float), fits(True, int), fits((0.05, 1), tuple[float, ...]), fits("5", int | None)
+    >>> has_type(1, float), has_type(True, int), has_type((0.05, 1), tuple[float, ...]), has_type("5", int | None)
     (True, False, True, False)
     """
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(fits(value, each) for each in inside)
+        return any(has_type(value, member) for member in inside)
     if isinstance(origin, type) and issubclass(tuple, origin):  # tuple, Sequence
-        return isinstance(value, tuple) and all(fits(each, inside[0]) for each in value)
+        return isinstance(value, tuple) and all(has_type(element, inside[0]) for element in value)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if hint is int:
@@ -279,27 +280,27 @@ def fits(value: Any, hint: Any) -> bool:
     return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
 
 
-def type_words(hint: Any) -> str:
-    """Return a type in words.
+def describe_type(hint: Any) -> str:
+    """Return the name of a type for users.
 
     Examples
     --------
-    >>> type_words(tuple[float, ...]), type_words(int | None)
+    >>> describe_type(tuple[float, ...]), describe_type(int | None)
     ('a list, each a number', 'a whole number')
     """
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(type_words(each) for each in inside if each is not type(None))
+        return " or ".join(describe_type(member) for member in inside if member is not type(None))
     if inside:
-        return f"a list, each {type_words(inside[0])}"
-    return TYPE_WORDS.get(hint, str(hint))
+        return f"a list, each {describe_type(inside[0])}"
+    return TYPE_NAMES.get(hint, str(hint))
 
 
-def _element(hint: Any) -> Any:
-    """Return the type of the elements of a list type, None if it is no list."""
-    for each in (hint, *typing.get_args(hint)):
-        if typing.get_origin(each) is tuple:
-            return typing.get_args(each)[0]
+def _element_type(hint: Any) -> Any:
+    """Return the type of the elements of a list type; None for other types."""
+    for member in (hint, *typing.get_args(hint)):
+        if typing.get_origin(member) is tuple:
+            return typing.get_args(member)[0]
     return None
 
 

@@ -1,4 +1,4 @@
-"""A plan: one analysis of one cube with a seed and a number of trials, and the digests that name it."""
+"""Plans: one analysis of one cube with a seed and a number of trials, and the digests that identify it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED_BITS = 32
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be computed, completely: equal plans have equal results, bit for bit.
+    """All that determines a result: equal plans have equal results, bit for bit.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Plan:
     trials
         Number of trials, at least 1.
     seed
-        0 .. 2**64 - 1; not used where samples are given.
+        Seed, 0 .. 2**64 - 1; not used with replayed samples.
     cube_digest, samples_digest
-        Of the scores, and of given samples ("" if they are drawn).
+        Digests of the cube, and of replayed samples ("" if samples are drawn).
     """
 
     analysis: Analysis
@@ -58,14 +58,14 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Name of the plan's result."""
+        """Digest that identifies the plan's result."""
         return _digest(self.record())
 
     @property
     def work_digest(self) -> str:
-        """Name of the plan's blocks: they serve any way of reading them and, if they are of trials, any number of trials."""
-        record, read_later = self.record(), self.analysis.finalize_options()
-        record["options"] = {key: value for key, value in record["options"].items() if key not in read_later}
+        """Digest that identifies the plan's blocks: without options of `finalize`, and the number of trials if those are the units."""
+        record, excluded = self.record(), self.analysis.finalize_options()
+        record["options"] = {name: value for name, value in record["options"].items() if name not in excluded}
         if self.analysis.unit == "trials":
             del record["trials"]
         return _digest(record)
@@ -73,18 +73,18 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """A plan with what it takes to run it, computed once by `make_plan`.
+    """A plan with the prepared cube and replayed samples, from `make_plan`.
 
     Parameters
     ----------
     plan
-        What is to be computed.
+        Analysis, trials, seed and digests.
     prepared
-        The cube and what the analysis computed from it.
+        Cube with what the analysis computed from it.
     warnings
-        What the user should know of the options.
+        Warnings about the options, for the user.
     samples
-        Arrays of given samples; None if they are drawn.
+        Arrays of replayed samples; None if samples are drawn.
     """
 
     plan: Plan
@@ -98,41 +98,41 @@ class PreparedPlan:
         return self.plan.analysis.units(self.prepared, self.plan.trials)
 
     def with_seed(self, seed: int) -> PreparedPlan:
-        """Return the same with another seed."""
+        """Return a copy with another seed."""
         return replace(self, plan=replace(self.plan, seed=seed))
 
     def with_trials(self, trials: int) -> PreparedPlan:
-        """Return the same with another number of trials, which are drawn."""
+        """Return a copy with another number of trials, for samples that are drawn."""
         return replace(self, plan=replace(self.plan, trials=trials))
 
 
 def make_plan(
     cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int, samples: xr.Dataset | None = None
 ) -> PreparedPlan:
-    """Check options against a cube and return the plan with what it takes to run it.
+    """Check options against a cube and return the prepared plan.
 
     Parameters
     ----------
     cube
         Scores (metric, gain, run, topic).
     analysis
-        With its options.
+        Analysis with its options.
     trials
-        Number of resampling trials, >= 1.
+        Number of trials, at least 1.
     seed
-        0 .. 2**64 - 1.
+        Seed, 0 .. 2**64 - 1.
     samples
-        Given resamples, whose trials are then all used.
+        Samples to replay instead of drawing; the first `trials` trials are used.
 
     Returns
     -------
     plan
-        All that decides the result and the digests it is stored under, warnings, and what was prepared from the cube.
+        Plan with warnings, the prepared cube and replayed samples.
 
     Raises
     ------
     BadPlan
-        Options that are impossible for the cube, a seed or a number of trials out of range, too few given samples.
+        Options that are impossible for the cube, a seed or a number of trials out of range, too few replayed samples.
     """
     schema.check(cube, schema.CUBE, "the cube")
     if trials < 1:
@@ -143,10 +143,10 @@ def make_plan(
     prepared, warnings = analysis.prepare_checked(cube)
     if samples is None:
         return PreparedPlan(Plan(analysis, trials, seed, cube_digest(cube)), prepared, tuple(warnings))
-    given = samples.sizes.get(names.TRIAL, 0)
-    if given < trials:
+    n_replayed = samples.sizes.get(names.TRIAL, 0)
+    if n_replayed < trials:
         raise BadPlan(
-            f"the samples hold {given} trials, the plan needs {trials}; use {option('trials', given)} or less",
+            f"the samples hold {n_replayed} trials, the plan needs {trials}; use {option('trials', n_replayed)} or less",
             option="trials",
         )
     # Validate the samples before any work is reported or started.
@@ -156,12 +156,12 @@ def make_plan(
 
 
 def new_seed() -> int:
-    """Return a seed from the operating system; shown and stored wherever it is used."""
+    """Return a random seed of the operating system."""
     return secrets.randbits(SEED_BITS)
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels and scores, and of rankings if it holds any, in hexadecimal: what a result was computed from."""
+    """Return the SHA-256 of a cube's labels, scores and, if there are any, rankings, in hexadecimal."""
     hasher = hashlib.sha256()
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
@@ -176,14 +176,14 @@ def cube_digest(cube: xr.Dataset) -> str:
 
 
 def samples_digest(samples: xr.Dataset) -> str:
-    """Return the SHA-256 of given samples."""
+    """Return the SHA-256 of samples, in hexadecimal."""
     hasher = hashlib.sha256()
     for name in sorted(map(str, samples.data_vars)):
         values = samples[name].values
         hasher.update(f"{name}{values.shape}".encode())
-        text = values.dtype.kind in "OUT"
+        is_text = values.dtype.kind in "OUT"
         hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if text else np.ascontiguousarray(values).tobytes()
+            "\x1f".join(map(str, values.ravel())).encode() if is_text else np.ascontiguousarray(values).tobytes()
         )
     return hasher.hexdigest()
 

@@ -1,4 +1,4 @@
-"""The list of analyses: their names, where they are defined, and what each answers; nothing else is imported for it."""
+"""Names, import paths and summaries of all analyses, without importing them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """One analysis.
+    """Import path and summary of one analysis.
 
     Parameters
     ----------
     name
-        Word on the command line and in stores.
+        Name on the command line and in stores.
     path
-        Where its class is: ``module:Class``.
+        Import path of the class: ``module:Class``.
     summary
-        What it answers, in one sentence: the first line of its docstring.
+        One sentence: the first line of the class's docstring.
     """
 
     name: str
@@ -32,30 +32,41 @@ class Entry:
 
     @property
     def class_name(self) -> str:
-        """Name of the class."""
+        """Name of the class, without its module."""
         return self.path.partition(":")[2]
 
 
-HERE = "scorecube.analyses."
-_ENTRIES = {
-    name: Entry(name, HERE + path, summary)
-    for name, path, summary in (
-        ("swap", "topic_samples.swap:Swap", "Swap method: how large a difference does another set of topics confirm?"),
-        ("stability", "topic_samples.stability:Stability", "Stability method: how often does a topic sample contradict most samples?"),
-        ("bootstrap", "pair_tests.bootstrap:Bootstrap", "Bootstrap test of all pairs of runs: discriminative power, difference it takes."),
-        ("randomisation", "pair_tests.randomisation:Randomisation", "Paired randomisation (sign-flip) test of all pairs of runs."),
-        ("tukey", "pair_tests.tukey:Tukey", "Randomised Tukey HSD test: p-values that hold for all pairs of runs together."),
-        ("unpaired", "pair_tests.unpaired:Unpaired", "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas."),
-        ("paired", "pair_tests.classical:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references."),
-        ("correlate", "rank_agreement.correlation:Correlation", "Rank correlation between metrics, and between gain settings, with intervals."),
-        ("splits", "topic_samples.splits:Splits", "Rank correlation between topic samples: how many topics settle the ranking?"),
-        ("agreement", "rank_agreement.agreement:Agreement", "Two sets of judgements: do they rank runs alike and find the same differences?"),
-        ("teams", "leave_out.teams:Teams", "Leave teams and topics out: do the variance and the order of other runs hold?"),
-    )
-}  # fmt: skip
-"""In the order in which lists and reports show them."""
+PACKAGE = "scorecube.analyses."
+_PATHS = {
+    "swap": "topic_samples.swap:Swap",
+    "stability": "topic_samples.stability:Stability",
+    "bootstrap": "pair_tests.bootstrap:Bootstrap",
+    "randomisation": "pair_tests.randomisation:Randomisation",
+    "tukey": "pair_tests.tukey:Tukey",
+    "unpaired": "pair_tests.unpaired:Unpaired",
+    "paired": "pair_tests.classical:Paired",
+    "correlate": "rank_agreement.correlation:Correlation",
+    "splits": "topic_samples.splits:Splits",
+    "agreement": "rank_agreement.agreement:Agreement",
+    "teams": "leave_out.teams:Teams",
+}
+"""In the order of lists and reports."""
+_SUMMARIES = {
+    "swap": "Swap method: how large a difference does another set of topics confirm?",
+    "stability": "Stability method: how often does a topic sample contradict most samples?",
+    "bootstrap": "Bootstrap test of all pairs of runs: discriminative power, difference it takes.",
+    "randomisation": "Paired randomisation (sign-flip) test of all pairs of runs.",
+    "tukey": "Randomised Tukey HSD test: p-values that hold for all pairs of runs together.",
+    "unpaired": "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.",
+    "paired": "Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references.",
+    "correlate": "Rank correlation between metrics, and between gain settings, with intervals.",
+    "splits": "Rank correlation between topic samples: how many topics settle the ranking?",
+    "agreement": "Two sets of judgements: do they rank runs alike and find the same differences?",
+    "teams": "Leave teams and topics out: do the variance and the order of other runs hold?",
+}
+_ENTRIES = {name: Entry(name, PACKAGE + path, _SUMMARIES[name]) for name, path in _PATHS.items()}
 _CLASSES: dict[str, type[Analysis]] = {}
-"""Registered classes, which need not be importable."""
+"""Classes from `register`, which need not be importable."""
 
 
 def names() -> tuple[str, ...]:
@@ -74,30 +85,30 @@ def load(name: str) -> type[Analysis]:
     Raises
     ------
     BadName
-        No such analysis.
+        Unknown name.
     """
     if name in _CLASSES:
         return _CLASSES[name]
     if name not in _ENTRIES:
         raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{did_you_mean(name, list(_ENTRIES))}")
-    module, _, kind = _ENTRIES[name].path.partition(":")
-    found: Any = getattr(import_module(module), kind)
-    return found  # type: ignore[no-any-return]
+    module, _, class_name = _ENTRIES[name].path.partition(":")
+    analysis: Any = getattr(import_module(module), class_name)
+    return analysis  # type: ignore[no-any-return]
 
 
 def load_class(class_name: str) -> type[Analysis] | None:
-    """Return an analysis by the name of its class, None if there is none."""
-    known = {entry.class_name: entry.name for entry in _ENTRIES.values()}
-    return load(known[class_name]) if class_name in known else None
+    """Return an analysis by the name of its class; None for an unknown name."""
+    name_of = {entry.class_name: entry.name for entry in _ENTRIES.values()}
+    return load(name_of[class_name]) if class_name in name_of else None
 
 
 def register(analysis: Entry | type[Analysis]) -> None:
-    """Add an analysis that is defined outside the package; one of the same name is replaced.
+    """Add an analysis from outside the package, or replace the one of the same name.
 
     Parameters
     ----------
     analysis
-        Class, or an entry that names where it is.
+        Class, or an entry with its import path.
     """
     if isinstance(analysis, Entry):
         _ENTRIES[analysis.name] = analysis

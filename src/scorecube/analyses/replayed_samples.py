@@ -1,4 +1,4 @@
-"""Given resamples: from labels to positions, with everything refused that does not fit the cube."""
+"""Replayed topic samples: topic labels to positions in a cube, and back."""
 
 from __future__ import annotations
 
@@ -15,12 +15,21 @@ from scorecube.errors import BadPlan
 def sample_positions(
     samples: xr.Dataset, cube: xr.Dataset, size: int, halves: int
 ) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return given topic samples as positions in the cube, (trial, half, draw).
+    """Return replayed topic samples as positions in the cube, int32 (trial, half, draw).
+
+    Parameters
+    ----------
+    samples
+        ``topic_sample[trial, half, draw]``: topic labels.
+    cube
+        Scores (metric, gain, run, topic).
+    size, halves
+        Number of topics in a sample, and of samples in a trial.
 
     Raises
     ------
     BadPlan
-        Samples of another form or size, or of topics that the cube has not.
+        Samples of another shape, or of topics that are not in the cube.
     """
     schema.check(samples, schema.SAMPLES, "the samples")
     labels = samples[names.TOPIC_SAMPLE].values
@@ -29,16 +38,16 @@ def sample_positions(
             f"the samples have {labels.shape[1]} halves of {labels.shape[2]} topics, the plan needs {halves} "
             f"halves of {size}"
         )
-    position = {topic: k for k, topic in enumerate(schema.labels_of(cube, names.TOPIC))}
-    unknown = {str(label) for label in np.unique(labels.astype(object))} - position.keys()
+    position_of = {topic: k for k, topic in enumerate(schema.labels_of(cube, names.TOPIC))}
+    unknown = {str(label) for label in np.unique(labels.astype(object))} - position_of.keys()
     if unknown:
-        raise BadPlan(f"the samples hold topics that the cube has not: {', '.join(sorted(unknown)[:5])}")
-    flat = np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size)
-    return flat.reshape(labels.shape)
+        raise BadPlan(f"the samples hold topics that are not in the cube: {', '.join(sorted(unknown)[:5])}")
+    positions = np.fromiter((position_of[str(label)] for label in labels.ravel()), np.int32, labels.size)
+    return positions.reshape(labels.shape)
 
 
 def labelled_samples(positions: np.ndarray[Any, Any], cube: xr.Dataset) -> xr.Dataset:
-    """Return topic positions (trial, half, draw) as labels: the form in which samples are saved and given."""
+    """Return topic positions (trial, half, draw) as labels, the form in which samples are saved and replayed."""
     topics = cube[names.TOPIC].values.astype(object)
     dataset = xr.Dataset({names.TOPIC_SAMPLE: (schema.SAMPLES[0].dims, topics[positions])})
     return schema.annotate(dataset, schema.SAMPLES)

@@ -1,4 +1,4 @@
-"""Options that all analyses share: what they are computed of, how many trials, and where."""
+"""Options that all analyses share: the selection of the cube, the trials, and the machines that compute."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from scorecube.analyses.options import option_field, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class SharedOptions:
-    """Declarations of the shared options; values are passed on by name.
+    """Declarations of the shared options; the values are passed on by name.
 
     Parameters
     ----------
     collection
-        Collections of the study.
+        Names of collections in the study; None for all.
     metrics, gains, runs, topics, top_runs, by, drop_missing
-        As of `scorecube.collection.selection.select`.
+        As in `scorecube.collection.selection.select`.
     trials, seed
-        As of `scorecube.analyse`.
+        As in `scorecube.analyse`.
     until_width, most_trials
-        As of `scorecube.workflow.tasks.Until`.
+        As in `scorecube.workflow.tasks.Until`.
     workers, cluster, scheduler, memory, block_units
-        Where and how blocks are computed; they change no result.
+        Resources that compute the blocks; results do not depend on them.
     replay, save_samples
-        Stores of samples.
+        Stores of resamples to read, and to write.
     out
-        Study that takes the results.
+        Study to write results into; None for the study that is read.
     dry_run
-        Whether the plan is only described.
+        Whether to describe the plan only.
     """
 
     collection: tuple[str, ...] | None = option_field(
@@ -40,30 +40,32 @@ class SharedOptions:
     runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")
     topics: tuple[str, ...] | None = option_field(None, "Topics; all by default.")
     top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=2, unit="runs")
-    by: str | None = option_field(None, "Metric for --top-runs; the first by default.")
+    by: str | None = option_field(None, "Metric that chooses the best runs; the first by default.")
     drop_missing: bool = option_field(False, "Leave out topics with missing scores.")
     trials: int = option_field(1000, "Resampling trials; more trials later extend a result.", minimum=1)
-    seed: int | None = option_field(None, "Seed of the random streams; drawn and shown if not given.", minimum=0)
+    seed: int | None = option_field(None, "Seed of the random streams; drawn and reported by default.", minimum=0)
     until_width: float | None = option_field(
         None,
         "Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of "
         "significant pairs.",
     )
-    most_trials: int = option_field(1_000_000, "Where --until-width ends at the latest.", minimum=1)
+    most_trials: int = option_field(
+        1_000_000, "Largest number of trials when trials are doubled until a width is reached.", minimum=1
+    )
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
-    memory: str | None = option_field(None, "Most memory to use, e.g. 4GB; four fifths of the machine's by default.")
+    memory: str | None = option_field(None, "Memory limit, e.g. 4GB; four fifths of the machine's memory by default.")
     block_units: int | None = option_field(
         None, "Trials, or pairs of runs, per task; changes no result.", flag="--block-size", minimum=1
     )
     replay: str | None = option_field(None, "Use the samples in this file instead of drawing.")
-    save_samples: str | None = option_field(None, "Write the samples that are drawn.")
+    save_samples: str | None = option_field(None, "Write the samples that are drawn to this file.")
     out: str | None = option_field(None, "Write results into this study instead.")
-    dry_run: bool = option_field(False, "Only say what would be done.")
+    dry_run: bool = option_field(False, "Only report what would be done.")
 
 
 SHARED = options_of(SharedOptions)
 """Name -> declaration."""
 SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "drop_missing")
-"""Options that choose a part of a collection."""
+"""Options that select a part of a collection."""

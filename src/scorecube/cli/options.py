@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, Optional, cast
 import typer
 
 from scorecube import names
-from scorecube.analyses.options import Option
-from scorecube.analyses.options import numbers as parse_numbers
+from scorecube.analyses.options import Option, parse_numbers
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
@@ -106,7 +105,7 @@ def parameter(option: Option) -> tuple[Any, Any]:
     kind, default = option.scalar or str, cast("Any", option.default_text())
     if option.choices:
         separated = "" if option.scalar is str else ",..."
-        settings["metavar"] = "|".join([*map(str, option.choices), *option.words]) + separated
+        settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + separated
     if option.scalar is bool:
         default = False
     elif option.scalar is not None:
@@ -124,7 +123,7 @@ def value_of(option: Option, given: Any) -> Any:
     if given is None:
         return option.default
     value = given if option.scalar is not None else option.parse(given)
-    if problem := option.unknown(value):
+    if problem := option.problem(value):
         raise typer.BadParameter(problem, param_hint=option.flag)
     return value
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from scorecube.analyses.options import split as split_words
+from scorecube.analyses.options import split_list
 
 PLAIN_SECONDS = 5.0
 """Without a terminal, a line of progress at most this often."""
@@ -23,7 +23,7 @@ def say(text: str) -> None:
 
 def split(values: str | None) -> list[str] | None:
     """Return the parts of a comma-separated option; None for none."""
-    return None if values is None else split_words(values)
+    return None if values is None else split_list(values)
 
 
 def terminal_width() -> int | None:

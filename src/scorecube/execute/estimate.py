@@ -113,7 +113,7 @@ def estimate(
         shortest = math.sqrt(seconds * RECORD_SECONDS)
         by_workers = max(math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds))
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = min(block_units, cost.most_units, max_block_units(cost, workers, memory or default_memory()))
+        block_units = min(block_units, cost.max_units, max_block_units(cost, workers, memory or default_memory()))
     n_runs = cube.sizes[names.RUN]
     return Estimate(
         trials=plan.trials,

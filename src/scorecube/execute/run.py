@@ -81,7 +81,7 @@ def _compute_blocks(
     analysis = prepared.plan.analysis
     outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
     planned = estimate(prepared, executor.workers, block_units, executor.memory)
-    totals = Accumulator(outputs, planned.units, analysis.places(prepared.prepared))
+    totals = Accumulator(outputs, planned.units, analysis.output_positions(prepared.prepared))
     recorded: list[Interval] = []
     for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
         totals.add(segment.start, segment.stop, segment.arrays)

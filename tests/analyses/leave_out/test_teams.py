@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.rescored_runs import check_levels, check_metrics, reduced_inputs, scores_without
+from scorecube.analyses.leave_out.rescored_runs import check_levels, check_metrics, rescoring_inputs, scores_without
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.pools import build_pools, removed_when_left_out, team_bits
 from scorecube.design.variance import within_system_variance
@@ -55,11 +55,11 @@ def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str
     labels = names_of(name)
     cube = sc.with_rankings(sc.evaluate(rankings, labels, GAINS), rankings)
     pools = build_pools(rankings, 10)
-    inputs = reduced_inputs(cube, pools, check_metrics(cube), keep_unpooled)
+    inputs = rescoring_inputs(cube, pools, check_metrics(cube), keep_unpooled)
     assert DEFINITIONS[name].entry_form is None or inputs["sparse"].any()
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])
-    found = scores_without(inputs, team_bits(left_out), everyone=False)
+    found = scores_without(inputs, team_bits(left_out), keep_all_runs=False)
     gone, judged = pools.without(left_out, keep_unpooled)
     assert gone.any()
     assert (judged.sum(axis=1) == ((pools.levels >= 0) & ~gone).sum(axis=1)).all()
@@ -137,10 +137,10 @@ def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
 
 
 def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="evaluate the runs again with --replace"):
+    with pytest.raises(BadPlan, match="evaluate the runs again with replace=True"):
         sc.analyse(simulate_cube(n_runs=4), Teams(), trials=2)
     changed = cube.assign(score=cube["score"] * 0.5)
-    with pytest.raises(BadPlan, match="scores of AP are not those of the rankings"):
+    with pytest.raises(BadPlan, match="scores of AP differ from scores of the rankings"):
         sc.analyse(changed, Teams(), trials=2)
 
 
@@ -200,7 +200,7 @@ def test_the_command_stores_replays_and_extends(scorecube: Cli, study: Path, tmp
     how = ["--leave", "1,2", "--topics", "8,5,3", "--seed", 3]
     kept = ["--save-samples", tmp_path / "samples", "--block-size", 2]
     said = scorecube("teams", study, *how, "--trials", 4, *kept).succeeded().stderr
-    assert "stand in no team's pool of depth 10" in said
+    assert "are in no team's pool of depth 10" in said
     shown = scorecube("show", study, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
     out = tmp_path / "replayed"
     scorecube("teams", study, *how[:4], "--trials", 4, "--replay", tmp_path / "samples", "--out", out).succeeded()

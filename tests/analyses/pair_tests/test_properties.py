@@ -146,7 +146,7 @@ def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> No
     expected = analyse(cube, test, trials=TRIALS, seed=3, workers=1)
     for seed in range(3):
         inputs = test.inputs(prepared, TRIALS, 3)
-        totals = Accumulator(test.outputs(prepared), units, test.places(prepared))
+        totals = Accumulator(test.outputs(prepared), units, test.output_positions(prepared))
         for place in np.random.default_rng(seed).permutation(len(intervals)):
             start, stop = intervals[place]
             totals.add(start, stop, test.block(inputs, start, stop))

@@ -245,7 +245,7 @@ def test_default_size(sampling: str, size: int) -> None:
         (1, Swap(size=1), ("2 topics", "1 topics")),
         (5, Swap(sampling="bootstrap"), ("'bootstrap'", "disjoint, replacement, independent")),
         (5, Swap(rule="s2"), ("'s2'", "s0, s1")),
-        (5, Swap(confidence=()), ("confidence ()",)),
+        (5, Swap(confidence=()), ("confidence=()",)),
         (5, Swap(confidence=(0.95, 1.0)), ("(0.95, 1.0)", "between 0 and 1")),
         (5, Swap(confidence=(0.0,)), ("between 0 and 1",)),
         (5, Swap(confidence=(math.nan,)), ("between 0 and 1",)),
@@ -314,7 +314,7 @@ except BadPlan:
 @pytest.mark.parametrize(
     ("labels", "text"),
     [
-        ([[["000"], ["009"]]], "topics that the cube has not: 009"),
+        ([[["000"], ["009"]]], "topics that are not in the cube: 009"),
         ([[["000", "001"], ["002", "003"]]], "the plan needs 2 halves of 1"),
         ([[["000"], ["001"], ["002"]]], "3 halves of 1 topics"),
     ],

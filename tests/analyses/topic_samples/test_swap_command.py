@@ -46,7 +46,7 @@ def test_commands_make_the_analysis(scorecube: Cli, study: Path, words: str, ana
         ("swap --bin-width 0", "--bin-width 0.0:"),
         ("swap --size 2 --interval population --groups 2", "--groups 2"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
-        ("stability --fuzziness 1", "fuzziness (1.0,)"),
+        ("stability --fuzziness 1", "--fuzziness 1.0"),
     ],
 )
 def test_impossible_words_are_refused(scorecube: Cli, study: Path, words: str, text: str) -> None:

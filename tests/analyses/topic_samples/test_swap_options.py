@@ -122,9 +122,9 @@ def test_samples_of_every_pair_have_the_same_expectation() -> None:
 
 def test_samples_of_every_pair_can_be_neither_saved_nor_given() -> None:
     cube, swap = opposed(6, 2), Swap(size=2, share="none")
-    with pytest.raises(BadPlan, match="none to save"):
+    with pytest.raises(BadPlan, match="cannot be saved"):
         swap.samples(cube, 1, 3)
-    with pytest.raises(BadPlan, match="none can be given"):
+    with pytest.raises(BadPlan, match="cannot be replayed"):
         analyse(cube, swap, trials=3, seed=0, samples=Swap(size=2).samples(cube, 1, 3), workers=1)
 
 

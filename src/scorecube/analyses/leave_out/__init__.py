@@ -1,1 +1,1 @@
-"""Leaving teams and topics out of a collection."""
+"""Analysis that leaves teams and topics out of a collection."""

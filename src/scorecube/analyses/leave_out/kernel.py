@@ -1,4 +1,4 @@
-"""Trials that leave teams out, whole blocks in one call: scores of the runs that remain, their variance, order and means."""
+"""Compiled trials that leave teams out: scores, variance, ranks and means of the remaining runs, a block in one call."""
 
 from __future__ import annotations
 
@@ -6,65 +6,75 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scorecube.analyses.leave_out.rank_changes import NEVER, UNITS, add_changes, compare_orders
+from scorecube.analyses.leave_out.rank_changes import UNITS, UNSET, add_changes, compare_orders
 from scorecube.kernels.jit import borrowing, merged
 from scorecube.kernels.pools.variance import lose_failures, pool_squares, sum_runs
 from scorecube.metrics.without_documents.rescore import score_topic
 
 
 class Trials(NamedTuple):
-    """Which trials are computed.
+    """Range of trials.
 
     Parameters
     ----------
     bits
-        uint64 (leave, trial, word): teams that are left out; a trial that leaves none out stays empty.
-    everyone
-        Whether the runs of these teams remain all the same; then no trial stays empty.
-    leave
-        The only number of teams that counts, -1 for all.
+        uint64 (leave, trial, word): teams that are left out; a trial that leaves none out is skipped.
+    keep_all_runs
+        Whether to keep the runs of these teams; then no trial is skipped.
+    row
+        Position along leave to which trials are restricted, -1 for all.
     start, stop, first
-        Trials start .. stop - 1; the first one of `Found`.
+        Trials start .. stop - 1; trial at the first position of `Outputs`.
     """
 
     bits: np.ndarray[Any, Any]
-    everyone: bool
-    leave: int
+    keep_all_runs: bool
+    row: int
     start: int
     stop: int
     first: int
 
 
 class Rules(NamedTuple):
-    """What is asked of every trial.
+    """Rules that are the same for all trials.
 
     Parameters
     ----------
     kept
         bool (step, topic): topics of each step; the first step has all.
-    wanted
-        int64 (step,): topics that a variance takes at least, 0 for any number.
+    min_topics
+        int64 (step,): smallest number of topics for a variance, 0 for any number.
     all_zero
         Whether a topic is lost where all runs score 0.
     units
         float64 (cell, run): means of the full evaluation in units.
-    falling
-        int64 (cell, run): runs by falling means.
-    lacking, never
-        bool (run, topic) or empty, bool (cell, topic): scores that are always missing, or always 0.
+    descending
+        int64 (cell, run): runs by descending means.
+    always_missing, always_zero
+        bool (run, topic) or empty, bool (cell, topic): scores that are missing, or 0, in all trials.
     """
 
     kept: np.ndarray[Any, Any]
-    wanted: np.ndarray[Any, Any]
+    min_topics: np.ndarray[Any, Any]
     all_zero: bool
     units: np.ndarray[Any, Any]
-    falling: np.ndarray[Any, Any]
-    lacking: np.ndarray[Any, Any]
-    never: np.ndarray[Any, Any]
+    descending: np.ndarray[Any, Any]
+    always_missing: np.ndarray[Any, Any]
+    always_zero: np.ndarray[Any, Any]
 
 
-class Found(NamedTuple):
-    """What is found: (cell, leave, step, trial), then (cell, leave, trial) and (cell, leave, run); see `analyses.teams.VARIABLES`."""
+class Outputs(NamedTuple):
+    """Outputs of a block, under their names in `Teams.outputs`; see also `teams.VARIABLES`.
+
+    Parameters
+    ----------
+    variance, n_topics
+        (cell, leave, step, trial).
+    agreeing, pairs, rank_drop
+        (cell, leave, trial): concordant less discordant pairs, pairs, most ranks that a run loses.
+    change, stayed, rise, fall
+        (cell, leave, run): sum and number of changes of a run's mean in units, largest changes upwards and downwards.
+    """
 
     variance: np.ndarray[Any, Any]
     n_topics: np.ndarray[Any, Any]
@@ -77,26 +87,26 @@ class Found(NamedTuple):
     fall: np.ndarray[Any, Any]
 
 
-def nothing_found(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_trials: int) -> Found:
-    """Return arrays for what trials will find."""
+def empty_outputs(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_trials: int) -> Outputs:
+    """Return the outputs of trials before any is computed."""
     shape, runs = (n_cells, n_leaves, n_trials), (n_cells, n_leaves, n_runs)
     steps = (n_cells, n_leaves, n_steps, n_trials)
     agreeing, pairs, drop = (np.zeros(shape, np.int32) for _ in range(3))
     change, stayed = (np.zeros(runs, np.int64) for _ in range(2))
-    rise, fall = (np.full(runs, NEVER) for _ in range(2))
+    rise, fall = (np.full(runs, UNSET) for _ in range(2))
     variance, n_topics = np.full(steps, np.nan), np.zeros(steps, np.int32)
-    return Found(variance, n_topics, agreeing, pairs, drop, change, stayed, rise, fall)
+    return Outputs(variance, n_topics, agreeing, pairs, drop, change, stayed, rise, fall)
 
 
-class Desk(NamedTuple):
-    """Memory of one thread for one trial.
+class RunArrays(NamedTuple):
+    """Working arrays for the runs of one trial.
 
     Parameters
     ----------
     runs
-        int64 (kept run,): the runs that remain.
+        int64 (kept run,): the remaining runs.
     reals, order, above
-        float64 (6, kept run), int64 (place,), int32 (3, kept run): means and what else is needed to compare them.
+        float64 (6, kept run), int64 (position,), int32 (3, kept run): means, sums and ranks.
     """
 
     runs: np.ndarray[Any, Any]
@@ -105,9 +115,9 @@ class Desk(NamedTuple):
     above: np.ndarray[Any, Any]
 
 
-def make_desk(n_runs: int) -> Desk:
-    """Return the memory for so many runs."""
-    return Desk(
+def make_run_arrays(n_runs: int) -> RunArrays:
+    """Return working arrays for a number of runs."""
+    return RunArrays(
         np.empty(n_runs, np.int64),
         np.empty((6, n_runs)),
         np.empty(n_runs + 1, np.int64),
@@ -115,106 +125,107 @@ def make_desk(n_runs: int) -> Desk:
     )
 
 
-class Memory(NamedTuple):
-    """Memory of one thread.
+class Workspace(NamedTuple):
+    """Working memory of one thread.
 
     Parameters
     ----------
     space
-        Of `rescore.make_space`.
-    desk
-        Of `make_desk`.
+        Working memory from `rescore.make_space`.
+    by_run
+        Working arrays from `make_run_arrays`.
     scores
-        float64 (cell, topic, run): scores of the remaining runs, of the last trial in the end.
+        float64 (cell, topic, run): scores of the remaining runs of the latest trial.
     """
 
     space: Any
-    desk: Desk
+    by_run: RunArrays
     scores: np.ndarray[Any, Any]
 
 
 @merged
-def _amend(scores: Any, lacking: Any, never: Any, runs: Any, n: int) -> None:
-    """Write the scores (cell, topic, run) that are always 0 and those that are always missing."""
+def _set_constant_scores(scores: Any, always_missing: Any, always_zero: Any, runs: Any, n: int) -> None:
+    """Write the scores (cell, topic, run) that are 0 or missing in all trials."""
     for cell in range(scores.shape[0]):
         for topic in range(scores.shape[1]):
-            if never[cell, topic]:
+            if always_zero[cell, topic]:
                 scores[cell, topic, :n] = 0.0
-            if lacking.shape[0] > 0:
+            if always_missing.shape[0] > 0:
                 for k in range(n):
-                    if lacking[runs[k], topic]:
+                    if always_missing[runs[k], topic]:
                         scores[cell, topic, k] = np.nan
 
 
 @merged
-def _sum_up(scores: Any, runs: Any, n: int, rules: Any, leave: int, place: int, found: Any, desk: Any) -> None:
-    """Write what is found of one trial's scores, (cell, topic, run), of the first n runs."""
-    reals, order, above = desk.reals, desk.order, desk.above
+def _write_outputs(
+    scores: Any, runs: Any, n: int, rules: Any, row: int, position: int, outputs: Any, by_run: Any
+) -> None:
+    """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
+    reals, order, above = by_run.reals, by_run.order, by_run.above
     means, counts, rests, units, full = reals[0], reals[1], reals[2:4], reals[4], reals[5]
     for cell in range(scores.shape[0]):
         if rules.all_zero:
             lose_failures(scores[cell], n)
         for step in range(rules.kept.shape[0] - 1, -1, -1):
-            present = sum_runs(scores[cell], rules.kept[step], n, means, counts)
+            n_topics = sum_runs(scores[cell], rules.kept[step], n, means, counts)
             if step == 0:
                 for k in range(n):
                     units[k] = np.rint(means[k] / counts[k] * UNITS) if counts[k] > 0.0 else np.nan
                     full[k] = rules.units[cell, runs[k]]
-            found.n_topics[cell, leave, step, place] = present
-            if present >= rules.wanted[step]:
-                found.variance[cell, leave, step, place] = pool_squares(
+            outputs.n_topics[cell, row, step, position] = n_topics
+            if n_topics >= rules.min_topics[step]:
+                outputs.variance[cell, row, step, position] = pool_squares(
                     scores[cell], rules.kept[step], n, means, counts, rests
                 )
-        placed = np.int64(0)
-        for run in rules.falling[cell]:
+        n_ordered = np.int64(0)
+        for run in rules.descending[cell]:
             k = above[2, run]
-            order[placed] = k
-            placed += k >= 0
+            order[n_ordered] = k
+            n_ordered += k >= 0
         agreeing, pairs, drop = compare_orders(full, units, n, order, above)
-        found.agreeing[cell, leave, place], found.pairs[cell, leave, place] = agreeing, pairs
-        found.rank_drop[cell, leave, place] = drop
-        add_changes(
-            full, units, runs, n, found.change[cell, leave], found.stayed[cell, leave], found.rise[cell, leave], found.fall[cell, leave]
-        )  # fmt: skip
+        outputs.agreeing[cell, row, position], outputs.pairs[cell, row, position] = agreeing, pairs
+        outputs.rank_drop[cell, row, position] = drop
+        change, stayed = outputs.change[cell, row], outputs.stayed[cell, row]
+        add_changes(full, units, runs, n, change, stayed, outputs.rise[cell, row], outputs.fall[cell, row])
 
 
 @borrowing
-def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, memory: Any, found: Any) -> None:
-    """Score the runs that remain in some trials of some numbers of teams, and write what is found.
+def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, workspace: Any, outputs: Any) -> None:
+    """Score the remaining runs of trials, and write the outputs.
 
     Parameters
     ----------
     tables
-        See `metrics.without_documents.tables.Inputs`; all rows of scores that are not in `rows` hold scores already.
+        See `metrics.without_documents.tables.Inputs`; scores of cells that are not in `rows` must be in the workspace.
     rules
         See `Rules`.
     team_of
-        int64 (run,).
+        int64 (run,): position of each run's team.
     trials
         See `Trials`.
-    memory
-        See `Memory`.
-    found
-        See `Found`; without trials, only the scores are computed.
+    workspace
+        See `Workspace`.
+    outputs
+        See `Outputs`; with arrays for no trial, only the scores are computed.
     """
-    bits, scores, runs, above = trials.bits, memory.scores, memory.desk.runs, memory.desk.above
+    bits, scores, runs, above = trials.bits, workspace.scores, workspace.by_run.runs, workspace.by_run.above
     n: Any
-    for k in range(bits.shape[0]):
+    for row in range(bits.shape[0]):
         for trial in range(trials.start, trials.stop):
-            # Numbers with a type: a literal would have all that is called compiled twice.
-            nobody, n = True, np.int64(0)
+            # A typed zero: with a literal, the called functions would be compiled twice.
+            none_left_out, n = True, np.int64(0)
             for word in range(bits.shape[2]):
-                nobody &= bits[k, trial, word] == 0
-            if (nobody and not trials.everyone) or trials.leave not in (-1, k):
+                none_left_out &= bits[row, trial, word] == 0
+            if (none_left_out and not trials.keep_all_runs) or trials.row not in (-1, row):
                 continue
             for run in range(scores.shape[2]):
                 team = np.uint64(team_of[run])
-                gone = bits[k, trial, team >> np.uint64(6)] >> (team & np.uint64(63)) & np.uint64(1)
-                kept = trials.everyone or gone == 0
+                left_out = bits[row, trial, team >> np.uint64(6)] >> (team & np.uint64(63)) & np.uint64(1)
+                kept = trials.keep_all_runs or left_out == 0
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
             for topic in range(scores.shape[1]):
-                score_topic(tables, topic, bits[k, trial], runs, n, memory.space, scores)
-            _amend(scores, rules.lacking, rules.never, runs, n)
-            if found.agreeing.shape[2] > 0:
-                _sum_up(scores, runs, n, rules, k, trial - trials.first, found, memory.desk)
+                score_topic(tables, topic, bits[row, trial], runs, n, workspace.space, scores)
+            _set_constant_scores(scores, rules.always_missing, rules.always_zero, runs, n)
+            if outputs.agreeing.shape[2] > 0:
+                _write_outputs(scores, runs, n, rules, row, trial - trials.first, outputs, workspace.by_run)

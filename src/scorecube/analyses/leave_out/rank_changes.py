@@ -1,7 +1,7 @@
-"""What becomes of an order of runs when some of them are gone and the others have new means: pairs, ranks, changes.
+"""Changes of the order and of the means of runs: compiled functions for one trial.
 
-Means are compared in whole units (`UNITS`), so that sums over trials are exact; those that differ by no more than `TIE` from their
-neighbour in the order are tied with it. The new order is sorted from the old one, which is near.
+Means are compared in integer units (`UNITS`), so that sums over trials are exact. A mean is tied with its neighbour in the order if they
+differ by at most `TIE`. Insertion sort makes the new order from the old one, as the two are similar.
 """
 
 from __future__ import annotations
@@ -13,75 +13,75 @@ import numpy as np
 from scorecube.kernels.jit import merged
 
 UNITS = 2.0**40
-"""Of a mean of 1."""
+"""Units of a mean of 1."""
 TIE = 2.0
-"""Means that differ by no more units are equal: sums of the same scores in another order."""
-NEVER = -(2**62)
-"""Largest change of a run that never stayed."""
+"""Largest difference of equal means in units: sums of the same scores in another order differ by less."""
+UNSET = -(2**62)
+"""Initial value of largest changes."""
 
 
 @merged
-def sort_falling(values: Any, order: Any, n: int) -> None:
-    """Sort places, int64 (place,), of which the first n count, by falling values; fast where they nearly are already."""
+def sort_descending(values: Any, order: Any, n: int) -> None:
+    """Sort the first n runs of an order, int64 (position,), by descending values; fast if nearly sorted."""
     for k in range(1, n):
-        moved, place = order[k], k
-        while place > 0 and values[order[place - 1]] < values[moved]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = moved
+        moved, position = order[k], k
+        while position > 0 and values[order[position - 1]] < values[moved]:
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = moved
 
 
 @merged
 def count_above(values: Any, order: Any, n: int, above: Any) -> None:
-    """Write how many of the others stand strictly above each: equal for tied ones only.
+    """Write the number of runs above each run; equal numbers for tied runs only.
 
     Parameters
     ----------
     values
-        float64 (run,).
+        float64 (run,): means in units.
     order
-        int64 (place,): by falling values.
+        int64 (position,): runs by descending values.
     n
-        The first so many count.
+        Number of runs, the first of `order`.
     above
         int32 (run,): written.
     """
     begin = 0
-    for place in range(n):
-        if place > 0 and values[order[place - 1]] - values[order[place]] > TIE:
-            begin = place
-        above[order[place]] = begin
+    for position in range(n):
+        if position > 0 and values[order[position - 1]] - values[order[position]] > TIE:
+            begin = position
+        above[order[position]] = begin
 
 
 @merged
-def agreement(before: Any, after: Any, n: int) -> Any:
-    """Compare two orders, each int32 (run,) of `count_above`: concordant less discordant pairs, most ranks that a run loses."""
+def compare_ranks(before: Any, after: Any, n: int) -> Any:
+    """Return concordant less discordant pairs and the most ranks lost, for int32 (run,) of `count_above`."""
     agreeing, drop = np.int64(0), np.int32(0)
-    for k in range(n):
-        mine, new, found = before[k], after[k], np.int32(0)
-        for other in range(k):
-            one = np.int32(before[other] < mine) - np.int32(before[other] > mine)
-            two = np.int32(after[other] < new) - np.int32(after[other] > new)
-            found = np.int32(found + np.int32(one * two))
-        agreeing += found
-        drop = max(drop, new - mine)
+    for run in range(n):
+        old, new, total = before[run], after[run], np.int32(0)
+        for other in range(run):
+            old_sign = np.int32(before[other] < old) - np.int32(before[other] > old)
+            new_sign = np.int32(after[other] < new) - np.int32(after[other] > new)
+            total = np.int32(total + np.int32(old_sign * new_sign))
+        agreeing += total
+        drop = max(drop, new - old)
     return agreeing, drop
 
 
 @merged
 def compare_orders(full: Any, units: Any, n: int, order: Any, above: Any) -> Any:
-    """Compare the order of runs by new means with that by old ones.
+    """Compare the orders of runs by their old and their new means.
 
     Parameters
     ----------
     full, units
         float64 (run,): old and new means in units.
     n
-        The first so many runs count.
+        Number of runs, the first of the arrays.
     order
-        int64 (run,): those runs by falling old means; changed.
+        int64 (run,): runs by descending old means; changed.
     above
-        int32 (2, run): space.
+        int32 (2, run): working memory.
 
     Returns
     -------
@@ -92,32 +92,32 @@ def compare_orders(full: Any, units: Any, n: int, order: Any, above: Any) -> Any
         if not (np.isfinite(full[k]) and np.isfinite(units[k])):
             return np.int64(0), 0, np.int32(0)
     count_above(full, order, n, above[0])
-    sort_falling(units, order, n)
+    sort_descending(units, order, n)
     count_above(units, order, n, above[1])
-    agreeing, drop = agreement(above[0], above[1], n)
+    agreeing, drop = compare_ranks(above[0], above[1], n)
     return agreeing, n * (n - 1) // 2, drop
 
 
 @merged
 def add_changes(full: Any, units: Any, runs: Any, n: int, change: Any, stayed: Any, rise: Any, fall: Any) -> None:
-    """Add the changes of a trial's means.
+    """Add the changes of the means of a trial.
 
     Parameters
     ----------
     full, units
-        float64 (kept run,): old and new means in units, NaN for none.
+        float64 (kept run,): old and new means in units, NaN if missing.
     runs
-        int64 (kept run,).
+        int64 (kept run,): positions of the kept runs.
     n
-        The first so many runs were kept.
+        Number of kept runs.
     change, stayed, rise, fall
-        int64 (run,): sum and number of changes, largest changes upwards and downwards; added to.
+        int64 (run,): sum and number of changes, largest changes upwards and downwards; updated.
     """
     for k in range(n):
-        by = units[k] - full[k]
-        if np.isfinite(by):
-            run, whole = runs[k], np.int64(by)
-            change[run] += whole
+        difference = units[k] - full[k]
+        if np.isfinite(difference):
+            run, amount = runs[k], np.int64(difference)
+            change[run] += amount
             stayed[run] += 1
-            rise[run] = max(rise[run], whole)
-            fall[run] = max(fall[run], -whole)
+            rise[run] = max(rise[run], amount)
+            fall[run] = max(fall[run], -amount)

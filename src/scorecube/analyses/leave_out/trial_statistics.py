@@ -1,6 +1,6 @@
-"""What is counted of the runs that remain without some teams: variance, agreement with the full evaluation, changes of means.
+"""Statistics of trials that leave teams out: variance, agreement with the full evaluation, changes of means.
 
-Means are compared, and their changes summed up, in whole units of 2**-40, so that sums over trials are exact and free of order.
+Means are compared, and their changes summed, in integer units of 2**-40, so that sums over trials are exact in any order.
 """
 
 from __future__ import annotations
@@ -10,108 +10,115 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.leave_out.kernel import Found, Rules, Trials, leave_teams_out, nothing_found
+from scorecube.analyses.base import Arrays
+from scorecube.analyses.leave_out.kernel import Outputs, Rules, Trials, empty_outputs, leave_teams_out
 from scorecube.analyses.leave_out.rank_changes import TIE, UNITS
-from scorecube.analyses.leave_out.rescored_runs import fill_dense, memory_of, scores_without, tables_of
+from scorecube.analyses.leave_out.rescored_runs import make_tables, make_workspace, score_whole_lists, scores_without
 from scorecube.collection.pools import team_bits
 from scorecube.kernels.pools.variance import run_means
 from scorecube.kernels.rank.rank_change import tie_bounds
 from scorecube.statistics.quantiles import defined_mean
 
-Arrays = dict[str, np.ndarray[Any, Any]]
-SLACK = 1e-12
-"""Relative: an interval without width holds its own value."""
+TOLERANCE = 1e-12
+"""Relative tolerance of comparisons, so that an interval of width 0 holds its own value."""
 
 
-def rules_of(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rules:
-    """Return what is asked of every trial: `kept` (step, topic), `wanted` (step,), 0 for the step of all topics, and `survivors`."""
+def make_rules(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rules:
+    """Return the rules of all trials from the inputs of `Teams`."""
     units = np.rint(run_means(inputs["whole"]) * UNITS)
-    falling = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
-    wanted = np.where(inputs["survivors"], 0, inputs["wanted"])
-    return Rules(inputs["kept"], wanted, all_zero, units, falling, inputs["lacking"], inputs["never"])
+    descending = np.argsort(np.where(np.isfinite(units), -units, np.inf), axis=1, kind="stable")
+    min_topics = np.where(inputs["survivors"], 0, inputs["min_topics"])
+    constant = inputs["always_missing"], inputs["always_zero"]
+    return Rules(inputs["kept"], min_topics, all_zero, units, descending, *constant)
 
 
-def leave_out_all(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Found:
-    """Evaluate the trials start .. stop - 1 of all numbers of teams."""
+def compute_trials(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Outputs:
+    """Compute the trials start .. stop - 1 of all numbers of teams."""
     n_cells, _, n_runs = inputs["whole"].shape
-    bits, team_of, tables = inputs["bits"], inputs["team_of"], tables_of(inputs)
-    memory, rules = memory_of(tables, n_cells), rules_of(inputs, bool(inputs["all_zero"]))
-    found = nothing_found(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
+    bits, team_of, tables = inputs["bits"], inputs["team_of"], make_tables(inputs)
+    workspace, rules = make_workspace(tables, n_cells), make_rules(inputs, bool(inputs["all_zero"]))
+    outputs = empty_outputs(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
     if inputs["sparse"].all():
-        leave_teams_out(tables, rules, team_of, Trials(bits, False, -1, start, stop, start), memory, found)
-        return found
-    for k, trial in np.ndindex(len(bits), stop - start):
-        at = start + trial
-        fill_dense(inputs, bits[k, at], np.flatnonzero(~inputs["left_out"][k, at][team_of]), memory.scores)
-        leave_teams_out(tables, rules, team_of, Trials(bits, False, k, at, at + 1, start), memory, found)
-    return found
+        leave_teams_out(tables, rules, team_of, Trials(bits, False, -1, start, stop, start), workspace, outputs)
+        return outputs
+    for row, position in np.ndindex(len(bits), stop - start):
+        trial = start + position
+        runs = np.flatnonzero(~inputs["left_out"][row, trial][team_of])
+        score_whole_lists(inputs, bits[row, trial], runs, workspace.scores)
+        leave_teams_out(tables, rules, team_of, Trials(bits, False, row, trial, trial + 1, start), workspace, outputs)
+    return outputs
 
 
-def whole_found(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Found:
-    """Evaluate the whole collection, as if it were a trial."""
+def compute_whole(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Outputs:
+    """Compute the outputs of the whole collection as one trial."""
     n_cells, _, n_runs = inputs["whole"].shape
-    found, tables = nothing_found(n_cells, 1, len(inputs["kept"]), n_runs, 1), tables_of(inputs)
-    memory = memory_of(tables, n_cells)
-    nobody = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
-    memory.scores[:] = inputs["whole"]
-    trials = Trials(nobody, True, -1, 0, 1, 0)
-    leave_teams_out(tables, rules_of(inputs, False), inputs["team_of"], trials, memory, found)
-    return found
+    outputs, tables = empty_outputs(n_cells, 1, len(inputs["kept"]), n_runs, 1), make_tables(inputs)
+    workspace = make_workspace(tables, n_cells)
+    no_teams = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
+    workspace.scores[:] = inputs["whole"]
+    trials = Trials(no_teams, True, -1, 0, 1, 0)
+    leave_teams_out(tables, make_rules(inputs, False), inputs["team_of"], trials, workspace, outputs)
+    return outputs
 
 
-def changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arrays:
-    """Return mean and largest change of every run's mean, (cell, leave, run); the whole, without any change, comes first."""
+def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arrays:
+    """Return mean and largest changes of the means of runs, (cell, leave, run), with 0 for the whole as the first."""
     stayed, rise, fall = totals["stayed"], totals["rise"], totals["fall"]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(stayed > 0, totals["change"] / stayed / UNITS, np.nan)
     largest = np.where(stayed > 0, np.where(rise >= fall, rise, -fall) / UNITS, np.nan)
     first = np.zeros((len(mean), 1, mean.shape[-1]))
     return {
-        "mean_change": np.concatenate([first, mean], axis=1), "mean_change_largest": np.concatenate([first, largest], axis=1),
+        "mean_change": np.concatenate([first, mean], axis=1),
+        "mean_change_largest": np.concatenate([first, largest], axis=1),
         "stayed": np.concatenate([np.full(first.shape, trials, np.int64), stayed], axis=1),
-    }  # fmt: skip
+    }
 
 
-def whole_first(
+def trial_measures(
     inputs: Mapping[str, np.ndarray[Any, Any]], totals: Mapping[str, np.ndarray[Any, Any]], trials: int
 ) -> Arrays:
-    """Return what is known of every trial, with the whole collection as the first number of teams."""
-    found = whole_found(inputs)
-    joined = {
-        name: np.concatenate([np.repeat(getattr(found, name), trials, axis=-1), totals[name]], axis=1)
+    """Return variance, rank correlation and rank changes of all trials, with the whole collection as the first."""
+    whole = compute_whole(inputs)
+    measures = {
+        name: np.concatenate([np.repeat(getattr(whole, name), trials, axis=-1), totals[name]], axis=1)
         for name in ("variance", "n_topics", "agreeing", "pairs", "rank_drop")
     }
-    # With equal means, tau-a of a ranking with itself is below 1, as it is of what remains of the ranking.
-    agreeing, pairs, drop = (joined[name] for name in ("agreeing", "pairs", "rank_drop"))
+    # With tied means, tau-a of the whole with itself is below 1, as it is in trials.
+    agreeing, pairs, drop = (measures[name] for name in ("agreeing", "pairs", "rank_drop"))
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = np.where(pairs > 0, agreeing / pairs, np.nan)
     lowest = np.where(np.isfinite(tau), tau, np.inf).min(axis=-1)
     return {
-        "variance": joined["variance"], "n_topics": joined["n_topics"],
-        "tau": tau, "rank_drop": drop, "tau_mean": defined_mean(tau), "tau_lowest": np.where(np.isfinite(lowest), lowest, np.nan),
+        "variance": measures["variance"],
+        "n_topics": measures["n_topics"],
+        "tau": tau,
+        "rank_drop": drop,
+        "tau_mean": defined_mean(tau),
+        "tau_lowest": np.where(np.isfinite(lowest), lowest, np.nan),
         "rank_drop_largest": drop.max(axis=-1),
-    }  # fmt: skip
+    }
 
 
 def first_misses(
     whole: np.ndarray[Any, Any], low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Return the first place at which an interval misses the whole's value, (cell, step); -1 for none.
+    """Return the first position along leave whose interval misses the whole's value, (cell, step); -1 for none.
 
     Parameters
     ----------
     whole
-        float64 (cell, step).
+        float64 (cell, step): values of the whole collection.
     low, high
-        float64 (cell, leave, step).
+        float64 (cell, leave, step): limits of the intervals.
     """
     value = whole[:, np.newaxis]
-    missed = (low > value + SLACK * np.abs(value)) | (high < value - SLACK * np.abs(value))
+    missed = (low > value + TOLERANCE * np.abs(value)) | (high < value - TOLERANCE * np.abs(value))
     return np.where(missed.any(axis=1), missed.argmax(axis=1), -1)
 
 
-def own_runs(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
-    """Return means and ranks of every run with and without its own team's unique contributions, all runs kept, (cell, run)."""
+def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
+    """Return means and ranks of runs with and without their team's unique contributions, all runs kept, (cell, run)."""
     n_cells, _, n_runs = inputs["whole"].shape
 
     def means_and_ranks(scores: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -124,6 +131,6 @@ def own_runs(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
     bits = team_bits(np.eye(int(inputs["n_teams"]), dtype=bool))
     for team in range(len(bits)):
         own = inputs["team_of"] == team
-        found = means_and_ranks(scores_without(inputs, bits[team]))
-        mean_without[:, own], rank_without[:, own] = (part[:, own] for part in found)
+        means, ranks = means_and_ranks(scores_without(inputs, bits[team]))
+        mean_without[:, own], rank_without[:, own] = means[:, own], ranks[:, own]
     return {"own_mean": mean, "own_mean_without": mean_without, "own_rank": rank, "own_rank_without": rank_without}

@@ -106,8 +106,8 @@ class PairTest(Analysis):
         """Return the number of pairs of runs."""
         return n_pairs(prepared.cube)
 
-    def places(self, prepared: Prepared) -> np.ndarray[Any, Any]:
-        """See `Analysis.places`: pairs are computed square by square and kept in label order."""
+    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any]:
+        """See `Analysis.output_positions`: pairs are computed square by square and kept in label order."""
         n_runs = prepared.cube.sizes[names.RUN]
         return pair_place(*pair_order(n_runs), n_runs)
 
@@ -155,7 +155,7 @@ class PairTest(Analysis):
             seconds=trials * count * self.seconds_per_trial(n_topics), bytes=20.0 * count, fixed_bytes=block,
             fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
             result_bytes=count * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
-            most_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
+            max_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
         )  # fmt: skip
 
     def seconds_per_trial(self, n_topics: int) -> float:

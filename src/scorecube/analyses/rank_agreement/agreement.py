@@ -24,8 +24,7 @@ from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check
 from scorecube.analyses.pair_tests.classical import SECONDS, TESTS
 from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE, all_decisions
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
-from scorecube.analyses.topic_samples.base import scales
-from scorecube.analyses.topic_samples.splits import WIDTH
+from scorecube.analyses.topic_samples.base import WIDTH, scales
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import LEFT_OUT, check_joined, joined_cells
 from scorecube.errors import BadPlan, option

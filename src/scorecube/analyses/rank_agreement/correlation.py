@@ -93,7 +93,7 @@ class Correlation(Analysis):
         ("topics",),
         "What is drawn anew for bootstrap intervals: some of topics, runs, both; or none.",
         choices=RESAMPLED,
-        words={"none": ()},
+        aliases={"none": ()},
     )
     confidence: float = option_field(0.95, "Of all intervals.", finalize=True)
     bold: float | None = option_field(

@@ -1,1 +1,1 @@
-"""Analyses of random topic samples: swap method, stability method, split halves."""
+"""Analyses of random topic samples: swap method, stability method, split-half correlations."""

@@ -1,4 +1,4 @@
-"""What analyses of topic samples share: how samples are drawn and of which sizes, and the scores in grid units.
+"""Base class of analyses of topic samples: sampling schemes, sample sizes, and scores in units of a decimal grid.
 
 References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
 metrics".
@@ -27,26 +27,28 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_grid import Grid, make_grid
 
 SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
-MOST_SIZES = 1000
+MAX_SIZES = 1000
+WIDTH = Fraction(1, 100)
+"""Width of the swap method's bins, from which other analyses take the same grid and hence the same ties."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSampling(Analysis):
-    """Base of analyses that draw two topic samples a trial, shared by all metrics, gain settings and pairs of runs.
+    """Base class of analyses that draw two topic samples in each trial, for all cells and pairs of runs.
 
     Parameters
     ----------
     sampling
         ``disjoint``: two samples without common topics (S0 Fig. 1). ``replacement``: each drawn with replacement
-        (S0 section 3.1). ``independent``: each without replacement, apart (S0 section 3.2).
+        (S0 section 3.1). ``independent``: each drawn without replacement, independently of the other (S0 section 3.2).
     size
-        Topics in each sample, one number or several; None means all topics with replacement, else half of them. A trial's sample
-        of a size is the beginning of its sample of the next size.
+        Number of topics in each sample, one number or several; None for all topics with replacement, else half of them. A trial's
+        sample of one size is the beginning of its sample of the next larger size.
     """
 
     sampling: str = option_field(
         "disjoint",
-        "Two samples without common topics (disjoint), each with replacement, or each without it (independent).",
+        "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
         choices=SAMPLINGS,
     )
     size: int | Sequence[int] | None = option_field(
@@ -59,11 +61,11 @@ class TopicSampling(Analysis):
     def __post_init__(self) -> None:
         if isinstance(self.size, Sequence):
             ascending = tuple(sorted({int(size) for size in self.size}))
-            # One form for equal plans, so that they have one digest.
+            # Equal sizes must have equal digests.
             object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
 
     def sizes(self, cube: xr.Dataset) -> tuple[int, ...]:
-        """Return the numbers of topics in each sample, ascending."""
+        """Return the sample sizes, ascending."""
         if isinstance(self.size, Sequence):
             return tuple(self.size)
         if self.size is not None:
@@ -72,10 +74,10 @@ class TopicSampling(Analysis):
         return (n_topics if self.sampling == "replacement" else n_topics // 2,)
 
     def check_sampling(self, cube: xr.Dataset) -> list[str]:
-        """Refuse samples and scores that are impossible for a cube; return warnings."""
+        """Raise BadPlan for sample sizes or scores that are impossible; return warnings."""
         sizes = self.sizes(cube)
-        if not 1 <= len(sizes) <= MOST_SIZES:
-            raise BadPlan(f"{len(sizes)} sample sizes: need 1 to {MOST_SIZES}", option="size")
+        if not 1 <= len(sizes) <= MAX_SIZES:
+            raise BadPlan(f"{len(sizes)} sample sizes; use 1 to {MAX_SIZES}", option="size")
         n_topics, n_runs, largest = cube.sizes[names.TOPIC], cube.sizes[names.RUN], sizes[-1]
         if n_runs < 2 or n_topics < 2:
             raise BadPlan(
@@ -98,7 +100,7 @@ class TopicSampling(Analysis):
         refuse_other_summaries(cube, f"the {self.name} method")
         if self.sampling == "disjoint" and 2 * largest == n_topics:
             return [
-                f"disjoint samples of {largest} out of {n_topics} topics only halve the topic set: trials are not independent"
+                f"disjoint samples of {largest} out of {n_topics} topics are halves of the topic set: trials are not independent"
             ]
         return []
 
@@ -107,12 +109,16 @@ class TopicSampling(Analysis):
         return {"samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)}
 
     def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int) -> Arrays:
-        """Return what `counts_of` and `units_of` need, unless samples are given.
+        """Return the arrays that `counts_of` and `units_of` read, except replayed samples.
 
         Parameters
         ----------
+        cube
+            Scores (metric, gain, run, topic).
         grids
-            One for each size; they differ in scale and tolerance only.
+            Grid of each size; grids differ in scale and tolerance only.
+        seed
+            Seed of the topic samples.
         """
         scores, _ = cells(cube)
         n_cells, n_runs, n_topics = scores.shape
@@ -134,21 +140,20 @@ class TopicSampling(Analysis):
         return [Grid(size, width, first.bits) for size in self.sizes(cube)]
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws, for the largest size."""
+        """Return ``topic_sample[trial, half, draw]``: the topic labels that are drawn, for the largest size."""
         self.prepare_checked(cube)
-        key = stream_key(seed, names.Purpose.SWAP_TOPICS)
-        kind = int(Sampling[self.sampling.upper()])
-        drawn = topic_samples(key, kind, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials)
-        return labelled_samples(drawn, cube).assign_attrs(seed=str(seed))
+        key, sampling = stream_key(seed, names.Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
+        positions = topic_samples(key, sampling, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials)
+        return labelled_samples(positions, cube).assign_attrs(seed=str(seed))
 
 
 def scales(grid: Grid) -> list[float]:
-    """Return the units of a score of 1, per cell, as `Grid.to_units` has them."""
+    """Return the number of grid units of a score of 1 for each cell, as in `Grid.to_units`."""
     return [float(Fraction(2) ** bits / (grid.width * grid.size)) for bits in grid.bits]
 
 
 def units_of(inputs: Mapping[str, np.ndarray[Any, Any]], step: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the scores in grid units of the step-th size: (topic, cell * run), laid out for a matrix product."""
+    """Return the scores in grid units of the step-th size, float64 (topic, cell * run), for a matrix product."""
     units: np.ndarray[Any, np.dtype[np.float64]] = inputs["scores"] * inputs["scales"][step]
     np.rint(units, out=units)
     return units
@@ -157,18 +162,18 @@ def units_of(inputs: Mapping[str, np.ndarray[Any, Any]], step: int) -> np.ndarra
 def counts_of(
     inputs: Mapping[str, np.ndarray[Any, Any]], size: int, start: int, stop: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return how often each topic stands in the samples of the trials start .. stop-1: (half, trial, topic)."""
+    """Return the count of each topic in the samples of the trials start .. stop-1, float64 (half, trial, topic)."""
     n_topics = int(inputs["shape"][2])
     if "samples" in inputs:
-        drawn = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
+        positions = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
     else:
-        drawn = topic_samples(inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop)
-    counts: np.ndarray[Any, np.dtype[np.float64]] = multiplicities(drawn, n_topics)
+        positions = topic_samples(inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop)
+    counts: np.ndarray[Any, np.dtype[np.float64]] = multiplicities(positions, n_topics)
     return counts
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the numbers of a text: single ones, and ranges with both ends, with a step or without.
+    """Return the sample sizes of a text: numbers, and ranges that include both ends, with an optional step.
 
     Examples
     --------
@@ -179,14 +184,14 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     """
     sizes: list[int] = []
     try:
-        for word in text.split(","):
-            first, dots, rest = word.partition("..")
-            last, colon, step = rest.partition(":")
-            low, by = int(first), int(step) if colon else 1
+        for part in text.split(","):
+            first, dots, rest = part.partition("..")
+            last, colon, increment = rest.partition(":")
+            low, step = int(first), int(increment) if colon else 1
             high = int(last) if dots else low
-            if by < 1 or high < low or high - low >= by * MOST_SIZES:
-                raise ValueError(word)
-            sizes += range(low, high + 1, by)
+            if step < 1 or high < low or high - low >= step * MAX_SIZES:
+                raise ValueError(part)
+            sizes += range(low, high + 1, step)
     except ValueError:
         raise BadPlan(
             f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5", option="size"
@@ -195,20 +200,20 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def refuse_missing(cube: xr.Dataset) -> None:
-    """Refuse scores that are not finite, and name the first."""
+    """Raise BadPlan for scores that are not finite; the message names the first."""
     missing = ~np.isfinite(cube[names.SCORE].values)
     if missing.any():
-        places = np.argwhere(missing)
-        kind = "infinite" if np.isinf(cube[names.SCORE].values).any() else "missing"
+        positions = np.argwhere(missing)
+        problem = "infinite" if np.isinf(cube[names.SCORE].values).any() else "missing"
         metric, _, run, topic = (
-            schema.labels_of(cube, dim)[k] for dim, k in zip(schema.CUBE[0].dims, places[0], strict=True)
+            schema.labels_of(cube, dim)[k] for dim, k in zip(schema.CUBE[0].dims, positions[0], strict=True)
         )
         advice = (
             f"leave such topics out with {option('drop_missing', True)}, or choose other"
-            if kind == "missing"
+            if problem == "missing"
             else "choose other"
         )
         raise BadPlan(
-            f"{len(places)} scores are {kind}, the first is {metric} of run {run} on topic {topic}; "
+            f"{len(positions)} scores are {problem}, the first is {metric} of run {run} on topic {topic}; "
             f"{advice} metrics, runs or topics"
         )

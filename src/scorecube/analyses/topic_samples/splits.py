@@ -1,8 +1,7 @@
-"""How many topics until a ranking of runs settles: rank correlation between two samples of the topics.
+"""Rank correlation between two topic samples, by sample size (split-half correlations).
 
-Two halves of the topics rank the runs; the correlation of the two rankings says how much a ranking depends on the topics that happened to
-be chosen. Halves of n topics tell of topic sets of n / 2, so smaller samples show how the correlation grows with the topic set, and
-nothing is said of sets larger than the largest sample.
+The correlation of the rankings of runs by two topic samples measures how much a ranking depends on the choice of topics. Samples of n
+topics are evidence about topic sets of n topics; sizes up to half of the topics show how the correlation grows with the topic set.
 
 References: Sanderson and Soboroff 2007, "Problems with Kendall's tau", SIGIR; Urbano, Marrero and Martín 2013, "On the measurement of
 test collection reliability", SIGIR (split-half correlations); Voorhees 2001, "Evaluation by highly relevant documents", SIGIR, which takes
@@ -21,38 +20,37 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
-from scorecube.collection import schema
-from scorecube.collection.selection import cells, n_cells, uses_gains
-from scorecube.errors import BadPlan
+from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells, n_cells
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.statistics.quantiles import defined_mean, tails
 
-WIDTH = Fraction(1, 100)
-"""Of the swap method's bins: the same grid, hence the same ties."""
 TAIL = Fraction(1, 20)
 """Share of the trials below the lower and above the upper quantile."""
 INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "rank_change")
+"""Outputs of a data type of 32 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Splits(TopicSampling):
     """Rank correlation between topic samples: how many topics settle the ranking?
 
-    Every trial's two topic samples are those of the swap method with the same seed, shared by all metrics and gain settings. Each
-    ranks the runs by mean score; Kendall's tau is counted in whole pairs of runs, means are compared exactly.
+    The two topic samples of a trial are those of the swap method with the same seed, for all metrics and gain settings. Each sample
+    ranks the runs by mean score; means are compared exactly.
 
     Parameters
     ----------
     sampling, size
-        As of the swap method.
+        As in the swap method.
     thresholds
-        Values of tau. For each, the smallest size is found at which, and at all larger sizes that were tried, the 5 % quantile of tau
-        reaches it.
+        Values of tau, -1 to 1. The result has, for each threshold, the smallest size from which on the 5 % quantile of tau is at
+        least the threshold at all sizes.
 
     Examples
     --------
@@ -73,7 +71,7 @@ class Splits(TopicSampling):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not all(-1 <= value <= 1 for value in self.thresholds):
-            raise BadPlan(f"thresholds {self.thresholds} must be numbers from -1 to 1", option="thresholds")
+            raise BadPlan(f"{option('thresholds', self.thresholds)} must be numbers from -1 to 1", option="thresholds")
         return self.check_sampling(prepared.cube)
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
@@ -93,62 +91,86 @@ class Splits(TopicSampling):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, _ = (int(number) for number in inputs["shape"])
+        n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
         shape = (len(inputs["sizes"]), n_cells, stop - start)
-        out: Arrays = {name: np.empty(shape, np.int32) for name in INTEGERS}
-        out |= {"same_best": np.empty(shape, np.int8), "tau_ap": np.empty(shape)}
-        first, at_once = np.arange(n_cells), trials_at_once(n_cells * n_runs)
+        outputs: Arrays = {name: np.empty(shape, np.int32) for name in INTEGERS}
+        outputs |= {"same_best": np.empty(shape, np.int8), "tau_ap": np.empty(shape)}
+        first, chunk = np.arange(n_cells), trials_at_once(n_cells * n_runs)
         for step, size in enumerate(map(int, inputs["sizes"])):
             units, tolerances = units_of(inputs, step), np.full(2 * n_cells, inputs["tolerances"][step])
-            for low in range(start, stop, at_once):
-                counts = counts_of(inputs, size, low, min(low + at_once, stop))
+            for low in range(start, stop, chunk):
+                counts = counts_of(inputs, size, low, min(low + chunk, stop))
                 # From (half, trial, cell * run) to (trial, half * cell, run).
                 sums = np.moveaxis(counts @ units, 0, 1).reshape(counts.shape[1], 2 * n_cells, n_runs)
-                found = compare(sums, tolerances, first, first + n_cells)
-                change, _, same = rank_changes(tie_bounds(sums, tolerances)[0], first, first + n_cells)
-                values: tuple[np.ndarray[Any, Any], ...] = (
-                    found.concordant, found.discordant, found.tied[:, :n_cells], found.tied[:, n_cells:], change, same, found.ap_agreement,
-                )  # fmt: skip
-                for name, value in zip((*INTEGERS, "same_best", "tau_ap"), values, strict=True):
-                    out[name][step, :, low - start : low - start + len(value)] = value.T
-        return out
+                pairs = compare(sums, tolerances, first, first + n_cells)
+                rank_change, _, same_best = rank_changes(tie_bounds(sums, tolerances)[0], first, first + n_cells)
+                values: Arrays = {
+                    "concordant": pairs.concordant,
+                    "discordant": pairs.discordant,
+                    "tied_first": pairs.tied[:, :n_cells],
+                    "tied_second": pairs.tied[:, n_cells:],
+                    "rank_change": rank_change,
+                    "same_best": same_best,
+                    "tau_ap": pairs.ap_agreement,
+                }
+                for name, value in values.items():
+                    outputs[name][step, :, low - start : low - start + len(value)] = value.T
+        return outputs
 
     def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         # From (size, cell, trial) to (metric, gain, size, trial).
-        found = {name: np.moveaxis(values, 1, 0)[cells(cube)[1]] for name, values in totals.items()}
+        by_cell = {name: np.moveaxis(output, 1, 0)[cells(cube)[1]] for name, output in totals.items()}
+        concordant, discordant = by_cell["concordant"], by_cell["discordant"]
+        tied_first, tied_second = by_cell["tied_first"], by_cell["tied_second"]
         n_runs, pairs = cube.sizes[names.RUN], pairs_of(cube.sizes[names.RUN])
-        difference = found["concordant"] - found["discordant"]
-        tau = tau_a(found["concordant"], found["discordant"], pairs)
-        b = tau_b(found["concordant"], found["discordant"], pairs, found["tied_first"], found["tied_second"])
+        difference = concordant - discordant
+        b = tau_b(concordant, discordant, pairs, tied_first, tied_second)
         low, high = tails(difference.astype(np.float64), TAIL)
         values = {
-            "tau": tau, "tau_b": b, "tau_ap": found["tau_ap"], "rank_change": found["rank_change"], "same_best": found["same_best"],
-            "tau_mean": difference.sum(axis=-1, dtype=np.int64) / (pairs * trials), "tau_median": np.median(difference, axis=-1) / pairs,
-            "tau_low": low / pairs, "tau_high": high / pairs, "tau_b_mean": defined_mean(b), "tau_ap_mean": defined_mean(found["tau_ap"]),
-            "tied_pairs": (found["tied_first"] + found["tied_second"]).sum(axis=-1, dtype=np.int64) / (2 * trials),
-            "same_best_trials": found["same_best"].sum(axis=-1, dtype=np.int64),
-            "rank_change_median": np.median(found["rank_change"], axis=-1),
+            "tau": tau_a(concordant, discordant, pairs),
+            "tau_b": b,
+            "tau_ap": by_cell["tau_ap"],
+            "rank_change": by_cell["rank_change"],
+            "same_best": by_cell["same_best"],
+            "tau_mean": difference.sum(axis=-1, dtype=np.int64) / (pairs * trials),
+            "tau_median": np.median(difference, axis=-1) / pairs,
+            "tau_low": low / pairs,
+            "tau_high": high / pairs,
+            "tau_b_mean": defined_mean(b),
+            "tau_ap_mean": defined_mean(by_cell["tau_ap"]),
+            "tied_pairs": (tied_first + tied_second).sum(axis=-1, dtype=np.int64) / (2 * trials),
+            "same_best_trials": by_cell["same_best"].sum(axis=-1, dtype=np.int64),
+            "rank_change_median": np.median(by_cell["rank_change"], axis=-1),
             "settled": self._settled(cube, low, pairs),
-        }  # fmt: skip
+        }
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
-            names.SIZE: np.array(self.sizes(cube)), names.THRESHOLD: np.array(self.thresholds, np.float64),
-        }  # fmt: skip
-        result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
+            names.SIZE: np.array(self.sizes(cube)),
+            names.THRESHOLD: np.array(self.thresholds, np.float64),
+        }
         attrs = {"trials": trials, "sampling": self.sampling, "n_runs": n_runs, "n_topics": cube.sizes[names.TOPIC]}
-        return schema.annotate(result.assign_attrs(attrs), VARIABLES)
+        return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def _settled(self, cube: xr.Dataset, low: np.ndarray[Any, Any], pairs: int) -> np.ndarray[Any, Any]:
-        """Return the smallest size from which on the lower quantile reaches each threshold: (metric, gain, threshold)."""
+        """Return the sizes from which on the lower quantile is at least each threshold, (metric, gain, threshold).
+
+        Parameters
+        ----------
+        cube
+            Scores (metric, gain, run, topic).
+        low
+            Lower quantile of concordant less discordant pairs, (metric, gain, size).
+        pairs
+            Number of pairs of runs.
+        """
         sizes = np.array(self.sizes(cube), np.float64)
         settled = np.full((*low.shape[:-1], len(self.thresholds)), np.nan)
         for k, threshold in enumerate(self.thresholds):
-            # In whole pairs, so that a tau of exactly 0.9 reaches 0.9.
+            # Compare numbers of pairs: a tau of 0.9 must equal a threshold of 0.9.
             least = math.ceil(Fraction(str(threshold)) * pairs)
-            holds = np.logical_and.accumulate((low >= least)[..., ::-1], axis=-1)[..., ::-1]
-            settled[..., k] = np.where(holds.any(axis=-1), sizes[np.argmax(holds, axis=-1)], np.nan)
+            reached = np.logical_and.accumulate((low >= least)[..., ::-1], axis=-1)[..., ::-1]
+            settled[..., k] = np.where(reached.any(axis=-1), sizes[np.argmax(reached, axis=-1)], np.nan)
         return settled
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
@@ -158,45 +180,45 @@ class Splits(TopicSampling):
         n_sizes = len(self.sizes(cube))
         words = -(-n_runs // 64)
         per_size = 1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
-        held = 8.0 * n_cells * n_runs * (2 * n_topics + 12 * trials_at_once(n_cells * n_runs))
-        kept = 29.0 * n_sizes * n_cells
-        return Cost(
-            per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), kept, held,
-            result_bytes=trials * n_sizes * (kept / n_sizes + 29.0 * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]),
-        )  # fmt: skip
+        working_bytes = 8.0 * n_cells * n_runs * (2 * n_topics + 12 * trials_at_once(n_cells * n_runs))
+        output_bytes = 29.0 * n_sizes * n_cells
+        result_bytes = output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
+        seconds = per_size * n_sizes + 12e-9 * sum(self.sizes(cube))
+        return Cost(seconds, output_bytes, working_bytes, result_bytes=trials * result_bytes)
 
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _TRIALS = (*_CELL, names.TRIAL)
-VARIABLES = tuple(
-    schema.Variable(*facts)
-    for facts in (
-        ("tau", _TRIALS, "f", "1", "Kendall's tau-a between the rankings by both samples"),
-        ("tau_b", _TRIALS, "f", "1", "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample"),
-        (
-            "tau_ap",
-            _TRIALS,
-            "f",
-            "1",
-            "AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
-        ),
-        ("rank_change", _TRIALS, "i", "ranks", "largest rank change of a run; tied runs share the best of their ranks"),
-        ("same_best", _TRIALS, "i", "1", "1 if the best run, or all that share the first rank, are the same"),
-        ("tau_mean", _CELL, "f", "1", "mean of tau over trials"),
-        ("tau_median", _CELL, "f", "1", "median of tau over trials"),
-        ("tau_low", _CELL, "f", "1", "5 % quantile of tau: reached or exceeded by 95 % of the trials"),
-        ("tau_high", _CELL, "f", "1", "95 % quantile of tau"),
-        ("tau_b_mean", _CELL, "f", "1", "mean of tau-b over trials"),
-        ("tau_ap_mean", _CELL, "f", "1", "mean AP correlation over trials"),
-        ("tied_pairs", _CELL, "f", "pairs", "mean number of pairs of runs with equal means on a sample"),
-        ("same_best_trials", _CELL, "i", "trials", "trials in which both samples have the same best run"),
-        ("rank_change_median", _CELL, "f", "ranks", "median of the largest rank change"),
-        (
-            "settled",
-            (names.METRIC, names.GAIN, names.THRESHOLD),
-            "f",
-            "topics",
-            "smallest size from which on the 5 % quantile reaches a tau",
-        ),
-    )
+VARIABLES = (
+    Variable("tau", _TRIALS, "f", "1", "Kendall's tau-a between the rankings by both samples"),
+    Variable(
+        "tau_b", _TRIALS, "f", "1", "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample"
+    ),
+    Variable(
+        "tau_ap",
+        _TRIALS,
+        "f",
+        "1",
+        "AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
+    ),
+    Variable(
+        "rank_change", _TRIALS, "i", "ranks", "largest rank change of a run; tied runs share the best of their ranks"
+    ),
+    Variable("same_best", _TRIALS, "i", "1", "1 if the best run, or all that share the first rank, are the same"),
+    Variable("tau_mean", _CELL, "f", "1", "mean of tau over trials"),
+    Variable("tau_median", _CELL, "f", "1", "median of tau over trials"),
+    Variable("tau_low", _CELL, "f", "1", "5 % quantile of tau: reached or exceeded by 95 % of the trials"),
+    Variable("tau_high", _CELL, "f", "1", "95 % quantile of tau"),
+    Variable("tau_b_mean", _CELL, "f", "1", "mean of tau-b over trials"),
+    Variable("tau_ap_mean", _CELL, "f", "1", "mean AP correlation over trials"),
+    Variable("tied_pairs", _CELL, "f", "pairs", "mean number of pairs of runs with equal means on a sample"),
+    Variable("same_best_trials", _CELL, "i", "trials", "trials in which both samples have the same best run"),
+    Variable("rank_change_median", _CELL, "f", "ranks", "median of the largest rank change"),
+    Variable(
+        "settled",
+        (names.METRIC, names.GAIN, names.THRESHOLD),
+        "f",
+        "topics",
+        "smallest size from which on the 5 % quantile reaches a tau",
+    ),
 )

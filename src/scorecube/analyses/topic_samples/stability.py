@@ -1,4 +1,4 @@
-"""The stability method: how often is the worse of two runs the better one on a topic sample, and how often is neither?
+"""The stability method: error rate and ties of the comparisons of two runs on topic samples.
 
 Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability", SIGIR.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,34 +15,31 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells, uses_gains
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.kernels.swap.stability import count_orders
-
-WIDTH = Fraction(1, 100)
-"""Of the swap method's bins: the same grid, hence the same ties."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(TopicSampling):
     """Stability method: how often does a topic sample contradict most samples?
 
-    Every trial's first topic sample is that of the swap method with the same seed. For each pair of runs the
-    samples on which either is better are counted, and those on which both are equal within the fuzziness. The error rate is
-    the share of the smaller of the two counts, ties the share of equal ones, both over all pairs.
+    The topic sample of a trial is the first sample of the swap method with the same seed. For each pair of runs, the samples on
+    which the first run is better, the second is better, and both are equal within the fuzziness are counted. The error rate is the
+    share of the smaller of the first two counts, `ties` is the share of the third, both over all pairs.
 
-    Memory and each recorded block grow with fuzziness values x sizes x metrics x pairs of runs (8 bytes each), not with trials.
+    Memory and the size of a recorded block are 8 bytes for each value of fuzziness, size, cell and pair of runs, for any number of trials.
 
     Parameters
     ----------
     sampling, size
-        As of the swap method.
+        As in the swap method.
     fuzziness
-        Two means are equal if they differ by less than this share of the larger one, or not at all.
+        Two means are equal if they differ by less than this share of the larger mean, or not at all; 0 to below 1.
 
     Examples
     --------
@@ -65,7 +61,9 @@ class Stability(TopicSampling):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not self.fuzziness or not all(0 <= value < 1 for value in self.fuzziness):
-            raise BadPlan(f"fuzziness {self.fuzziness} must be numbers from 0 to below 1", option="fuzziness")
+            raise BadPlan(
+                f"{option('fuzziness', self.fuzziness)} must be numbers from 0 to below 1", option="fuzziness"
+            )
         return self.check_sampling(prepared.cube)
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
@@ -86,14 +84,14 @@ class Stability(TopicSampling):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, _ = (int(number) for number in inputs["shape"])
+        n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
         shape = (len(inputs["sizes"]), len(inputs["fuzziness"]), n_cells, n_runs * (n_runs - 1) // 2)
         first, second = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        at_once = trials_at_once(n_cells * n_runs)
+        chunk = trials_at_once(n_cells * n_runs)
         for step, size in enumerate(map(int, inputs["sizes"])):
             units = units_of(inputs, step)
-            for low in range(start, stop, at_once):
-                counts = counts_of(inputs, size, low, min(low + at_once, stop))[0]
+            for low in range(start, stop, chunk):
+                counts = counts_of(inputs, size, low, min(low + chunk, stop))[0]
                 sums = (units.T @ counts.T).reshape(n_cells, n_runs, len(counts))
                 tolerance = float(inputs["tolerances"][step])
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
@@ -133,19 +131,17 @@ class Stability(TopicSampling):
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))
         per_size = 1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
-        kept = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
-        held = 8.0 * count * n_runs * (2 * n_topics + trials_at_once(count * n_runs))
-        return Cost(per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, held + kept)
+        output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
+        working_bytes = 8.0 * count * n_runs * (2 * n_topics + trials_at_once(count * n_runs))
+        return Cost(per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, working_bytes + output_bytes)
 
 
-_FIGURES = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
-_PAIRS = (*_FIGURES, names.PAIR)
+_CELL = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
+_PAIRS = (*_CELL, names.PAIR)
 VARIABLES = (
     schema.Variable("first_better", _PAIRS, "i", "trials", "topic samples on which the pair's first run is better"),
     schema.Variable("second_better", _PAIRS, "i", "trials", "topic samples on which the pair's second run is better"),
     schema.Variable("equal", _PAIRS, "i", "trials", "topic samples on which both are equal within the fuzziness"),
-    schema.Variable(
-        "error_rate", _FIGURES, "f", "1", "share of comparisons that contradict the majority of their pair"
-    ),
-    schema.Variable("ties", _FIGURES, "f", "1", "share of comparisons that are equal within the fuzziness"),
+    schema.Variable("error_rate", _CELL, "f", "1", "share of comparisons that contradict the majority of their pair"),
+    schema.Variable("ties", _CELL, "f", "1", "share of comparisons that are equal within the fuzziness"),
 )

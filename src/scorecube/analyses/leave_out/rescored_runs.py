@@ -107,7 +107,7 @@ def reduced_inputs(cube: xr.Dataset, pools: Pools, known: Sequence[Metric], keep
         inputs |= {"level_at_rank": levels, "document_at_rank": documents}
         inputs |= {POOLED + key: value for key, value in pools.pooled().items()}
         for key, keep in (("kept", True), ("left", keep_unpooled)):
-            inputs[f"gone_{key}"], inputs[f"judged_{key}"] = pools.others(keep)
+            inputs[f"gone_{key}"], inputs[f"judged_{key}"] = pools.without_pools(keep)
     none = team_bits(np.zeros(len(pools.teams), bool))
     whole = scores_without(inputs, none)
     if cube.attrs.get("no_relevant") == "zero":

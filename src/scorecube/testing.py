@@ -1,4 +1,4 @@
-"""Simulated collections with known quality of the runs, for demonstrations and tests."""
+"""Simulated collections with known quality of runs, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def simulate_rankings(
 ) -> xr.Dataset:
     """Simulate rankings of runs with known quality.
 
-    The score of a document is (quality + topic effect) * level**0.5 + noise, where the topic effect is random by run and topic,
-    and the noise by run and document. The larger part of both is shared by the runs of a team, which makes them similar, as in
-    real collections. The qualities of teams are evenly spaced.
+    The score of a document is (quality + topic effect) * level**0.5 + noise, where the topic effect is random
+    by run and topic, and the noise by run and document. The larger part of both is shared by the runs of a
+    team, which makes them similar, as in real collections. The qualities of teams are evenly spaced.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def simulate_rankings(
     depth
         Largest length of the rankings.
     n_intents
-        Number of intents of each topic; a relevant document has its level for one intent and about a third of the others.
+        Number of intents of each topic; a relevant document has its level for one intent and about a third of
+        the others.
     seed
         Seed of the random numbers.
 
@@ -120,7 +121,7 @@ def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: in
 def simulate_cube(
     *, metrics: Sequence[str] = ("AP", "nDCG@10"), gains: Sequence[str] = ("3:2:1",), n_runs: int = 30, seed: int = 0
 ) -> xr.Dataset:
-    """Simulate the score cube of a small collection; see `simulate_rankings` and `evaluate`.
+    """Simulate the score cube of a small collection.
 
     Parameters
     ----------

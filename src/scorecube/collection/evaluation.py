@@ -16,7 +16,7 @@ from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
-"""Attribute of a cube: judged topics that are left out because they have no relevant document."""
+"""Attribute of a cube: judged topics without a relevant document, left out."""
 
 
 def evaluate(
@@ -28,7 +28,7 @@ def evaluate(
     no_relevant: Literal["exclude", "zero"] = "exclude",
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
-    """Compute the scores of every run on every topic with all metrics under all gain settings.
+    """Compute the scores of runs on topics, with all metrics and gain settings.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def evaluate(
     missing_topic
         Score of a run that lacks a judged topic: 0 (as ``trec_eval -c``) or NaN.
     no_relevant
-        Topics without a relevant document: excluded and listed in the cube's attributes, or scored 0 (as trec_eval).
-        A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
+        Topics without a relevant document: excluded and listed in the cube's attributes, or scored 0 (as
+        trec_eval). A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
     progress
         Called with the number of completed metrics and the number of all metrics.
 
     Returns
     -------
     cube
-        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and uses_gains
-        (metric). A metric that uses no gains has equal scores at all gain settings.
+        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and
+        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def evaluate(
 
 
 def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Any]:
-    """Return documents at ranks, levels by intent and probabilities of some topics, if a metric needs them."""
+    """Return documents, levels by intent and probabilities, if a metric needs them."""
     if metric is None:
         return []
     if names.INTENT_LEVEL not in rankings:
@@ -132,7 +132,7 @@ def cube_dataset(
     teams: Sequence[str] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Return a score cube of an array (metric, gain, run, topic), with runs and topics sorted.
+    """Return a score cube of an array (metric, gain, run, topic).
 
     Parameters
     ----------

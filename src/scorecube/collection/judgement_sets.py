@@ -14,7 +14,7 @@ from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan, counted, option
 
 NOT_COMMON = "left_out"
-"""Attribute of a combined cube: notes on the labels that only one of the two cubes has."""
+"""Attribute of a combined cube: notes on labels that only one cube has."""
 MIN_COMMON = 2
 """Smallest number of common runs, and of common topics."""
 MAX_LISTED = 5
@@ -22,10 +22,10 @@ MAX_LISTED = 5
 
 
 def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] = ("first", "second")) -> xr.Dataset:
-    """Combine two cubes of the same runs, evaluated with different judgements, along gain.
+    """Combine two cubes of the same runs, with different judgements, along gain.
 
-    Metrics, runs, topics and gain settings are matched by label. If both cubes have one gain setting, these are matched whatever
-    their labels, as sets of judgements may have different relevance levels.
+    Metrics, runs, topics and gain settings are matched by label. If both cubes have one gain setting, these
+    are matched whatever their labels, as sets of judgements may have different relevance levels.
 
     Parameters
     ----------
@@ -37,15 +37,17 @@ def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] 
     Returns
     -------
     cube
-        Holds the gain settings of the first set, then those of the second, in the same order. Gain labels are the name of the set
-        and, if there are several settings, the setting; the coordinates ``judgements`` and ``setting`` along gain hold both
-        separately. `uses_gains` is true for all metrics; ``uses_settings`` (metric) holds which metrics use gains within a
-        set. The attribute ``left_out`` lists labels that only one cube has.
+        Holds the gain settings of the first set, then those of the second, in the same order. Gain labels are
+        the name of the set and, if there are several settings, the setting; the coordinates ``judgements``
+        and ``setting`` along gain hold both separately. `uses_gains` is true for all metrics;
+        ``uses_settings`` (metric) holds which metrics use gains within a set. The attribute ``left_out``
+        lists labels that only one cube has.
 
     Raises
     ------
     BadPlan
-        There is no common metric or gain setting, there are fewer than two common runs or topics, or the names are equal.
+        There is no common metric or gain setting, there are fewer than two common runs or topics, or the
+        names are equal.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] 
 
 
 def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the distinct cells of a combined cube: those of the first set of judgements, then those of the second.
+    """Return the distinct cells of a combined cube, by set of judgements.
 
     Returns
     -------
@@ -112,7 +114,7 @@ def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndar
 
 
 def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
-    """Return the names of the two sets of judgements of a cube from `judgement_sets`; refuse any other cube.
+    """Return the names of the two sets of a cube from `judgement_sets`; refuse others.
 
     Raises
     ------
@@ -134,7 +136,7 @@ def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
 def _common_labels(
     first: xr.Dataset, second: xr.Dataset, dim: str, labels: Sequence[str], notes: list[str]
 ) -> list[str]:
-    """Return the labels that both cubes have, in the order of the first; append notes on the others."""
+    """Return the common labels in the order of the first; append notes on others."""
     of_first, of_second = schema.labels_of(first, dim), schema.labels_of(second, dim)
     for name, own, other in ((labels[0], of_first, set(of_second)), (labels[1], of_second, set(of_first))):
         unmatched = [label for label in own if label not in other]
@@ -148,7 +150,7 @@ def _common_labels(
 def _matched_settings(
     first: xr.Dataset, second: xr.Dataset, labels: Sequence[str], notes: list[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of gain settings, of the first and of the second cube, that are compared."""
+    """Return the pairs of gain settings that are compared."""
     if first.sizes[names.GAIN] == second.sizes[names.GAIN] == 1:
         return [(schema.labels_of(first, names.GAIN)[0], schema.labels_of(second, names.GAIN)[0])]
     common = _common_labels(first, second, names.GAIN, labels, notes)

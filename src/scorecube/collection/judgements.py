@@ -1,4 +1,4 @@
-"""Runs and judgements as read from files: columns of numbers, and positions of ids in the text of the files."""
+"""Runs and judgements as read from files."""
 
 from __future__ import annotations
 
@@ -157,17 +157,17 @@ class Qrels:
 
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Number of each line's document within its topic, (line,), in the order of document ids as bytes."""
+        """Number of each line's document in its topic, by id as bytes: int32 (line,)."""
         return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))
 
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Return the level of each document, (topic, document); -1 for pooled but not judged, or no document."""
+        """Return the level of each document, (topic, document); -1 if not judged."""
         levels = np.full((len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def n_judged(self) -> IntArray:
-        """Return the number of documents judged at each level, (topic, level); a class of answers counts once."""
+        """Return the numbers of judged documents (topic, level); a class counts once."""
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
         kept, levels = self.levels >= 0, self.levels
         if self.classes is not None:

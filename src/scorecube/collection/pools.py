@@ -1,8 +1,8 @@
-"""Pools: the judged documents that each team contributed, and judgements without the documents of some teams.
+"""Pools: the judged documents that each team contributed.
 
-A run contributes the judged documents in its first `pool_depth` ranks to the pool. Documents that only one team contributed
-are its unique contributions. A judged document that no run contributed, because it was judged for other reasons or because
-the pools were deeper, is unpooled.
+A run contributes the judged documents in its first `pool_depth` ranks to the pool. Documents that only one
+team contributed are its unique contributions. A judged document that no run contributed, because it was
+judged for other reasons or because the pools were deeper, is unpooled.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Pools:
         return removed, n_judged
 
     def pooled(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the arguments of the kernel `leave_out` for documents that any team contributed."""
+        """Return the pooled documents as arguments of the kernel `leave_out`."""
         topics, documents = np.nonzero(self.words.any(axis=-1))
         levels = self.levels[topics, documents].astype(np.int64)
         return {"words": self.words[topics, documents], "topics": topics, "documents": documents, "levels": levels}
@@ -92,7 +92,7 @@ class Pools:
     def without_pools(
         self, keep_unpooled: bool
     ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """Return the judgements of unpooled documents alone, in the form of `without`."""
+        """Return the judgements of unpooled documents, as `without`."""
         n_judged = np.zeros((len(self.levels), self.n_levels + 1), np.int64)
         if keep_unpooled:
             topics, documents = np.nonzero(self.unpooled)
@@ -100,7 +100,7 @@ class Pools:
         return self.unpooled & (not keep_unpooled), n_judged
 
     def unique(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the index of the only team that contributed a document, or -1: int64 (topic, document)."""
+        """Return the only team of each document, or -1: int64 (topic, document)."""
         is_unique = np.bitwise_count(self.words).sum(axis=-1, dtype=np.int64) == 1
         # The number of bits below the team's bit is its index within the word; all other words of the document are 0.
         index = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
@@ -108,13 +108,13 @@ class Pools:
         return np.where(is_unique, np.where(self.words != 0, index, 0).sum(axis=-1), -1)
 
     def n_unique(self, minimum_level: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the number of unique contributions of each team of a level or higher: int64 (team,)."""
+        """Return the numbers of unique contributions of teams: int64 (team,)."""
         unique = self.unique()
         return np.bincount(unique[(unique >= 0) & (self.levels >= minimum_level)], minlength=len(self.teams))
 
 
 def team_bits(left_out: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Return teams that are left out, bool (..., team), as bits of words, uint64 (..., word)."""
+    """Return bool (..., team) as bits of words, uint64 (..., word)."""
     n_teams = left_out.shape[-1]
     words = np.zeros((*left_out.shape[:-1], -(-n_teams // WORD)), np.uint64)
     for team in range(n_teams):
@@ -163,7 +163,7 @@ def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
 def removed_when_left_out(
     rankings: xr.Dataset, pool_depth: int = 10, documents: Mapping[str, Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """List the unique contributions of every team, which are not judged when the team is left out.
+    """List the unique contributions of every team.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ def removed_when_left_out(
     Returns
     -------
     removed
-        Columns team, topic, document (id, or number within the topic) and level; sorted by team, topic and document.
+        Columns team, topic, document (id, or number within the topic) and level; sorted by team, topic and
+        document.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Order(StrEnum):
     """Order of the documents of a topic."""
 
     SCORE = "score"
-    """Score descending, then document id descending as bytes: trec_eval. Alias of score-docno-desc."""
+    """Score descending, then document id descending as bytes: trec_eval."""
     SCORE_DOCNO_DESC = "score-docno-desc"
     """The same as `SCORE`."""
     SCORE_DOCNO_ASC = "score-docno-asc"
@@ -71,7 +71,7 @@ _DUPLICATE_CODES = {
 
 
 class Precision(StrEnum):
-    """Precision of the scores that are compared: nearly equal scores are ties in single precision."""
+    """Precision of scores in comparisons; single precision makes more ties."""
 
     SINGLE = "single"
     """32 bits: trec_eval up to version 9, and official results computed with it."""
@@ -94,7 +94,8 @@ class JudgedRun:
     lengths
         int32 (judged topic,): number of documents returned.
     documents
-        int32 (judged topic, rank): number of the document within the topic, -1 for unjudged and after the end of the list.
+        int32 (judged topic, rank): number of the document within the topic, -1 for unjudged and after the end
+        of the list.
     """
 
     name: str
@@ -185,9 +186,10 @@ def build_rankings(
     Returns
     -------
     rankings
-        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic, document),
-        `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with judgements by intent also
-        `schema.INTENTS`. Runs and topics are sorted; documents are numbered within their topic, in the order of ids as bytes.
+        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic,
+        document), `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with
+        judgements by intent also `schema.INTENTS`. Runs and topics are sorted; documents are numbered within
+        their topic, in the order of ids as bytes.
 
     Raises
     ------
@@ -256,7 +258,7 @@ def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
-    """Add the rankings that were evaluated to their scores, as required by the analysis `Teams`.
+    """Add rankings to their scores, as required by the analysis `Teams`.
 
     Parameters
     ----------
@@ -325,7 +327,7 @@ def rankings_dataset(
     attrs: Mapping[str, Any],
     documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset of the arrays of `schema.RANKINGS` and, if documents are known, `schema.DOCUMENTS`.
+    """Return a dataset of the arrays of `schema.RANKINGS` and `schema.DOCUMENTS`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Schemas of rankings, score cubes and samples: a record per variable, for validation and annotation."""
+"""Schemas of rankings, score cubes and samples: a record per variable."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
 
 
 def check_labels(labels: list[str], dim: str, subject: str) -> None:
-    """Refuse labels that are not sorted and unique: digests and draws refer to positions in this order.
+    """Refuse labels that are not sorted and unique, as digests and draws require.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
 
 
 def label_array(labels: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    """Return labels as an array of string objects, the form of labels in all datasets."""
+    """Return labels as an array of string objects."""
     listed = list(labels)
     result = np.empty(len(listed), dtype=object)
     result[:] = listed

@@ -1,4 +1,4 @@
-"""Topic set size design by ANOVA, t test and confidence intervals; worst-case interval widths; variances."""
+"""Topic set size design by ANOVA, t test and confidence intervals."""
 
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.design.sizes import METHODS, MODES, achieved_power, detectable_difference, expected_width, topic_set_size

@@ -1,4 +1,4 @@
-"""Parameters and results of the design calculators: numbers, lists and labelled arrays, validated and broadcast."""
+"""Parameters and results of the design calculators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scorecube.collection.schema import Variable
 from scorecube.errors import BadPlan, option
 
 Numbers = float | Iterable[float] | xr.DataArray
-"""One number, a list (along a dim with the name of the parameter), or a labelled array of any dims."""
+"""One number, a list (dim with the parameter's name), or a labelled array."""
 
 METHOD, MODE = "method", "mode"
 VARIANCE, MIN_DIFF, WIDTH, SYSTEMS = "variance", "min_diff", "width", "systems"
@@ -115,7 +115,7 @@ def broadcast_numbers(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
 
 
 def check_error_rates(alpha: xr.DataArray, beta: xr.DataArray) -> None:
-    """Refuse a power 1 - beta of at most alpha, which a test has without any difference."""
+    """Refuse a power 1 - beta of at most alpha."""
     alphas, betas = (array.values for array in xr.broadcast(alpha, beta))
     invalid = alphas >= 1.0 - betas - 1e-12
     if invalid.any():
@@ -126,7 +126,7 @@ def check_error_rates(alpha: xr.DataArray, beta: xr.DataArray) -> None:
 def design_result(
     analysis: str, values: dict[str, xr.DataArray], parameters: Sequence[xr.DataArray], attrs: dict[str, Any]
 ) -> xr.Dataset:
-    """Return a dataset with values as variables and parameters as coordinates, with units and long names."""
+    """Return values as variables and parameters as coordinates of a dataset."""
     coords = {str(array.name): array for array in parameters}
     result = xr.Dataset(values).assign_coords({name: array.drop_vars(array.coords) for name, array in coords.items()})
     described = [VARIABLES[str(name)] for name in [*result.data_vars, *coords] if str(name) in VARIABLES]

@@ -8,14 +8,14 @@ from scipy import special, stats
 from scorecube.design.search import FloatArray, IntArray, smallest_integer
 
 SERIES_FROM = 200.0
-"""Smallest number of degrees of freedom for which the series of c4 is exact in double precision."""
+"""Smallest degrees of freedom with an exact series of c4 in double precision."""
 
 
 def c4(n: FloatArray) -> FloatArray:
     """Return E[s] / sigma of a sample of n from a normal distribution.
 
-    It is sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2), computed with logarithms for small n, and with its asymptotic
-    series for large n, for which the difference of logarithms would lose digits.
+    It is sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2), computed with logarithms for small n, and with
+    its asymptotic series for large n, for which the difference of logarithms would lose digits.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def c4(n: FloatArray) -> FloatArray:
 
 
 def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Return the expected width of the t interval for a mean difference of n topics, per unit of standard deviation.
+    """Return the expected width of the t interval, per unit of standard deviation.
 
     References
     ----------
@@ -47,7 +47,7 @@ def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
 
 
 def expected_interval_width(n: FloatArray, variance: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Return the expected width of the t interval for a mean difference of n topics, in units of the scores.
+    """Return the expected width of the t interval, in units of the scores.
 
     `variance` is the within-system variance; the variance of differences is twice as large.
     """
@@ -55,7 +55,7 @@ def expected_interval_width(n: FloatArray, variance: FloatArray, alpha: FloatArr
 
 
 def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, maximum: float) -> IntArray:
-    """Return the smallest number of topics for which the expected width is at most `width`.
+    """Return the smallest number of topics with an expected width of at most `width`.
 
     Parameters
     ----------

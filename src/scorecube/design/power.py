@@ -1,7 +1,8 @@
-"""Power of the one-way analysis of variance and of the paired t test: exact, and as approximated by Sakai's tools.
+"""Power of one-way ANOVA and of the paired t test: exact, and by Sakai's tools.
 
-The noncentrality of n topics is n g with g = D^2 / (2 variance). D is the difference to be detected: between the best and the
-worst of m systems (ANOVA, with all other systems in the middle, the least favourable case), or between two systems (t).
+The noncentrality of n topics is n g with g = D^2 / (2 variance). D is the difference to be detected: between
+the best and the worst of m systems (ANOVA, with all other systems in the middle, the least favourable case),
+or between two systems (t).
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
     (0.05, 0.10): (6.903, 4.285),
     (0.05, 0.20): (4.860, 3.584),
 }
-"""(alpha, beta) -> a, b of the approximate noncentrality a + b sqrt(m - 1) (Nagata 2003, as used by Sakai 2016)."""
+"""(alpha, beta) -> (a, b); the noncentrality is a + b sqrt(m - 1) (Nagata 2003)."""
 DECIMALS = 2
-"""Number of decimals to which Sakai's ANOVA tool compares the power with 1 - beta; reproduces all of S3 Table 3."""
+"""Decimals of the power in Sakai's ANOVA tool; reproduces all of S3 Table 3."""
 TOLERANCE = 1e-12
-"""Tolerance of the power, so that the size for the difference that n topics detect is n."""
+"""Tolerance, so that the size for the difference that n topics detect is n."""
 MAX_NONCENTRALITY = 1e15
-"""Power is 1 from here on for every valid alpha; above it, SciPy's distribution functions return NaN."""
+"""Power is 1 from here on for every valid alpha; SciPy may return NaN."""
 
 
 @dataclass(frozen=True)
 class PowerModel(ABC):
-    """A test of differences of means at given error probabilities; arrays have one shape.
+    """A test of differences of means; arrays have one shape.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class PowerModel(ABC):
         """Return the exact power with n topics."""
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return the power with n topics as computed by Sakai's tool; by default the exact power."""
+        """Return the power with n topics of Sakai's tool; by default exact."""
         return self.power(n, noncentrality)
 
     def accepts(self, power: FloatArray) -> BoolArray:
@@ -67,7 +68,7 @@ class PowerModel(ABC):
 
     @abstractmethod
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (a, b) of the first estimate n0 = a / g + b of the number of topics."""
+        """Return (a, b) of the first estimate n0 = a / g + b of the size."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Anova(PowerModel):
         return _f_power(*self._degrees_and_critical(n), noncentrality)
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return the approximate power, by Patnaik's two moments and Fisher's normal approximation of chi-square.
+        """Return the power by Patnaik's and Fisher's approximations.
 
         References
         ----------
@@ -108,23 +109,23 @@ class Anova(PowerModel):
         return np.asarray(special.ndtr(-normal), np.float64)
 
     def _degrees_and_critical(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the degrees of freedom between and within systems, and the critical value of F."""
+        """Return degrees of freedom between and within systems, and the critical F."""
         between, within = self.systems - 1.0, self.systems * (n - 1.0)
         return between, within, stats.f.isf(self.alpha, between, within)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
-        """Return whether the power, rounded to two decimals, is at least 1 - beta (rule A of SPEC B.8)."""
+        """Return whether the rounded power is at least 1 - beta (rule A of SPEC B.8)."""
         return np.asarray(np.round(power, DECIMALS) >= self.target - TOLERANCE, bool)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        """See `PowerModel.start`: n0 = lambda0 / g; in tool mode with Nagata's constants if available (S2 equation 2)."""
+        """See `PowerModel.start`: n0 = lambda0 / g (S2 equation 2)."""
         lambda0 = (tool_noncentrality if tool else exact_noncentrality)(self.systems, self.alpha, self.beta)
         return lambda0, np.zeros_like(lambda0)
 
 
 @dataclass(frozen=True)
 class PairedT(PowerModel):
-    """Paired t test of two systems, whose differences have twice the within-system variance.
+    """Paired t test of two systems; differences have twice the variance.
 
     The papers do not describe the approximation of Sakai's tool, so its power is taken to be exact.
 
@@ -139,7 +140,7 @@ class PairedT(PowerModel):
     sided: int = 2
 
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return P(|t'| > t) of the noncentral t distribution, both tails, or P(t' > t) if one-sided.
+        """Return P(|t'| > t) of the noncentral t, or P(t' > t) if one-sided.
 
         The square of t' is a noncentral F of 1 and n - 1 degrees of freedom.
         """
@@ -152,13 +153,13 @@ class PairedT(PowerModel):
         return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """See `PowerModel.start`: n0 = (z_alpha + z_beta)^2 / g + z_alpha^2 / 2, with alpha / 2 if two-sided."""
+        """See `PowerModel.start`: (z_alpha + z_beta)^2 / g + z_alpha^2 / 2."""
         z_alpha = -special.ndtri(self.alpha / self.sided)
         return (z_alpha - special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
 
 
 def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
-    """Return the noncentrality lambda at which a chi-square test of m - 1 degrees of freedom has power 1 - beta.
+    """Return the noncentrality at which a chi-square test has power 1 - beta.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray
 
 
 def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
-    """Return Nagata's approximate lambda0, linear in sqrt(m - 1); the exact value for other alpha and beta.
+    """Return Nagata's approximate lambda0; the exact value for other alpha and beta.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def has_constants(alpha: Any, beta: Any) -> bool:
 
 
 def _patnaik_degrees(degrees: FloatArray, noncentrality: FloatArray) -> FloatArray:
-    """Return the degrees of freedom of the scaled chi-square with the moments of a noncentral one (Patnaik 1949)."""
+    """Return the degrees of freedom of Patnaik's central approximation (1949)."""
     return (degrees + noncentrality) ** 2 / (degrees + 2.0 * noncentrality)
 
 

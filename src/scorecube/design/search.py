@@ -1,4 +1,4 @@
-"""Vectorised searches: the smallest integer for which a condition holds, and roots of increasing functions."""
+"""Vectorised searches for integers and for roots of increasing functions."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def smallest_integer(
 
 
 def root(function: Callable[[FloatArray], FloatArray], target: FloatArray) -> FloatArray:
-    """Return the smallest x >= 0, to rounding, with function(x) >= target, of an increasing function.
+    """Return the smallest x >= 0 with function(x) >= target, to rounding.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Topic set size design: numbers of topics, and the difference, power or width for a number of topics."""
+"""Topic set size design, and difference, power or width for a number of topics."""
 
 from __future__ import annotations
 
@@ -57,19 +57,21 @@ def topic_set_size(
 ) -> xr.Dataset:
     """Return the number of topics that a test collection needs.
 
-    Every parameter is a number, a list or a labelled array. Numbers give a result without dims (``int(result["topics"])``), a
-    list adds a dim with the name of its parameter, and arrays are broadcast. ``sc.table(result)`` returns the result as a
-    data frame, ``sc.figure(result)`` as a figure.
+    Every parameter is a number, a list or a labelled array. Numbers give a result without dims
+    (``int(result["topics"])``), a list adds a dim with the name of its parameter, and arrays are broadcast.
+    ``sc.table(result)`` returns the result as a data frame, ``sc.figure(result)`` as a figure.
 
     Parameters
     ----------
     variance
-        Within-system variance of the scores, e.g. from `variances`; the variance of differences is twice as large.
+        Within-system variance of the scores, e.g. from `variances`; the variance of differences is twice as
+        large.
     min_diff
-        Difference in mean score to be detected, between the best and the worst system (anova) or two systems (t);
-        0.1 by default. Not for ``ci``.
+        Difference in mean score to be detected, between the best and the worst system (anova) or two systems
+        (t); 0.1 by default. Not for ``ci``.
     width
-        Largest expected width of the confidence interval for the difference of two systems; 0.1 by default. Only for ``ci``.
+        Largest expected width of the confidence interval for the difference of two systems; 0.1 by default.
+        Only for ``ci``.
     systems
         Number of systems m to be compared; only for ``anova``.
     alpha
@@ -79,16 +81,18 @@ def topic_set_size(
     method
         ``anova`` (one-way analysis of variance), ``t`` (paired t test) or ``ci`` (confidence intervals).
     mode
-        ``exact``: the smallest number of topics with an exact power of at least 1 - beta. ``sakai``: the number in Sakai's
-        spreadsheets, usually one topic less, as they round the power to two decimals. ``ci`` is the same in both modes.
+        ``exact``: the smallest number of topics with an exact power of at least 1 - beta. ``sakai``: the
+        number in Sakai's spreadsheets, usually one topic less, as they round the power to two decimals.
+        ``ci`` is the same in both modes.
     sided
         2, or 1 for a one-sided t test.
 
     Returns
     -------
     sizes
-        Dataset: `topics`, and their `power` (exact, or in mode ``sakai`` approximated as by the tool) or, for ``ci``, their
-        `expected_width`. The coordinates hold the parameters, the attribute ``notes`` holds remarks.
+        Dataset: `topics`, and their `power` (exact, or in mode ``sakai`` approximated as by the tool) or, for
+        ``ci``, their `expected_width`. The coordinates hold the parameters, the attribute ``notes`` holds
+        remarks.
 
     Warns
     -----
@@ -98,7 +102,8 @@ def topic_set_size(
     Raises
     ------
     BadPlan
-        A number is out of range, a parameter is not one of the method, or more than ten million topics are needed.
+        A number is out of range, a parameter is not one of the method, or more than ten million topics are
+        needed.
 
     References
     ----------
@@ -158,7 +163,7 @@ def detectable_difference(
     mode: str = "exact",
     sided: int = 2,
 ) -> xr.Dataset:
-    """Return the smallest difference that a number of topics detects with power 1 - beta.
+    """Return the smallest difference that topics detect with power 1 - beta.
 
     Parameters
     ----------
@@ -247,7 +252,7 @@ def achieved_power(
 
 
 def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05) -> xr.Dataset:
-    """Return the expected width of the confidence interval for the difference of two systems.
+    """Return the expected width of the interval for the difference of two systems.
 
     Parameters
     ----------
@@ -279,7 +284,7 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
 
 
 def _per_topic(variance: FloatArray, difference: FloatArray) -> FloatArray:
-    """Return the noncentrality of one topic, D^2 / (2 variance); for a variance of 0 that of 1, which callers replace."""
+    """Return the noncentrality of a topic, D^2 / (2 variance); finite at variance 0."""
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MAX_PER_TOPIC))
 
@@ -315,7 +320,7 @@ def _model_sizes(model: PowerModel, g: FloatArray, *, tool: bool) -> IntArray:
 
 
 def _tool_difference(model: PowerModel, variance: FloatArray, n: FloatArray) -> FloatArray:
-    """Return the smallest multiple of 0.001 for which the tool gives at most n topics."""
+    """Return the smallest multiple of 0.001 that the tool detects with n topics."""
     constant, extra = model.start(tool=True)
     if (np.ceil(extra) > n).any():
         fewest = int(np.ceil(extra.max()))
@@ -354,7 +359,7 @@ def _method_attrs(method: str, mode: str, sided: int) -> dict[str, Any]:
 def _settings(
     systems: Numbers, alpha: Numbers, beta: Numbers, attrs: dict[str, Any], with_beta: bool = True
 ) -> dict[str, xr.DataArray]:
-    """Return the parameters of the method beside variance, difference and topics; append notes to `attrs`."""
+    """Return the other parameters of the method; append notes to `attrs`."""
     settings = {SYSTEMS: labelled_numbers(SYSTEMS, systems)} if attrs[METHOD] == "anova" else {}
     settings[ALPHA] = labelled_numbers(ALPHA, alpha)
     if with_beta:

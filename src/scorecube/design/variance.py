@@ -1,4 +1,4 @@
-"""Variances of scores for topic set size design: within systems (one-way), and the two-way residual."""
+"""Variances of scores: within systems (one-way), and the two-way residual."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     Parameters
     ----------
     cube
-        Scores (metric, gain, run, topic), NaN for missing. The scores of single topics are used, whatever the summary
-        of a metric.
+        Scores (metric, gain, run, topic), NaN for missing. The scores of single topics are used, whatever the
+        summary of a metric.
 
     Returns
     -------
     variances
-        Dataset over metric and gain: `variance` is the parameter of topic set size design; `residual_variance`, without
-        the variance between topics, is smaller and is *not* the parameter of Sakai's tools; `n_runs`, `n_topics`.
+        Dataset over metric and gain: `variance` is the parameter of topic set size design;
+        `residual_variance`, without the variance between topics, is smaller and is *not* the parameter of
+        Sakai's tools; `n_runs`, `n_topics`.
 
     References
     ----------
@@ -70,7 +71,7 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
 
 
 def design_variances(cube: xr.Dataset) -> xr.DataArray:
-    """Return the within-system variance of every metric and gain setting, for use in topic set size design.
+    """Return the within-system variances of a cube, for topic set size design.
 
     Parameters
     ----------
@@ -107,8 +108,8 @@ def design_variances(cube: xr.Dataset) -> xr.DataArray:
 def within_system_variance(scores: FloatArray) -> FloatArray:
     """Return the one-way within-system variance V_E of scores (..., run, topic).
 
-    It is the sum of squared deviations from run means over the sum of (topics of the run - 1), without missing scores
-    runs x (topics - 1). NaN if no run has two topics.
+    It is the sum of squared deviations from run means over the sum of (topics of the run - 1), without
+    missing scores runs x (topics - 1). NaN if no run has two topics.
 
     Parameters
     ----------
@@ -136,10 +137,11 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
 
 
 def residual_variance(scores: FloatArray) -> FloatArray:
-    """Return the residual variance V_E2 of the two-way model run + topic, of scores (..., run, topic).
+    """Return the two-way residual variance V_E2 of scores (..., run, topic).
 
-    Without missing scores it is the sum of (x - run mean - topic mean + mean)^2 over (runs - 1)(topics - 1); with missing
-    scores the additive model is fitted by least squares. NaN without residual degrees of freedom.
+    Without missing scores it is the sum of (x - run mean - topic mean + mean)^2 over (runs - 1)(topics - 1);
+    with missing scores the additive model is fitted by least squares. NaN without residual degrees of
+    freedom.
     """
     present = ~np.isnan(scores)
     n_runs, n_topics = scores.shape[-2:]
@@ -153,7 +155,7 @@ def residual_variance(scores: FloatArray) -> FloatArray:
 
 
 def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    """Return the residual variance of a two-way table with missing scores, fitted by the normal equations."""
+    """Return the residual variance of a table with missing scores."""
     if not present.any():
         return float("nan")
     weight = present.astype(np.float64)

@@ -34,19 +34,20 @@ def wcw(
     alpha: Numbers = 0.05,
     beta: Numbers = 0.2,
 ) -> xr.Dataset:
-    """Return the worst-case expected width of confidence intervals for the difference of two systems.
+    """Return the worst-case expected width of intervals for pairs of systems.
 
     Parameters
     ----------
     variance
-        Within-system variance of each metric's scores, e.g. from `variances`: a number, a list or a labelled array.
+        Within-system variance of each metric's scores, e.g. from `variances`: a number, a list or a labelled
+        array.
     topics
         Numbers of topics.
     route
-        ``ci``: the expected width itself. The other routes use ANOVA-based design, as S2 does: the width is the difference
-        that the topics detect, which is nearly the same for (alpha, beta, systems) = (.05, .20, 10), (.05, .10, 5),
-        (.01, .20, 18) and (.01, .10, 10); ``anova-tool`` with Sakai's rule in steps of 0.001, ``anova-exact`` with exact
-        power. Several routes add a dim.
+        ``ci``: the expected width itself. The other routes use ANOVA-based design, as S2 does: the width is
+        the difference that the topics detect, which is nearly the same for (alpha, beta, systems) = (.05,
+        .20, 10), (.05, .10, 5), (.01, .20, 18) and (.01, .10, 10); ``anova-tool`` with Sakai's rule in steps
+        of 0.001, ``anova-exact`` with exact power. Several routes add a dim.
     systems, beta
         Parameters of the ANOVA routes.
     alpha

@@ -137,7 +137,7 @@ def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
 
 
 def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="evaluate the runs again with --replace"):
+    with pytest.raises(BadPlan, match="evaluate the runs again with replace=True"):
         sc.analyse(simulate_cube(n_runs=4), Teams(), trials=2)
     changed = cube.assign(score=cube["score"] * 0.5)
     with pytest.raises(BadPlan, match="scores of AP are not those of the rankings"):

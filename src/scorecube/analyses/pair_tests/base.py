@@ -1,4 +1,4 @@
-"""Base of resampling tests of pairs of runs: blocks of pairs, p-values, discriminative power, degenerate pairs.
+"""Base of resampling tests of pairs of runs, p-values and discriminative power.
 
 A cell is one metric under one gain setting.
 """
@@ -63,7 +63,7 @@ def plus_one_field() -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest(Analysis):
-    """Base of tests of all pairs of runs by resampling; subclasses define the resamples and the statistic.
+    """Base of tests of all pairs of runs by resampling.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PairTest(Analysis):
         return []
 
     def missing_scores(self) -> str | None:
-        """Return the value of the option `missing`; None if the test has no such option."""
+        """Return the value of the option `missing`; None without such an option."""
         return None
 
     def is_pairwise(self) -> bool:
@@ -111,12 +111,12 @@ class PairTest(Analysis):
         return n_pairs(prepared.cube)
 
     def places(self, prepared: Prepared) -> np.ndarray[Any, Any]:
-        """See `Analysis.places`: pairs are computed in squares of runs and stored in label order."""
+        """See `Analysis.places`: pairs are computed by squares of runs."""
         n_runs = prepared.cube.sizes[names.RUN]
         return pair_place(*pair_order(n_runs), n_runs)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: extreme trials, difference of the K-th largest replicate, degenerate replicates."""
+        """See `Analysis.outputs`: extreme trials, K-th differences, degenerates."""
         count = n_cells(prepared.cube)
         return (
             Output("reached", (count,), Combine.CONCAT, "int32"),
@@ -129,7 +129,7 @@ class PairTest(Analysis):
         reached = totals["reached"]
 
         def largest_of(cell: int) -> list[float]:
-            """Return the largest difference over pairs for each level; by row, which avoids a copy of all pairs."""
+            """Return the largest difference for each level; by row, to avoid a copy."""
             tested, maxima = reached[cell] != NOT_TESTED, []
             for row, bound in zip(totals["kth"][cell], count_bounds(trials, self.alphas, self.plus_one), strict=True):
                 included = tested & (reached[cell] < bound) if self.only_significant else tested
@@ -150,7 +150,7 @@ class PairTest(Analysis):
         return pair_result(prepared.cube, reached, values, self.alphas, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`; with missing scores, samples are drawn for each number of common topics."""
+        """See `Analysis.cost`; samples are drawn for each number of common topics."""
         cube = prepared.cube
         count, n_topics = n_cells(cube), cube.sizes[names.TOPIC]
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
@@ -174,7 +174,7 @@ class PairTest(Analysis):
 def observed_statistics(
     scores: np.ndarray[Any, Any], first: Any, second: Any
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the t statistics of pairs of runs, first minus second, on their common topics.
+    """Return the t statistics of pairs of runs on their common topics.
 
     Parameters
     ----------
@@ -210,14 +210,14 @@ def observed_statistics(
 
 
 def expand_cells(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values by metric and gain setting; a view if no two settings share a cell."""
+    """Return values by metric and gain setting; a view if settings share no cell."""
     if np.array_equal(cell_of.ravel(), np.arange(len(by_cell))):
         return by_cell.reshape(*cell_of.shape, *by_cell.shape[1:])
     return np.asarray(by_cell[cell_of])
 
 
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
-    """Return the runs of a block of pairs, and the first and second run of each pair as indices into them."""
+    """Return the runs of a block, and its pairs as indices into them."""
     return compact_runs(inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1)
 
 
@@ -238,7 +238,7 @@ def check_alphas(alphas: tuple[float, ...]) -> None:
 
 
 def check_runs(cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None) -> None:
-    """Refuse a cube with too few runs or topics, with missing scores, or with summaries other than means.
+    """Refuse a cube that a test of pairs of runs cannot use.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def exact_level(alpha: float) -> Fraction:
 
 
 def replicate_rank(alpha: float, trials: int) -> int:
-    """Return the rank K of the replicate at a level: B alpha rounded up, at least 1 (Sakai 2007, Figure 7).
+    """Return the rank K of a replicate: B alpha rounded up, at least 1 (Sakai 2007).
 
     Examples
     --------
@@ -291,7 +291,7 @@ def p_values(reached: Any, trials: int, plus_one: bool, out: Any = None) -> Any:
 
 
 def count_bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
-    """Return, for each level, the smallest count whose p-value is not below alpha, in exact arithmetic."""
+    """Return the smallest count of each level with a p-value of at least alpha."""
     exact = [exact_level(alpha) for alpha in alphas]
     return [math.ceil(alpha * (trials + 1) - 1 if plus_one else alpha * trials) for alpha in exact]
 
@@ -374,7 +374,7 @@ def pair_result(
 
 
 def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], first: Any, second: Any) -> xr.Coordinates:
-    """Return the coordinates of a result: metrics, gain settings and runs of the cube, levels, and pairs.
+    """Return the coordinates of a result: those of the cube, levels, and pairs.
 
     The cube's indexes are reused: building an index costs more than the rest of a small result.
     """

@@ -1,7 +1,7 @@
-"""Paired bootstrap hypothesis test: significant pairs of runs and the difference required for significance.
+"""Paired bootstrap hypothesis test.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.3;
-Efron and Tibshirani 1993, chapter 16.
+References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.3; Efron and Tibshirani 1993, chapter 16.
 """
 
 from __future__ import annotations
@@ -51,26 +51,27 @@ PRECISIONS = {"double": np.float64, "mixed": np.float32}
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap(PairTest):
-    """Bootstrap test of all pairs of runs: discriminative power and estimated required difference.
+    """Bootstrap test of all pairs of runs, with the estimated required difference.
 
-    A trial draws n topics with replacement, shared by all metrics, gain settings and pairs. With w the centred per-topic
-    differences of a pair, t* is the t statistic of w on the drawn topics; the achieved significance level (ASL) is the share
-    of trials with |t*| >= |t| (S1 Figures 5 and 6). The estimated difference at alpha is the largest, over pairs, of the
-    absolute mean difference in the trial with the (B alpha)-th largest |t*| (S1 Figure 7).
+    A trial draws n topics with replacement, shared by all metrics, gain settings and pairs. With w the
+    centred per-topic differences of a pair, t* is the t statistic of w on the drawn topics; the achieved
+    significance level (ASL) is the share of trials with |t*| >= |t| (S1 Figures 5 and 6). The estimated
+    difference at alpha is the largest, over pairs, of the absolute mean difference in the trial with the (B
+    alpha)-th largest |t*| (S1 Figure 7).
 
     Parameters
     ----------
     alphas, sided, plus_one, only_significant
         See `PairTest`.
     missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, and draw as
-        many topics, as on a cube of these two runs and topics. Pairs then differ in their topics. Use it if dropping all
-        topics with missing scores would drop too many.
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
+        scores, and draw as many topics, as on a cube of these two runs and topics. Pairs then differ in their
+        topics. Use it if dropping all topics with missing scores would drop too many.
     studentised
         Whether the statistic is t (S1) or the difference of means.
     precision
-        Precision of the sums of squares: ``double``; or ``mixed``: single, with comparisons within the rounding error repeated
-        in double. Results are equal.
+        Precision of the sums of squares: ``double``; or ``mixed``: single, with comparisons within the
+        rounding error repeated in double. Results are equal.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class Bootstrap(PairTest):
         return {"counts": topic_counts(sample_positions(samples, cube, n, halves=1)[:trials], n)}
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`; `counts` (topic, trial), the multiplicities of topics, is absent if scores are missing."""
+        """See `Analysis.inputs`; no `counts` (topic, trial) if scores are missing."""
         cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
         n, key = cube.sizes[names.TOPIC], stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
@@ -126,7 +127,7 @@ class Bootstrap(PairTest):
         return inputs
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`; works by groups of pairs with the same topics, in tiles."""
+        """See `Analysis.block`; in tiles of pairs with the same topics."""
         n_cells, trials = len(inputs["whole"]), int(inputs["trials"])
         outputs = {
             "reached": np.full((n_cells, stop - start), NOT_TESTED, np.int32),
@@ -190,7 +191,7 @@ class Bootstrap(PairTest):
         return base + per_topic * n_topics / (2 if has_wide_registers() else 1)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, the topic labels drawn with this seed; one half."""
+        """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         check_complete(cube)
         key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
@@ -205,7 +206,8 @@ class Draws:
     counts
         Unsigned integers (topic, trial): number of times a trial draws a topic.
     exact, weights
-        The same as panels, see `kernels.linalg.panel_product`: float64, and in the precision of the sums of squares.
+        The same as panels, see `kernels.linalg.panel_product`: float64, and in the precision of the sums of
+        squares.
     """
 
     counts: Any
@@ -220,7 +222,7 @@ class Draws:
 
 
 def topic_counts(drawn: Any, n_topics: int) -> Any:
-    """Return the number of times that each sample holds each topic: uint16 or uint32 (topic, trial)."""
+    """Return the multiplicities of topics in samples: unsigned (topic, trial)."""
     counts = np.empty((n_topics, len(drawn)), np.uint16 if n_topics < 2**16 else np.uint32)
     count_draws(drawn, counts)
     return counts

@@ -1,4 +1,4 @@
-"""Classical paired tests of pairs of runs, without resampling: t, Wilcoxon's signed-rank test, sign test."""
+"""Classical tests of pairs of runs, without resampling: t, Wilcoxon and sign test."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SECONDS_PER_PAIR = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
 PAIRS_AT_ONCE = 4096
 """Number of pairs tested at the same time; bounds memory."""
 MAX_EXACT, MAX_PERMUTED = 50, 13
-"""Largest numbers of topics for exact p-values of Wilcoxon's test: without and with ties or zeros (as SciPy)."""
+"""Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,8 @@ class Paired(Analysis):
     alphas
         Significance levels: a pair is significant if p < alpha.
     missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, see `Bootstrap`.
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
+        scores, see `Bootstrap`.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class Paired(Analysis):
         raise BadPlan("classical tests do not resample: no samples can be replayed", option="samples")
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`; scores are integers where possible, so that ties of differences are exact."""
+        """See `Analysis.inputs`; integer scores if possible, for exact ties."""
         cube = prepared.cube
         first, second = label_order(cube.sizes[names.RUN])
         return whole_cells(cells(cube)[0]) | {"first": first, "second": second}
@@ -208,11 +209,11 @@ def classical_p_values(test: str, differences: np.ndarray[Any, Any], rounding: f
 
 
 def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the p-values of Wilcoxon's test of differences (pair, topic), equal to SciPy's for each pair alone.
+    """Return the p-values of Wilcoxon's test of differences (pair, topic).
 
-    Zero differences are left out. The p-value is exact for up to 50 topics without ties and zeros, and for up to 13 topics
-    with them; otherwise it is that of the normal approximation. SciPy chooses one method for all pairs of a call, so pairs
-    are divided here.
+    Zero differences are left out. The p-value is exact for up to 50 topics without ties and zeros, and for up
+    to 13 topics with them; otherwise it is that of the normal approximation. SciPy chooses one method for all
+    pairs of a call, so pairs are divided here.
     """
     n = differences.shape[1]
     ordered = np.sort(np.abs(differences), axis=1)
@@ -229,7 +230,7 @@ def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, A
 
 
 def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return exact p-values of the signed-rank test with ties and zeros, from the rank sums of all sign vectors."""
+    """Return exact p-values of the signed-rank test with ties, over all signs."""
     zero = differences == 0
     ranks = np.rint(2 * rankdata(np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit"))
     twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(np.int64)  # doubled: ties have half ranks

@@ -1,8 +1,8 @@
-"""Missing scores, pair by pair: each pair of runs is compared on the topics on which both have scores.
+"""Comparison of each pair of runs on the topics on which both have scores.
 
-The test of a pair equals the test on a cube of its two runs and their common topics. Pairs with the same common topics are
-tested together. Each pair has its own number of topics, and topics differ in difficulty, so a statistic over all pairs
-(a rank correlation, one required difference) is harder to interpret.
+The test of a pair equals the test on a cube of its two runs and their common topics. Pairs with the same
+common topics are tested together. Each pair has its own number of topics, and topics differ in difficulty, so
+a statistic over all pairs (a rank correlation, one required difference) is harder to interpret.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIN_TOPICS = 2
 NOT_TESTED = -1
 """Count of a pair with too few common topics."""
 PAIRS_AT_ONCE = 2**14
-"""Number of pairs whose common topics are determined at the same time; bounds memory."""
+"""Number of pairs whose common topics are computed at once; bounds memory."""
 _PAIR = (names.METRIC, names.GAIN, names.PAIR)
 PAIRWISE_VARIABLES = (
     Variable("common_topics", _PAIR, "iu", "topics", "topics on which both runs of a pair have scores"),
@@ -76,15 +76,16 @@ def missing_field() -> str:
 
 
 def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the input of `pair_groups`: scores (cell, run, topic) as integers; missing scores stay NaN."""
+    """Return scores (cell, run, topic) as integers, for `pair_groups`."""
     whole, per_score, rounded = zip(*map(whole_scores, scores), strict=True)
     return {"whole": np.stack(whole), "per_score": np.array(per_score), "rounded": np.array(rounded)}
 
 
 def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: Any) -> list[Group]:
-    """Group the pairs of runs of each cell by their common topics; groups with few topics come first.
+    """Group the pairs of runs of each cell by their common topics, fewest first.
 
-    Pairs with fewer than two common topics are in no group. The pairs of a cell without missing scores are one group.
+    Pairs with fewer than two common topics are in no group. The pairs of a cell without missing scores are
+    one group.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: 
 
 
 def compact_runs(first: Any, second: Any, n_runs: int) -> tuple[Any, Any, Any]:
-    """Return the runs of some pairs, and the first and second run of each pair as indices into them."""
+    """Return the runs of some pairs, and the pairs as indices into them."""
     used = np.zeros(n_runs, bool)
     used[first], used[second] = True, True
     if used.all():  # avoids a copy of millions of pairs
@@ -119,7 +120,7 @@ def compact_runs(first: Any, second: Any, n_runs: int) -> tuple[Any, Any, Any]:
 
 
 def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each set of at least two common topics with the pairs that have exactly these in common."""
+    """Yield sets of at least two topics, and the pairs with these in common."""
     pairs_of: dict[bytes, list[Any]] = {}
     for low in range(0, len(first), PAIRS_AT_ONCE):
         common = np.packbits(known[first[low : low + PAIRS_AT_ONCE]] & known[second[low : low + PAIRS_AT_ONCE]], axis=1)
@@ -137,7 +138,7 @@ def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tup
 def describe_pairs(
     scores: np.ndarray[Any, Any], first: Any, second: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Return the values of `PAIRWISE_VARIABLES` by cell, and which pairs are untested: bool (cell, pair)."""
+    """Return `PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
     known = ~np.isnan(scores)
     products = [(cell.astype(np.float32) @ cell.T.astype(np.float32))[first, second] for cell in known]
     common = np.rint(np.stack(products)).astype(np.int32)
@@ -150,7 +151,7 @@ def describe_pairs(
 
 
 def mean_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the means of scores (cell, run, topic) over the topics with a score; NaN for a run without scores."""
+    """Return the means of the scores (cell, run, topic) that are not missing."""
     known = ~np.isnan(scores)
     if known.all():
         return np.asarray(scores.mean(axis=-1))
@@ -159,7 +160,7 @@ def mean_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def sample_sizes(cube: xr.Dataset) -> list[int]:
-    """Return the distinct numbers of topics with scores of single runs, an estimate of the sample sizes of pairs."""
+    """Return the distinct numbers of topics with scores of runs."""
     sizes: list[int] = np.unique((~np.isnan(cells(cube)[0])).sum(axis=-1)).tolist()
     return sizes
 

@@ -1,7 +1,7 @@
-"""Paired randomisation test (Fisher): under the null hypothesis, the two scores on a topic can be exchanged.
+"""Paired randomisation test (Fisher).
 
-References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests for information
-retrieval evaluation".
+References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests
+for information retrieval evaluation".
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SIGNS = (
 class Randomisation(PairTest):
     """Paired randomisation (sign-flip) test of all pairs of runs.
 
-    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the share of trials
-    in which the mean difference with these signs is at least as large as the observed one. The t statistic gives the same
-    test, because the sum of squares does not change.
+    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the
+    share of trials in which the mean difference with these signs is at least as large as the observed one.
+    The t statistic gives the same test, because the sum of squares does not change.
 
     Parameters
     ----------
     alphas, sided, plus_one, only_significant
         See `PairTest`.
     missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, with the
-        signs of these topics. Pairs then differ in their topics: see `Bootstrap`.
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
+        scores, with the signs of these topics. Pairs then differ in their topics: see `Bootstrap`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Randomised Tukey HSD test: differences of all pairs of runs against the range of run means by chance.
+"""Randomised Tukey HSD test of all pairs of runs.
 
-References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval experiments";
-Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
+References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval
+experiments"; Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ PERMUTATIONS = (Variable(names.RUN_PERMUTATION, _DIMS, "iu", "1", "position of t
 
 @dataclass(frozen=True, kw_only=True)
 class Tukey(Analysis):
-    """Randomised Tukey HSD test of all pairs of runs, with control of the family-wise error rate.
+    """Randomised Tukey HSD test, which controls the family-wise error rate.
 
-    A trial permutes the runs within each topic, alike for all metrics and gain settings, and computes the range of the run
-    means. The p-value of a pair is the share of trials in which that range is at least the pair's difference.
+    A trial permutes the runs within each topic, alike for all metrics and gain settings, and computes the
+    range of the run means. The p-value of a pair is the share of trials in which that range is at least the
+    pair's difference.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class Tukey(Analysis):
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``run_permutation[trial, topic, run]``, the permutations drawn with this seed."""
+        """Return ``run_permutation[trial, topic, run]``, positions of runs."""
         key = stream_key(seed, names.Purpose.RUN_PERMUTATIONS)
         drawn = permutations(key, cube.sizes[names.TOPIC], cube.sizes[names.RUN], 0, trials)
         coords = {names.TOPIC: cube[names.TOPIC], names.RUN: cube[names.RUN]}
@@ -131,7 +132,7 @@ class Tukey(Analysis):
 
 
 def replayed_permutations(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return the permutations (trial, topic, run) of samples; refuse invalid ones and those of another cube."""
+    """Return the permutations (trial, topic, run) of samples; refuse others."""
     schema.check(samples, PERMUTATIONS, "the samples")
     positions = samples[names.RUN_PERMUTATION].values
     n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]

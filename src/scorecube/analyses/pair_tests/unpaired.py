@@ -1,7 +1,8 @@
-"""Unpaired two-sample bootstrap test, also for summaries other than the mean over topics.
+"""Unpaired two-sample bootstrap test, also for geometric means and areas.
 
-References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1), section 4.3, footnote;
-Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust retrieval track".
+References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1),
+section 4.3, footnote; Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust
+retrieval track".
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from scorecube.statistics.integer_scores import centred_units
 class Unpaired(PairTest):
     """Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
 
-    The scores of both runs are shifted to a common summary and resampled with separate draws of topics. The statistic is
-    Welch's t for means, and the difference for geometric means (``geo:``, shifted on the logarithmic scale) and area measures
-    (``area:``).
+    The scores of both runs are shifted to a common summary and resampled with separate draws of topics. The
+    statistic is Welch's t for means, and the difference for geometric means (``geo:``, shifted on the
+    logarithmic scale) and area measures (``area:``).
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ class Unpaired(PairTest):
         }
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`: computes the summary of each run in each trial, then compares pairs."""
+        """See `Analysis.block`: summaries of runs in each trial, then their pairs."""
         n_cells, _, n = inputs["scores"].shape
         trials, length = int(inputs["trials"]), stop - start
         samples = inputs.get("samples")
@@ -121,7 +122,7 @@ class Unpaired(PairTest):
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
     def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
-        """See `Analysis.finalize`; `mean` is the metric's summary, `t` Welch's t, or NaN for other summaries."""
+        """See `Analysis.finalize`; `mean` is the summary; `t` is NaN but for means."""
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)
@@ -141,7 +142,7 @@ class Unpaired(PairTest):
         return 3e-9 + 1e-10 * n_topics
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``: topics of the first and of the second run of each pair."""
+        """Return ``topic_sample[trial, half, draw]``; halves: first, second run."""
         n = cube.sizes[names.TOPIC]
         key = stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
         return labelled_samples(topic_samples(key, int(Sampling.REPLACEMENT), n, n, 0, trials), cube)
@@ -153,7 +154,7 @@ Table = np.ndarray[Any, Any]
 
 
 def welch_statistics(scores: Table) -> tuple[Table, int]:
-    """Return Welch's t of all pairs of runs of a cell, and the number of pairs of different constant runs.
+    """Return Welch's t of all pairs of runs, and the number of infinite ones.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def welch_statistics(scores: Table) -> tuple[Table, int]:
 def welch_tables(
     centred: Table, sums: Table, snap: float, samples: Table, first: Table, second: Table
 ) -> tuple[Table, Table, Table]:
-    """Return sums and spreads (half, run, trial) of shifted integer scores, and edges (pair,).
+    """Return sums and spreads (half, run, trial) of shifted scores; edges (pair,).
 
     A trial counts as extreme if its statistic is at least the edge; for runs with equal means every trial is.
     """
@@ -204,7 +205,7 @@ def welch_tables(
 
 
 def geometric_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, Table]:
-    """Return geometric means relative to the observed (half, run, trial); edges and scale of differences (pair,)."""
+    """Return relative geometric means (half, run, trial); edges and scale (pair,)."""
     logs = log_scores(scores)
     values = np.empty((2, len(scores), len(samples)))
     resampled_moments(logs, samples, values, np.empty_like(values))
@@ -218,7 +219,7 @@ def geometric_tables(scores: Table, samples: Table, first: Table, second: Table)
 
 
 def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, float]:
-    """Return area measures minus the observed (half, run, trial), edges (pair,), and the scale of differences."""
+    """Return shifted area measures (half, run, trial); edges (pair,); scale."""
     weights = area_weights(scores.shape[1])
     values = np.empty((2, len(scores), len(samples)))
     order = np.argsort(scores, axis=1, kind="stable")

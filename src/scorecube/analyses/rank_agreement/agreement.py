@@ -1,10 +1,12 @@
-"""Agreement of two sets of judgements of the same runs: rankings of runs, and decisions on pairs of runs.
+"""Agreement of two sets of judgements of the same runs.
 
-References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness", IP&M (tau between rankings
-under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap); Ferro and Sanderson 2019, "Improving the accuracy of
-system performance estimation by using shards", SIGIR, and 2022, "How do you test a test? A multifaceted examination of significance
-tests", WSDM; Otero, Parapar and Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
-Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false positives among top runs).
+References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness",
+IP&M (tau between rankings under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap);
+Ferro and Sanderson 2019, "Improving the accuracy of system performance estimation by using shards", SIGIR,
+and 2022, "How do you test a test? A multifaceted examination of significance tests", WSDM; Otero, Parapar and
+Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
+Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false
+positives among top runs).
 """
 
 from __future__ import annotations
@@ -46,12 +48,13 @@ FLOATS = ("tau_ap", "rbo")
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Analysis):
-    """Agreement of the rankings of runs and of significant differences under two sets of judgements.
+    """Agreement of rankings and significant differences under two sets of judgements.
 
-    The first set is the reference. A trial draws n topics with replacement, those of the bootstrap test with the same seed, for
-    both sets and all metrics. Intervals cover the variation of the agreement with the topics, given these runs and judgements.
-    A sample with replacement holds fewer distinct topics than the collection, so the agreement on samples tends to be lower
-    than on all topics (``bias``), and a percentile interval can lie below the observed value.
+    The first set is the reference. A trial draws n topics with replacement, those of the bootstrap test with
+    the same seed, for both sets and all metrics. Intervals cover the variation of the agreement with the
+    topics, given these runs and judgements. A sample with replacement holds fewer distinct topics than the
+    collection, so the agreement on samples tends to be lower than on all topics (``bias``), and a percentile
+    interval can lie below the observed value.
 
     Parameters
     ----------
@@ -60,21 +63,22 @@ class Agreement(Analysis):
     p
         Persistence of the rank-biased overlap.
     ties
-        Treatment of equal means in the rank-biased overlap: ``w`` as equal (tied runs share the best of their ranks), ``a`` as
-        uncertain (mean over all orders), ``b`` as ``a``, corrected so that the overlap of a ranking with itself is 1 (Corsi and
-        Urbano 2024).
+        Treatment of equal means in the rank-biased overlap: ``w`` as equal (tied runs share the best of their
+        ranks), ``a`` as uncertain (mean over all orders), ``b`` as ``a``, corrected so that the overlap of a
+        ranking with itself is 1 (Corsi and Urbano 2024).
     confidence
         Confidence level of the intervals.
     interval
-        ``percentile``: between quantiles of the agreement on samples; ``basic``: these reflected at the observed value, which
-        corrects the bias, limited to -1 and 1 (Davison and Hinkley 1997, section 5.2). The interval of the largest loss of
-        ranks is always ``percentile``.
+        ``percentile``: between quantiles of the agreement on samples; ``basic``: these reflected at the
+        observed value, which corrects the bias, limited to -1 and 1 (Davison and Hinkley 1997, section 5.2).
+        The interval of the largest loss of ranks is always ``percentile``.
     test
         Paired test for the decisions on pairs of runs: ``t``, ``wilcoxon`` or ``sign``.
     alphas
         Significance levels: a pair is significant if p < alpha.
     top
-        Number of best runs of the first set for counts of false positives and negatives; ties in order of run names.
+        Number of best runs of the first set for counts of false positives and negatives; ties in order of run
+        names.
 
     Examples
     --------
@@ -139,7 +143,7 @@ class Agreement(Analysis):
         return {"samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1)}
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`; scores are integers (`statistics.integer_grid`), so that means are compared exactly."""
+        """See `Analysis.inputs`; integer scores, for exact ties."""
         scores = judgement_set_cells(prepared.cube)[0]
         n_rankings, n_runs, n_topics = scores.shape
         grid = make_grid(n_topics, WIDTH, scores)
@@ -281,7 +285,7 @@ class Agreement(Analysis):
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: rankings, their comparison and sample means in trials; decisions on pairs once, at the end."""
+        """See `Analysis.cost`: trials, and the decisions on pairs once."""
         cube = prepared.cube
         n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
         words = -(-n_runs // 64)
@@ -295,7 +299,7 @@ class Agreement(Analysis):
         return Cost(seconds + decisions / max(trials, 1), per_trial, fixed, result_bytes=result_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, the topic labels drawn with this seed; one half."""
+        """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
 

@@ -1,8 +1,9 @@
-"""Rank correlation of the rankings of runs by different metrics, or by gain settings of a metric, with intervals.
+"""Rank correlation between metrics and between gain settings, with intervals.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.1 and Tables 2
-and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; S4 = Sakai 2004, "New performance metrics
-based on multigrade relevance", Tables 3 to 12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
+References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.1 and Tables 2 and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set
+size design", Table 2; S4 = Sakai 2004, "New performance metrics based on multigrade relevance", Tables 3 to
+12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
 """
 
 from __future__ import annotations
@@ -52,26 +53,27 @@ RUN_SAMPLES = (Variable(names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", 
 class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
-    The coefficients are tau, tau-b, tau-AP and Spearman's rho. Means are compared exactly; pairs of runs with equal means are
-    ties. A trial draws all topics, or runs, with replacement, for all comparisons. Copies of a run in a sample of runs do not
-    form a pair.
+    The coefficients are tau, tau-b, tau-AP and Spearman's rho. Means are compared exactly; pairs of runs with
+    equal means are ties. A trial draws as many topics, or runs, as there are, with replacement, for all
+    comparisons. Copies of a run in a sample of runs do not form a pair.
 
-    Intervals over topics cover the variation with the topics, given these runs. Resampling topics adds noise to both
-    rankings, so these intervals tend to lie below the observed value of similar rankings. Intervals over runs cover the
-    variation with the runs, given these topics.
+    Intervals over topics cover the variation with the topics, given these runs. Resampling topics adds noise
+    to both rankings, so these intervals tend to lie below the observed value of similar rankings. Intervals
+    over runs cover the variation with the runs, given these topics.
 
     Parameters
     ----------
     along
-        ``metric``: all pairs of metrics at each gain setting (S1 Table 2). ``gain``: each metric at the first gain setting
-        and at every other (S1 Table 5).
+        ``metric``: all pairs of metrics at each gain setting (S1 Table 2). ``gain``: each metric at the first
+        gain setting and at every other (S1 Table 5).
     intervals
-        What is resampled for bootstrap percentile intervals: some of ``topics``, ``runs`` and ``both``; nothing if empty.
+        What is resampled for bootstrap percentile intervals: some of ``topics``, ``runs`` and ``both``;
+        nothing if empty.
     confidence
         Confidence level of all intervals.
     bold
-        Tables mark values of tau above this one (S1 Table 5: 0.8, S4: 0.99); None marks values whose interval by the null
-        variance has an upper limit above 1 (S3 Table 2).
+        Tables mark values of tau above this one (S1 Table 5: 0.8, S4: 0.99); None marks values whose interval
+        by the null variance has an upper limit above 1 (S3 Table 2).
 
     Examples
     --------
@@ -144,7 +146,7 @@ class Correlation(Analysis):
         return replayed
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`: integer scores (topic, cell * run), their sums, and replayed samples if any."""
+        """See `Analysis.inputs`: integer scores (topic, cell * run) and their sums."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         units, sums, tolerances = ranking_values(cube)
@@ -164,7 +166,7 @@ class Correlation(Analysis):
         return bool({unit, "both"} & set(self.intervals))
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: the coefficients of every trial; without resampling only the number of trials."""
+        """See `Analysis.outputs`: coefficients, or the number of trials."""
         if not self.intervals:
             return (Output("trials", (1,), Combine.ADD),)
         shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
@@ -191,7 +193,7 @@ class Correlation(Analysis):
         return {"drawn": out}
 
     def _topic_sums(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
-        """Return the sums of scores over the topic samples of trials: (trial, cell, run)."""
+        """Return the sums of scores over topic samples: (trial, cell, run)."""
         n_topics = len(inputs["units"])
         if "topic_samples" in inputs:
             drawn = np.ascontiguousarray(inputs["topic_samples"][start:stop])
@@ -253,7 +255,7 @@ class Correlation(Analysis):
         return schema.annotate(result.assign_attrs(attrs), variables)
 
     def _null_statistics(self, tau: Any, counts: Mapping[str, Any], n_runs: int) -> dict[str, np.ndarray[Any, Any]]:
-        """Return z, p-values, and the intervals by the null variance and by Fieller's theorem."""
+        """Return z, p-values, and the intervals that need no resampling."""
         error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
         z = np.abs(tau) / error
         low, high = fieller(tau, n_runs, quantile)
@@ -272,7 +274,7 @@ class Correlation(Analysis):
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: means and rankings of each cell, and their comparison."""
+        """See `Analysis.cost`: means and rankings of cells, and their comparison."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_pairs, words = len(prepared.shared.first), -(-n_runs // 64)
@@ -284,7 +286,7 @@ class Correlation(Analysis):
         return Cost(seconds, per_trial, fixed, result_bytes=2.5 * per_trial * trials)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, one half, and ``run_sample[trial, run_draw]``, if resampled."""
+        """Return ``topic_sample`` with one half, and ``run_sample``, if resampled."""
         self.prepare_checked(cube)
         if not self.intervals:
             raise BadPlan(f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples to save")
@@ -300,7 +302,7 @@ class Correlation(Analysis):
 
 
 def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return the run samples of a dataset as indices of runs in the cube: int32 (trial, draw)."""
+    """Return the run samples of a dataset as indices: int32 (trial, draw)."""
     schema.check(samples, RUN_SAMPLES, "the samples")
     labels, n_runs = samples[names.RUN_SAMPLE].values, cube.sizes[names.RUN]
     if labels.shape[1] != n_runs:

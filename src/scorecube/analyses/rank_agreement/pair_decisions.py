@@ -1,10 +1,12 @@
-"""Decisions on pairs of runs under two sets of judgements: significant or not, and for which run.
+"""Decisions on pairs of runs under two sets of judgements.
 
-A pair is active if it is significant under both sets, mixed if under one, passive if under neither. It is a disagreement if
-the two sets order its runs oppositely, else an agreement; a pair with equal means under a set is therefore an agreement.
+A pair is active if it is significant under both sets, mixed if under one, passive if under neither. It is a
+disagreement if the two sets order its runs oppositely, else an agreement; a pair with equal means under a set
+is therefore an agreement.
 
-References: Moffat, Scholer and Thomas 2012, "Models and metrics: IR evaluation as a user process", ADCS; Ferro and Sanderson 2019, 2022;
-Otero, Parapar and Ferro 2023, "How discriminative are your qrels?"; Otero, Parapar and Barreiro 2025 (false positives among top runs).
+References: Moffat, Scholer and Thomas 2012, "Models and metrics: IR evaluation as a user process", ADCS;
+Ferro and Sanderson 2019, 2022; Otero, Parapar and Ferro 2023, "How discriminative are your qrels?"; Otero,
+Parapar and Barreiro 2025 (false positives among top runs).
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def count_decisions(
     scores
         float64 (set * cell, run, topic): the cells of the first set, then those of the second.
     sums, tolerances
-        float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest difference of tied sums.
+        float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest difference of
+        tied sums.
     ranks
         int (set * cell, run).
     test
@@ -113,7 +116,7 @@ def test_pairs(
     second: np.ndarray[Any, Any],
     test: str,
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the p-values of pairs of runs under one set, and the signs (1, 0, -1) of their differences of means."""
+    """Return p-values of pairs of runs, and signs of their mean differences."""
     # Integers where possible, so that ties of differences are exact.
     units = centred_units(scores).uncentred
     difference = sums[first] - sums[second]

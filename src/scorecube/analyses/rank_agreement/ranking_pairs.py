@@ -1,4 +1,4 @@
-"""Pairs of rankings to be correlated, the values that rank the runs, and the correlation coefficients."""
+"""Pairs of rankings, the values that rank runs, and correlation coefficients."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Comparisons:
 
 
 def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
-    """Return the comparisons of metrics with each other and of gain settings with the first.
+    """Return the comparisons between metrics and between gain settings.
 
-    Along metric: all pairs of metrics at each gain setting. Along gain: each metric that uses gains, at the first setting and
-    at every other.
+    Along metric: all pairs of metrics at each gain setting. Along gain: each metric that uses gains, at the
+    first setting and at every other.
 
     Raises
     ------
@@ -86,12 +86,13 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
 
 
 def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
-    """Return the values that rank runs, as integers where possible, so that ties are exact.
+    """Return the values that rank runs, as integers if possible, for exact ties.
 
     Returns
     -------
     units
-        float64 (cell, run, topic): integer scores; for geometric means their logarithms; for area measures zeros.
+        float64 (cell, run, topic): integer scores; for geometric means their logarithms; for area measures
+        zeros.
     sums
         float64 (cell, run): sums of the units over topics; for area measures their values.
     tolerances
@@ -123,7 +124,8 @@ def coefficients(counts: Concordance, first: Any, second: Any, n_runs: int, copi
     n_runs
         Number of runs.
     copies
-        int64 (trial,): number of pairs of copies of one run, which tau and tau-AP leave out; None if runs are not resampled.
+        int64 (trial,): number of pairs of copies of one run, which tau and tau-AP leave out; None if runs are
+        not resampled.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def coefficients(counts: Concordance, first: Any, second: Any, n_runs: int, copi
 
 
 def n_copies(runs: Any) -> IntArray:
-    """Return the number of pairs of each sample (trial, draw) that are copies of one run.
+    """Return the number of pairs of copies of a run in each sample (trial, draw).
 
     Examples
     --------

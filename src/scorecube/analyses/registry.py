@@ -42,14 +42,14 @@ _ENTRIES = {
     for name, path, summary in (
         ("swap", "topic_samples.swap:Swap", "Swap method: how large a difference does another set of topics confirm?"),
         ("stability", "topic_samples.stability:Stability", "Stability method: how often does a topic sample contradict most samples?"),
-        ("bootstrap", "pair_tests.bootstrap:Bootstrap", "Bootstrap test of all pairs of runs: discriminative power, difference it takes."),
+        ("bootstrap", "pair_tests.bootstrap:Bootstrap", "Bootstrap test of all pairs of runs, with the estimated required difference."),
         ("randomisation", "pair_tests.randomisation:Randomisation", "Paired randomisation (sign-flip) test of all pairs of runs."),
-        ("tukey", "pair_tests.tukey:Tukey", "Randomised Tukey HSD test: p-values that hold for all pairs of runs together."),
+        ("tukey", "pair_tests.tukey:Tukey", "Randomised Tukey HSD test, which controls the family-wise error rate."),
         ("unpaired", "pair_tests.unpaired:Unpaired", "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas."),
-        ("paired", "pair_tests.classical:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references."),
+        ("paired", "pair_tests.classical:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs."),
         ("correlate", "rank_agreement.correlation:Correlation", "Rank correlation between metrics, and between gain settings, with intervals."),
         ("splits", "topic_samples.splits:Splits", "Rank correlation between topic samples: how many topics settle the ranking?"),
-        ("agreement", "rank_agreement.agreement:Agreement", "Two sets of judgements: do they rank runs alike and find the same differences?"),
+        ("agreement", "rank_agreement.agreement:Agreement", "Agreement of rankings and significant differences under two sets of judgements."),
         ("teams", "leave_out.teams:Teams", "Leave teams and topics out: do the variance and the order of other runs hold?"),
     )
 }  # fmt: skip

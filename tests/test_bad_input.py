@@ -149,8 +149,8 @@ def test_a_refused_evaluation_leaves_no_empty_study(scorecube: Cli, tmp_path: Pa
         ("Rprec@5", "metric 'Rprec@5': Rprec takes no cut-off @5"),
         ("AP(b=2)", "metric 'AP(b=2)': 'b=2' is not a setting of AP; known: rel"),
         ("nERR(form=odd)@5", "metric 'nERR(form=odd)@5': form='odd'; expected one of "),
-        ("AP,AP(rel=1)", "metric AP is given twice"),
-        (",", "no metric given"),
+        ("AP,AP(rel=1)", "metric AP is repeated in --metrics"),
+        (",", "no metric: --metrics is empty"),
     ],
 )
 def test_a_metric_that_does_not_parse(refused: Refused, target: Path, files: Files, metrics: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Simulated collections whose truth is known: for demonstrations, and for tests of analyses, ours and users' own."""
+"""Simulated collections with known quality of runs, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scorecube.collection.rankings import rankings_dataset, with_intents
 from scorecube.kernels.random.philox import stream_key
 
 QUALITY = "quality"
-"""Coordinate along run: the simulated strength of a run, of which its scores are a noisy picture."""
+"""Coordinate along run: the simulated quality of a run."""
 N_NOT_RELEVANT = 2000
-"""Documents judged not relevant that compete in every simulated topic."""
+"""Number of documents judged not relevant in every simulated topic."""
 
 
 def simulate_rankings(
@@ -31,31 +31,32 @@ def simulate_rankings(
     n_intents: int = 0,
     seed: int = 0,
 ) -> xr.Dataset:
-    """Simulate runs of known quality.
+    """Simulate rankings of runs with known quality.
 
-    A run sees each document's relevance level through noise: score = (quality + luck) * level**0.5 + noise. Luck is
-    of the run on the topic and noise of the run on the document; the larger part of both is shared by
-    a team, which makes its runs alike, as in real collections. Teams' qualities are evenly spaced.
+    The score of a document is (quality + topic effect) * level**0.5 + noise, where the topic effect is random
+    by run and topic, and the noise by run and document. The larger part of both is shared by the runs of a
+    team, which makes them similar, as in real collections. The qualities of teams are evenly spaced.
 
     Parameters
     ----------
     judged
-        Relevant documents per topic and level 1, 2, ...; None takes 50 topics of 3 levels.
+        Number of relevant documents (topic, level), levels 1, 2, ...; by default 50 topics with 3 levels.
     topics
-        Topic ids; numbered from 001 by default.
+        Topic ids; by default 001, 002, ...
     n_runs, n_teams
-        Runs are dealt to teams in turn.
+        Numbers of runs and teams; runs are assigned to teams in turn.
     depth
-        Length of the ranked lists.
+        Largest length of the rankings.
     n_intents
-        Intents of each topic: a relevant document has its level for one of them and for about a third of the others.
+        Number of intents of each topic; a relevant document has its level for one intent and about a third of
+        the others.
     seed
-        Equal seeds give equal rankings.
+        Seed of the random numbers.
 
     Returns
     -------
     rankings
-        As from `read_rankings`, with the additional coordinate `quality` (run).
+        Dataset as from `read_rankings`, with the additional coordinate `quality` (run).
     """
     if judged is None:
         judged = 1 + np.random.Generator(np.random.Philox(key=stream_key(seed, names.Purpose.SIMULATION))).poisson(
@@ -65,33 +66,38 @@ def simulate_rankings(
     labels = list(topics) if topics is not None else [f"{k + 1:03d}" for k in range(len(counts))]
     n_teams = min(n_teams, n_runs)
     team_of = np.arange(n_runs) % n_teams
-    spread = np.linspace(0.8, 1.4, n_teams) if n_teams > 1 else np.ones(1)
-    quality = spread[team_of] + 0.02 * (np.arange(n_runs) // n_teams)
-    longest = min(depth, int(counts.sum(axis=1).min()) + N_NOT_RELEVANT)
-    level_at_rank = np.empty((n_runs, len(counts), longest), np.int8)
+    team_quality = np.linspace(0.8, 1.4, n_teams) if n_teams > 1 else np.ones(1)
+    quality = team_quality[team_of] + 0.02 * (np.arange(n_runs) // n_teams)
+    length = min(depth, int(counts.sum(axis=1).min()) + N_NOT_RELEVANT)
+    level_at_rank = np.empty((n_runs, len(counts), length), np.int8)
     document_at_rank = np.empty(level_at_rank.shape, np.int32)
     level_of_document = np.full((len(counts), N_NOT_RELEVANT + int(counts.sum(axis=1).max())), names.UNJUDGED, np.int8)
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 0, 0]))
         levels = np.repeat(np.arange(len(per_level) + 1), [N_NOT_RELEVANT, *per_level])
-        hardness = random.uniform(0.6, 1.4)
-        luck = 0.3 * random.standard_normal(n_teams)[team_of] + 0.15 * random.standard_normal(n_runs)
+        difficulty = random.uniform(0.6, 1.4)
+        topic_effect = 0.3 * random.standard_normal(n_teams)[team_of] + 0.15 * random.standard_normal(n_runs)
         noise = 0.6 * random.standard_normal((n_teams, len(levels)))[team_of]
         noise += 0.6 * random.standard_normal((n_runs, len(levels)))
-        seen = (quality + luck)[:, np.newaxis] * np.sqrt(levels) + hardness * noise
-        documents = np.argsort(-seen, axis=1, kind="stable")[:, :longest]
+        scores = (quality + topic_effect)[:, np.newaxis] * np.sqrt(levels) + difficulty * noise
+        documents = np.argsort(-scores, axis=1, kind="stable")[:, :length]
         level_at_rank[:, j] = levels[documents]
         document_at_rank[:, j] = documents
         level_of_document[j, : len(levels)] = levels
     runs = [f"team{team + 1:02d}-run{k // n_teams + 1}" for k, team in enumerate(team_of)]
     order = np.argsort(runs)
-    retrieved = np.full((n_runs, len(counts)), longest, np.int32)
+    retrieved = np.full((n_runs, len(counts)), length, np.int32)
     rankings = rankings_dataset(
-        level_at_rank[order], retrieved, np.column_stack([np.full(len(counts), N_NOT_RELEVANT), counts]),
-        [runs[k] for k in order], labels, [runs[k].split("-")[0] for k in order],
-        {"order": "simulated", "simulation_seed": str(seed)}, (document_at_rank[order], level_of_document),
-    )  # fmt: skip
+        level_at_rank[order],
+        retrieved,
+        np.column_stack([np.full(len(counts), N_NOT_RELEVANT), counts]),
+        [runs[k] for k in order],
+        labels,
+        [runs[k].split("-")[0] for k in order],
+        {"order": "simulated", "simulation_seed": str(seed)},
+        (document_at_rank[order], level_of_document),
+    )
     if n_intents:
         rankings = with_intents(rankings, _simulate_intents(counts, n_intents, seed))
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
@@ -99,30 +105,30 @@ def simulate_rankings(
 
 def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: int, seed: int) -> Intents:
     n_documents = N_NOT_RELEVANT + counts.sum(axis=1)
-    found = np.full((len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8)
+    intent_levels = np.full((len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8)
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 1, 0]))
         levels = np.repeat(np.arange(len(per_level) + 1), [N_NOT_RELEVANT, *per_level])
-        meant = random.random((len(levels), n_intents)) < 1 / 3
-        meant[np.arange(len(levels)), random.integers(n_intents, size=len(levels))] = True
-        found[j, : len(levels)] = np.where(meant, levels[:, np.newaxis], 0)
+        relevant = random.random((len(levels), n_intents)) < 1 / 3
+        relevant[np.arange(len(levels)), random.integers(n_intents, size=len(levels))] = True
+        intent_levels[j, : len(levels)] = np.where(relevant, levels[:, np.newaxis], 0)
     shape = (len(counts), n_intents)
     labels = np.broadcast_to(schema.label_array(map(str, range(1, n_intents + 1))), shape).copy()
-    return Intents(labels, found, np.full(shape, 1 / n_intents))
+    return Intents(labels, intent_levels, np.full(shape, 1 / n_intents))
 
 
 def simulate_cube(
     *, metrics: Sequence[str] = ("AP", "nDCG@10"), gains: Sequence[str] = ("3:2:1",), n_runs: int = 30, seed: int = 0
 ) -> xr.Dataset:
-    """Simulate a small collection and evaluate it; see `simulate_rankings` and `evaluate`.
+    """Simulate the score cube of a small collection.
 
     Parameters
     ----------
     metrics, gains
-        Names.
+        Names of metrics and gain settings.
     n_runs, seed
-        As of `simulate_rankings`.
+        See `simulate_rankings`.
 
     Returns
     -------

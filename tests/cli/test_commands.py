@@ -167,11 +167,11 @@ def refused(scorecube: Cli) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--alpha 0", "alpha 0.0: give numbers between 0 and 1"),
-        ("--alpha 0.05,1.5", "alpha 0.05, 1.5: give numbers between 0 and 1"),
-        ("--alpha ,", "alpha without a number: give numbers between 0 and 1"),
+        ("--alpha 0", "--alpha 0.0: expected at least one number between 0 and 1"),
+        ("--alpha 0.05,1.5", "--alpha 0.05,1.5: expected at least one number between 0 and 1"),
+        ("--alpha ,", "--alpha '': expected at least one number between 0 and 1"),
         ("--alpha small", "--alpha 'small' is not numbers separated by commas"),
-        ("--runs run1", "needs 2 runs and 2 topics, found 1 runs and 8 topics"),
+        ("--runs run1", "needs 2 runs and 2 topics; found 1 run and 8 topics"),
     ],
 )
 def test_a_test_of_pairs_that_cannot_be_done(
@@ -199,7 +199,7 @@ def test_an_option_with_a_wrong_value(scorecube: Cli, study: Path, words: str, m
 
 
 def test_no_classical_test(refused: Callable[..., str], study: Path) -> None:
-    assert "choose some of t, wilcoxon, sign" in refused(study, "paired", "--tests", ",")
+    assert "choose one or more of t, wilcoxon, sign" in refused(study, "paired", "--tests", ",")
 
 
 @pytest.mark.parametrize("command", EVERY)
@@ -239,7 +239,7 @@ def test_samples_of_another_form(scorecube: Cli, study: Path, tmp_path: Path, co
     outcome = scorecube(command, study, "--trials", 5, "--replay", samples)
     assert outcome.status == 1
     if command == "paired":
-        expected = "classical tests take no samples"
+        expected = "classical tests do not resample: no samples can be replayed"
     elif FORMS[command] == FORMS[drawn]:
         expected = "halves of 8 topics, the plan needs"
     else:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size, wcw
-from scorecube.design.search import root, smallest
+from scorecube.design.search import root, smallest_integer
 from scorecube.errors import BadPlan
 
 VARIANCE = st.floats(1e-4, 0.25)
@@ -179,7 +179,7 @@ def test_tables_have_a_row_for_each_combination() -> None:
 @pytest.mark.parametrize("mode", ["exact", "sakai"])
 @pytest.mark.parametrize("how", [{}, {"method": "t"}, {"method": "ci", "width": 0.1}])
 def test_no_variance_needs_two_topics_and_says_so(mode: str, how: dict[str, Any]) -> None:
-    with pytest.warns(UserWarning, match="a variance of 0 needs no topics at all; 2, the fewest possible"):
+    with pytest.warns(UserWarning, match="a variance of 0 needs no topics at all; the result is 2"):
         found = topic_set_size([0.0, 0.05], mode=mode, **how)
     assert found["topics"].values[0] == 2
     assert found["topics"].values[1] == topic_set_size(0.05, mode=mode, **how)["topics"]
@@ -205,26 +205,26 @@ def test_other_risks_have_no_constants_and_say_so() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"variance": -0.1}, "variance -0.1: expected a within-system variance of scores, at least 0"),
-    ({"variance": float("nan")}, "variance nan: expected a within-system variance"),
-    ({"variance": "0.1"}, "variance '0.1': expected a within-system variance"),
-    ({"variance": []}, "variance: no value given; expected a within-system variance"),
-    ({"variance": np.ones((2, 2))}, "variance: an array of 2 dims; give a number, a list, or an xarray.DataArray"),
-    ({"variance": xr.DataArray([0.1, np.nan], {"metric": ["AP", "RR"]}, "metric")}, r"variance nan \(metric RR\): expected"),
-    ({"min_diff": 0.0}, "min_diff 0: expected a difference in mean score, more than 0"),
-    ({"systems": 1}, "systems 1: expected a number of systems, a whole number from 2"),
-    ({"systems": 2.5}, "systems 2.5: expected a number of systems, a whole number from 2"),
-    ({"alpha": 0.0}, "alpha 0: expected a probability between 0 and 1, both excluded"),
-    ({"alpha": 1.0}, "alpha 1: expected a probability between 0 and 1"),
-    ({"beta": 1.5}, "beta 1.5: expected a probability between 0 and 1"),
-    ({"beta": 0.95}, "alpha 0.05 with beta 0.95: a power of 1 - beta must be more than alpha"),
-    ({"method": "z"}, "method 'z' is not known: choose anova or t or ci"),
-    ({"mode": "excel"}, "mode 'excel' is not known: choose exact or sakai"),
-    ({"sided": 1}, "sided 1 is for method t: anova has no direction"),
-    ({"sided": 3, "method": "t"}, "sided 3 is not known"),
-    ({"width": 0.1}, "method anova takes min_diff, not width"),
-    ({"min_diff": 0.1, "method": "ci"}, "method ci takes width, not min_diff"),
-    ({"min_diff": 1e-5}, "the number of topics would be more than 10,000,000: ask for a larger difference"),
+    ({"variance": -0.1}, "variance=-0.1: expected a within-system variance of scores, at least 0"),
+    ({"variance": float("nan")}, "variance=nan: expected a within-system variance"),
+    ({"variance": "0.1"}, "variance='0.1': expected a within-system variance"),
+    ({"variance": []}, "variance: no value; expected a within-system variance"),
+    ({"variance": np.ones((2, 2))}, "variance: an array of 2 dims; expected a number, a list, or an xarray.DataArray"),
+    ({"variance": xr.DataArray([0.1, np.nan], {"metric": ["AP", "RR"]}, "metric")}, r"variance=nan \(metric RR\): expected"),
+    ({"min_diff": 0.0}, "min_diff=0.0: expected a difference in mean score, more than 0"),
+    ({"systems": 1}, "systems=1: expected a number of systems, a whole number from 2"),
+    ({"systems": 2.5}, "systems=2.5: expected a number of systems, a whole number from 2"),
+    ({"alpha": 0.0}, "alpha=0.0: expected a probability between 0 and 1, both excluded"),
+    ({"alpha": 1.0}, "alpha=1.0: expected a probability between 0 and 1"),
+    ({"beta": 1.5}, "beta=1.5: expected a probability between 0 and 1"),
+    ({"beta": 0.95}, "alpha=0.05 with beta=0.95: the power 1 - beta must be more than alpha"),
+    ({"method": "z"}, "method='z': choose anova or t or ci"),
+    ({"mode": "excel"}, "mode='excel': choose exact or sakai"),
+    ({"sided": 1}, "sided=1 requires method='t'; found method='anova'"),
+    ({"sided": 3, "method": "t"}, "sided=3: choose 2 or 1"),
+    ({"width": 0.1}, "method='anova' takes min_diff, not width"),
+    ({"min_diff": 0.1, "method": "ci"}, "method='ci' takes width, not min_diff"),
+    ({"min_diff": 1e-5}, "the number of topics would be more than 10,000,000: use a larger min_diff"),
     ({"min_diff": 1e-200, "method": "t"}, "the number of topics would be more than 10,000,000"),
     ({"width": 1e-200, "method": "ci"}, "the number of topics would be more than 10,000,000"),
 ]  # fmt: skip
@@ -237,25 +237,25 @@ def test_impossible_requests_are_refused(wrong: dict[str, Any], text: str) -> No
 
 
 def test_impossible_inverse_questions_are_refused() -> None:
-    with pytest.raises(BadPlan, match="topics 1: expected a number of topics, a whole number from 2"):
+    with pytest.raises(BadPlan, match="topics=1: expected a number of topics, a whole number from 2"):
         expected_width(0.05, 1)
-    with pytest.raises(BadPlan, match="method ci has no difference to be detected; use expected_width"):
+    with pytest.raises(BadPlan, match="method='ci' has no difference to be detected; use expected_width"):
         detectable_difference(0.05, 50, method="ci")
-    with pytest.raises(BadPlan, match="method ci has no difference to be detected; use expected_width"):
+    with pytest.raises(BadPlan, match="method='ci' has no difference to be detected; use expected_width"):
         achieved_power(0.05, 0.1, 50, method="ci")
     with pytest.raises(
-        BadPlan, match="topics 2: mode sakai never gives fewer than 6 here; give more, or use mode exact"
+        BadPlan, match="topics=2: Sakai's tool needs at least 6 topics for this alpha; use more topics, or mode='exact'"
     ):
         detectable_difference(0.05, [2, 50], method="t", mode="sakai", alpha=0.001)
     for route in ("z", [], ["ci", "ci"]):
-        with pytest.raises(BadPlan, match="choose one or some of ci, anova-tool, anova-exact"):
+        with pytest.raises(BadPlan, match="choose one or more of ci, anova-tool, anova-exact"):
             wcw(0.05, 50, route=route)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 3000), st.integers(-40, 3000)), min_size=1, max_size=8))
 def test_search_finds_the_smallest(cases: list[tuple[int, int, int]]) -> None:
     floor, answer, guess = (np.array(column, float) for column in zip(*cases, strict=True))
-    found = smallest(lambda n: n >= answer, floor, guess, 10_000, "it")
+    found = smallest_integer(lambda n: n >= answer, floor, guess, 10_000, "it")
     assert found.tolist() == np.maximum(floor, answer).tolist()
 
 

@@ -114,7 +114,7 @@ def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) ->
         },
     )
     if run is None:  # a topic that is not judged
-        with pytest.raises(BadInput, match="judges none of the topics of the 1 runs"):
+        with pytest.raises(BadInput, match="judges none of the topics of the 1 run"):
             read_rankings([tmp_path / "runs"], tmp_path / "qrels")
         return
     for runs in (tmp_path / "runs", tmp_path / "runs" / file, tmp_path / "runs" / "*" / "*"):

@@ -331,7 +331,7 @@ def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_qrels_without_any_topic_of_the_runs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"judges none of the topics of the 1 runs; it has topics such as 0401, 900$"):
+    with pytest.raises(BadInput, match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900$"):
         read(tmp_path, qrels=b"900 0 d1 1\n0401 0 d1 1\n")
 
 

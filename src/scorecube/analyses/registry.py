@@ -36,35 +36,66 @@ class Entry:
         return self.path.partition(":")[2]
 
 
-PACKAGE = "scorecube.analyses."
-_PATHS = {
-    "swap": "topic_samples.swap:Swap",
-    "stability": "topic_samples.stability:Stability",
-    "bootstrap": "pair_tests.bootstrap:Bootstrap",
-    "randomisation": "pair_tests.randomisation:Randomisation",
-    "tukey": "pair_tests.tukey:Tukey",
-    "unpaired": "pair_tests.unpaired:Unpaired",
-    "paired": "pair_tests.classical:Paired",
-    "correlate": "rank_agreement.correlation:Correlation",
-    "splits": "topic_samples.splits:Splits",
-    "agreement": "rank_agreement.agreement:Agreement",
-    "teams": "leave_out.teams:Teams",
-}
+PACKAGE = "scorecube.analyses"
+BUILT_IN = (
+    Entry(
+        "swap",
+        f"{PACKAGE}.topic_samples.swap:Swap",
+        "Swap method: how large a difference does another set of topics confirm?",
+    ),
+    Entry(
+        "stability",
+        f"{PACKAGE}.topic_samples.stability:Stability",
+        "Stability method: how often does a topic sample contradict most samples?",
+    ),
+    Entry(
+        "bootstrap",
+        f"{PACKAGE}.pair_tests.bootstrap:Bootstrap",
+        "Bootstrap test of all pairs of runs, with the estimated required difference.",
+    ),
+    Entry(
+        "randomisation",
+        f"{PACKAGE}.pair_tests.randomisation:Randomisation",
+        "Paired randomisation (sign-flip) test of all pairs of runs.",
+    ),
+    Entry(
+        "tukey",
+        f"{PACKAGE}.pair_tests.tukey:Tukey",
+        "Randomised Tukey HSD test, which controls the family-wise error rate.",
+    ),
+    Entry(
+        "unpaired",
+        f"{PACKAGE}.pair_tests.unpaired:Unpaired",
+        "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.",
+    ),
+    Entry(
+        "paired",
+        f"{PACKAGE}.pair_tests.classical:Paired",
+        "Paired t, Wilcoxon and sign tests of all pairs of runs.",
+    ),
+    Entry(
+        "correlate",
+        f"{PACKAGE}.rank_agreement.correlation:Correlation",
+        "Rank correlation between metrics, and between gain settings, with intervals.",
+    ),
+    Entry(
+        "splits",
+        f"{PACKAGE}.topic_samples.splits:Splits",
+        "Rank correlation between topic samples: how many topics settle the ranking?",
+    ),
+    Entry(
+        "agreement",
+        f"{PACKAGE}.rank_agreement.agreement:Agreement",
+        "Agreement of rankings and significant differences under two sets of judgements.",
+    ),
+    Entry(
+        "teams",
+        f"{PACKAGE}.leave_out.teams:Teams",
+        "Leave teams and topics out: do the variance and the order of other runs hold?",
+    ),
+)
 """In the order of lists and reports."""
-_SUMMARIES = {
-    "swap": "Swap method: how large a difference does another set of topics confirm?",
-    "stability": "Stability method: how often does a topic sample contradict most samples?",
-    "bootstrap": "Bootstrap test of all pairs of runs: discriminative power, difference it takes.",
-    "randomisation": "Paired randomisation (sign-flip) test of all pairs of runs.",
-    "tukey": "Randomised Tukey HSD test: p-values that hold for all pairs of runs together.",
-    "unpaired": "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.",
-    "paired": "Paired t, Wilcoxon and sign tests of all pairs of runs, as quick references.",
-    "correlate": "Rank correlation between metrics, and between gain settings, with intervals.",
-    "splits": "Rank correlation between topic samples: how many topics settle the ranking?",
-    "agreement": "Two sets of judgements: do they rank runs alike and find the same differences?",
-    "teams": "Leave teams and topics out: do the variance and the order of other runs hold?",
-}
-_ENTRIES = {name: Entry(name, PACKAGE + path, _SUMMARIES[name]) for name, path in _PATHS.items()}
+_ENTRIES = {entry.name: entry for entry in BUILT_IN}
 _CLASSES: dict[str, type[Analysis]] = {}
 """Classes from `register`, which need not be importable."""
 

@@ -1,4 +1,4 @@
-"""Rankings x metrics x gain settings -> score cube; score matrices -> score cube; selection and digest."""
+"""Evaluation of rankings by metrics under gain settings: the score cube."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
-"""Attribute of a cube: judged topics left out because no document is relevant."""
+"""Attribute of a cube: judged topics without a relevant document, left out."""
 
 
 def evaluate(
@@ -28,12 +28,12 @@ def evaluate(
     no_relevant: Literal["exclude", "zero"] = "exclude",
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
-    """Score every run on every topic with all metrics under all gain settings.
+    """Compute the scores of runs on topics, with all metrics and gain settings.
 
     Parameters
     ----------
     rankings
-        Dataset as from `read_rankings` (run, topic, rank).
+        Dataset (run, topic, rank), as from `read_rankings`.
     metrics
         Metric names, e.g. ``["AP", "nDCG@20", "P+"]``.
     gains
@@ -41,23 +41,23 @@ def evaluate(
     missing_topic
         Score of a run that lacks a judged topic: 0 (as ``trec_eval -c``) or NaN.
     no_relevant
-        Topics without a relevant document: left out and named in the cube's attributes, or scored 0 (as trec_eval).
-        A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
+        Topics without a relevant document: excluded and listed in the cube's attributes, or scored 0 (as
+        trec_eval). A metric with ``rel=`` above 1 is NaN, or 0, on topics without a document of that level.
     progress
-        Called with (metrics done, metrics in all).
+        Called with the number of completed metrics and the number of all metrics.
 
     Returns
     -------
     cube
-        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and uses_gains
-        (metric). A metric that uses no gains has equal scores at all gain settings.
+        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and
+        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
 
     Raises
     ------
     BadName
-        An unknown metric, or a gain setting that does not fit the number of levels.
+        A metric is unknown, or a gain setting does not have a value for each level.
     BadInput
-        A diversity metric where documents are not judged by intent.
+        A diversity metric requires judgements by intent, or no topic has a relevant document.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def evaluate(
     {'metric': 2, 'gain': 2, 'run': 4, 'topic': 50}
     """
     schema.check(rankings, schema.RANKINGS, "rankings")
-    parsed = _distinct([parse_metric(text) for text in metrics], "metric")
-    gain_labels = _distinct(list(gains), "gain setting")
+    parsed = _distinct([parse_metric(text) for text in metrics], "metric", "metrics")
+    gain_labels = _distinct(list(gains), "gain setting", "gains")
     judged = rankings[names.N_JUDGED].values
     gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
     kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
@@ -98,23 +98,29 @@ def evaluate(
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
     return cube_dataset(
-        scores, parsed, gain_labels, schema.labels_of(rankings, names.RUN), topics[kept].tolist(),
-        [str(team) for team in rankings[names.TEAM].values], attrs,
-    )  # fmt: skip
+        scores,
+        parsed,
+        gain_labels,
+        schema.labels_of(rankings, names.RUN),
+        topics[kept].tolist(),
+        [str(team) for team in rankings[names.TEAM].values],
+        attrs,
+    )
 
 
 def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Any]:
-    """Return documents at ranks, levels by intent and probabilities of the topics that are kept, if a metric needs them."""
+    """Return documents, levels by intent and probabilities, if a metric needs them."""
     if metric is None:
         return []
     if names.INTENT_LEVEL not in rankings:
         raise BadInput(
             f"metric {metric} needs documents judged by intent, and these rankings have none; "
-            f"read such judgements with {option('dialect', 'trec-intents')}"
+            f"read such judgements with {option('dialect', 'trec-intents')}",
+            option="metrics",
         )
     schema.check(rankings, (schema.DOCUMENTS[0], *schema.INTENTS), "rankings")
-    chosen = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
-    return [rankings[name].isel({names.TOPIC: kept}).values for name in chosen]
+    variables = (names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY)
+    return [rankings[name].isel({names.TOPIC: kept}).values for name in variables]
 
 
 def cube_dataset(
@@ -126,7 +132,7 @@ def cube_dataset(
     teams: Sequence[str] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Label a score array (metric, gain, run, topic); runs and topics are put in sorted order.
+    """Return a score cube of an array (metric, gain, run, topic).
 
     Parameters
     ----------
@@ -135,7 +141,7 @@ def cube_dataset(
     metrics, gains, runs, topics
         Labels, in the order of the array.
     teams
-        One for each run; a run is its own team by default.
+        Team of each run; by default each run is its own team.
     attrs
         Attributes of the dataset.
 
@@ -145,15 +151,15 @@ def cube_dataset(
         Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
     """
     run_order, topic_order = np.argsort(np.array(runs, object)), np.argsort(np.array(topics, object))
-    gained = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
+    uses_gains = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
         names.METRIC: schema.label_array(str(metric) for metric in metrics),
         names.GAIN: schema.label_array(gains),
         names.RUN: schema.label_array(runs[i] for i in run_order),
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
-        names.USES_GAINS: (names.METRIC, np.array(gained)),
-        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(each)) for each in metrics)),
+        names.USES_GAINS: (names.METRIC, np.array(uses_gains)),
+        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(metric)) for metric in metrics)),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))
@@ -161,10 +167,10 @@ def cube_dataset(
     return schema.annotate(cube, schema.CUBE)
 
 
-def _distinct(items: list[Item], what: str) -> list[Item]:
+def _distinct(items: list[Item], noun: str, argument: str) -> list[Item]:
     if not items:
-        raise BadName(f"no {what} given")
+        raise BadName(f"no {noun}: {option(argument)} is empty", option=argument)
     for item in items:
         if items.count(item) > 1:
-            raise BadName(f"{what} {item} is given twice")
+            raise BadName(f"{noun} {item} is repeated in {option(argument)}", option=argument)
     return items

@@ -1,4 +1,4 @@
-"""Runs and judgements as they were read: columns of numbers, and places of ids in the text of their files."""
+"""Runs and judgements as read from files."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class RunLines:
-    """The lines of one run, as places in its text.
+    """The lines of one run file.
 
     Parameters
     ----------
     name, path
-        Of the run and its file.
+        Name of the run and path of its file.
     text
-        uint8, the padded file.
+        uint8 (byte,): content of the file, padded.
     topics
         Topic ids in order of first appearance.
     topic_of
-        int32 (line,): number of the line's topic in `topics`.
+        int32 (line,): index of the line's topic in `topics`.
     documents
-        int32 (line, 2): where the document ids stand.
+        int32 (line, 2): start and end of the document id in `text`.
     scores
         float64 (line,).
     ranks
-        float64 (line,), or empty if not read.
+        float64 (line,); empty if not read.
     numbers
         int32 (line,): line numbers in the file, from 1.
     """
@@ -63,7 +63,7 @@ class Intents:
     Parameters
     ----------
     labels
-        str (topic, intent): ids of the intents, empty behind a topic's last one.
+        str (topic, intent): ids of the intents; empty after the last intent of a topic.
     levels
         int8 (topic, document, intent), -1 for not judged.
     probability
@@ -77,24 +77,24 @@ class Intents:
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Judgements, as places in their text; topics are sorted.
+    """The lines of a file of judgements.
 
     Parameters
     ----------
     path, text, documents, numbers
-        As of `RunLines`.
+        See `RunLines`.
     topics
         Judged topics, sorted.
     topic_of
-        int32 (line,).
+        int32 (line,): index of the line's topic in `topics`.
     levels
-        int16 (line,); a negative level means pooled but not judged.
+        int16 (line,): relevance levels; negative for pooled but not judged.
     intents
-        Levels by intent, if documents were judged so; each document then has one line here, with its highest level.
+        Judgements by intent, if there are any; each document then has one line, with its highest level.
     classes
-        int32 (topic, document): number of an answer's equivalence class within the topic, -1 for none.
+        int32 (topic, document): number of the equivalence class of an answer within the topic, -1 for none.
     second_field
-        Whether an error text should look for intents in the second fields of lines.
+        Whether messages may suggest that the second fields of lines hold intents.
     """
 
     path: str
@@ -115,23 +115,23 @@ class Qrels:
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """Topic -> its number."""
+        """Index of each topic."""
         return {topic: k for k, topic in enumerate(self.topics)}
 
     @cached_property
     def tables(self) -> tuple[Any, Any]:
-        """Hash tables of the judged documents: entries, bounds.
+        """Hash tables of the judged documents: entries and bounds.
 
         Raises
         ------
         BadInput
-            A document judged twice in a topic.
+            A document is judged twice in a topic.
         """
         entries, bounds, repeated = judge_run.judgement_tables(
             self.text, self.documents, self.topic_of, len(self.topics)
         )
         if repeated >= 0:
-            raise self._twice(repeated)
+            raise self._repeated(repeated)
         return entries, bounds
 
     def document(self, line: int) -> bytes:
@@ -139,39 +139,40 @@ class Qrels:
         start, stop = self.documents[line]
         return self.text[start:stop].tobytes()
 
-    def _twice(self, line: int) -> BadInput:
-        """Return the error of a line that judges a document again."""
+    def _repeated(self, line: int) -> BadInput:
+        """Return the error for a line that repeats the judgement of a document."""
         document, topic = self.document(line), self.topic_of[line]
         advice = "remove one of the lines"
         if self.second_field:
             lines = np.flatnonzero(self.topic_of == topic).tolist()
             first = next(k for k in lines if self.document(k) == document)
-            before = (self.text[: self.documents[k][0]].tobytes() for k in (first, line))
-            if len({part.rpartition(b"\n")[2].split()[1] for part in before}) == 2:
+            texts_before = (self.text[: self.documents[k][0]].tobytes() for k in (first, line))
+            if len({text.rpartition(b"\n")[2].split()[1] for text in texts_before}) == 2:
                 advice += f", or, if the second column holds intents, use {option('dialect', 'trec-intents')}"
         return BadInput(
             f"document {document.decode('utf-8', 'replace')!r} is judged twice in topic {self.topics[topic]}; {advice}",
-            self.path, int(self.numbers[line]),
-        )  # fmt: skip
+            self.path,
+            int(self.numbers[line]),
+        )
 
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Number of each line's document within its topic, (line,): document ids are sorted as bytes."""
+        """Number of each line's document in its topic, by id as bytes: int32 (line,)."""
         return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))
 
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Return the level of every document, (topic, document); -1 for pooled but not judged, and behind a topic's last one."""
+        """Return the level of each document, (topic, document); -1 if not judged."""
         levels = np.full((len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def n_judged(self) -> IntArray:
-        """Return the number of documents judged at each level, (topic, level); a class of answers counts once."""
+        """Return the numbers of judged documents (topic, level); a class counts once."""
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
         kept, levels = self.levels >= 0, self.levels
         if self.classes is not None:
             class_of = self.classes[self.topic_of, self.document_of]
-            # Lines by descending level, so that the first one of a class has the highest.
+            # By descending level, so that the first line of a class has its highest level.
             order = np.argsort(-levels, kind="stable")
             _, first = np.unique(np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True)
             kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])

@@ -1,8 +1,8 @@
-"""Pools: which teams contributed which judged documents, and what would not have been judged without one of them.
+"""Pools: the judged documents that each team contributed.
 
-A run contributes the judged documents among its first `pool_depth` ranks to the pool. Documents that only one team contributed are its
-unique contributions. A judged document that stands in no run's pool, because it was judged for other reasons or because the pools were
-deeper, is unpooled.
+A run contributes the judged documents in its first `pool_depth` ranks to the pool. Documents that only one
+team contributed are its unique contributions. A judged document that no run contributed, because it was
+judged for other reasons or because the pools were deeper, is unpooled.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.rankings import check_documents
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.contributing_teams import WORD, leave_out, pool_words
 
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Who contributed what.
+    """The documents that each team contributed to the pools.
 
     Parameters
     ----------
     teams
-        Sorted.
+        Names of the teams, sorted.
     team_of
-        int64 (run,): place of each run's team.
+        int64 (run,): index of the team of each run.
     words
-        uint64 (topic, document, word): a bit for every team that contributed the document.
+        uint64 (topic, document, word): a bit for each team that contributed the document.
     levels
-        int8 (topic, document): -1 for pooled but not judged, or no document.
+        int8 (topic, document): relevance levels, -1 for pooled but not judged, or no document.
     n_levels
         Number of relevant levels.
     """
@@ -54,44 +54,67 @@ class Pools:
     def without(
         self, left_out: np.ndarray[Any, np.dtype[np.bool_]], keep_unpooled: bool = True
     ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """Return which documents are gone without some teams (topic, document), and how many stay judged (topic, level)."""
-        gone, judged = self.others(keep_unpooled)
+        """Return the judgements without the unique contributions of some teams.
+
+        Parameters
+        ----------
+        left_out
+            bool (team,): teams to leave out.
+        keep_unpooled
+            Whether unpooled documents stay judged.
+
+        Returns
+        -------
+        removed
+            bool (topic, document): documents that are no longer judged.
+        n_judged
+            int64 (topic, level): number of documents that stay judged.
+        """
+        removed, n_judged = self.without_pools(keep_unpooled)
         pooled = self.pooled()
         leave_out(
-            pooled["words"], pooled["topics"], pooled["documents"], pooled["levels"], gone, judged, team_bits(left_out)
+            pooled["words"],
+            pooled["topics"],
+            pooled["documents"],
+            pooled["levels"],
+            removed,
+            n_judged,
+            team_bits(left_out),
         )
-        return gone, judged
+        return removed, n_judged
 
     def pooled(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the documents that any team contributed, as `leave_out` takes them."""
+        """Return the pooled documents as arguments of the kernel `leave_out`."""
         topics, documents = np.nonzero(self.words.any(axis=-1))
         levels = self.levels[topics, documents].astype(np.int64)
         return {"words": self.words[topics, documents], "topics": topics, "documents": documents, "levels": levels}
 
-    def others(self, keep: bool) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """Return which of the other documents are gone (topic, document), and how many stay judged (topic, level)."""
-        judged = np.zeros((len(self.levels), self.n_levels + 1), np.int64)
-        if keep:
+    def without_pools(
+        self, keep_unpooled: bool
+    ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.int64]]]:
+        """Return the judgements of unpooled documents, as `without`."""
+        n_judged = np.zeros((len(self.levels), self.n_levels + 1), np.int64)
+        if keep_unpooled:
             topics, documents = np.nonzero(self.unpooled)
-            np.add.at(judged, (topics, self.levels[topics, documents]), 1)
-        return self.unpooled & (not keep), judged
+            np.add.at(n_judged, (topics, self.levels[topics, documents]), 1)
+        return self.unpooled & (not keep_unpooled), n_judged
 
     def unique(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the only team that contributed a document, -1 where none or several did, (topic, document)."""
-        one = np.bitwise_count(self.words).sum(axis=-1, dtype=np.int64) == 1
-        # Bits of a word are its team's place; all other words of such a document are 0.
-        place = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
-        place += WORD * np.arange(self.words.shape[-1])
-        return np.where(one, np.where(self.words != 0, place, 0).sum(axis=-1), -1)
+        """Return the only team of each document, or -1: int64 (topic, document)."""
+        is_unique = np.bitwise_count(self.words).sum(axis=-1, dtype=np.int64) == 1
+        # The number of bits below the team's bit is its index within the word; all other words of the document are 0.
+        index = np.bitwise_count(self.words - np.uint64(1)).astype(np.int64)
+        index += WORD * np.arange(self.words.shape[-1])
+        return np.where(is_unique, np.where(self.words != 0, index, 0).sum(axis=-1), -1)
 
-    def n_unique(self, least_level: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return how many documents of some level or higher only each team contributed, (team,)."""
+    def n_unique(self, minimum_level: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the numbers of unique contributions of teams: int64 (team,)."""
         unique = self.unique()
-        return np.bincount(unique[(unique >= 0) & (self.levels >= least_level)], minlength=len(self.teams))
+        return np.bincount(unique[(unique >= 0) & (self.levels >= minimum_level)], minlength=len(self.teams))
 
 
 def team_bits(left_out: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Return which teams are left out (..., team) as words (..., word)."""
+    """Return bool (..., team) as bits of words, uint64 (..., word)."""
     n_teams = left_out.shape[-1]
     words = np.zeros((*left_out.shape[:-1], -(-n_teams // WORD)), np.uint64)
     for team in range(n_teams):
@@ -100,14 +123,14 @@ def team_bits(left_out: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, 
 
 
 def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
-    """Find which team contributed which judged document.
+    """Determine the judged documents that each team contributed.
 
     Parameters
     ----------
     rankings
         Dataset as from `read_rankings`, or a cube with rankings.
     pool_depth
-        Ranks of a run that count.
+        Number of ranks of a run that contribute to the pool.
 
     Returns
     -------
@@ -117,7 +140,7 @@ def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
     Raises
     ------
     BadPlan
-        Rankings that do not tell which documents stand at ranks; a pool depth below 1.
+        The rankings have no documents at ranks, or the pool depth is below 1.
 
     Examples
     --------
@@ -127,7 +150,7 @@ def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
     (('team01', 'team02'), True)
     """
     if pool_depth < 1:
-        raise BadPlan(f"pool_depth={pool_depth}: at least the first rank counts")
+        raise BadPlan(f"{option('pool_depth', pool_depth)}: expected at least 1, the first rank", option="pool_depth")
     check_documents(rankings)
     teams, team_of = np.unique([str(team) for team in rankings[names.TEAM].values], return_inverse=True)
     levels = rankings[names.LEVEL_OF_DOCUMENT].values
@@ -140,7 +163,7 @@ def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
 def removed_when_left_out(
     rankings: xr.Dataset, pool_depth: int = 10, documents: Mapping[str, Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """List the unique contributions of every team: what leaves the judgements when it is left out.
+    """List the unique contributions of every team.
 
     Parameters
     ----------
@@ -149,12 +172,13 @@ def removed_when_left_out(
     pool_depth
         Ranks of a run that contribute to the pool.
     documents
-        Topic -> document ids, as from `judged_documents`; without them the table has numbers.
+        Topic -> document ids, as from `judged_documents`; None for document numbers.
 
     Returns
     -------
     removed
-        Columns team, topic, document (id, or number within the topic) and level; sorted by team, topic and document.
+        Columns team, topic, document (id, or number within the topic) and level; sorted by team, topic and
+        document.
 
     Examples
     --------
@@ -167,15 +191,17 @@ def removed_when_left_out(
     unique = pools.unique()
     topic, document = np.nonzero(unique >= 0)
     labels = schema.labels_of(rankings, names.TOPIC)
-    shown: list[Any] = (
+    document_ids: list[Any] = (
         document.tolist()
         if documents is None
         else [documents[labels[j]][k] for j, k in zip(topic.tolist(), document.tolist(), strict=True)]
     )
     frame = pd.DataFrame(
         {
-            "team": np.array(pools.teams, object)[unique[topic, document]], "topic": np.array(labels, object)[topic],
-            "document": shown, "level": pools.levels[topic, document],
+            "team": np.array(pools.teams, object)[unique[topic, document]],
+            "topic": np.array(labels, object)[topic],
+            "document": document_ids,
+            "level": pools.levels[topic, document],
         }
-    )  # fmt: skip
+    )
     return frame.sort_values(["team", "topic", "document"], kind="stable", ignore_index=True)

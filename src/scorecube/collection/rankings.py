@@ -1,6 +1,6 @@
-"""Runs x judgements -> relevance levels in rank order, with teams.
+"""Rankings: relevance levels of the documents of runs in rank order, with teams.
 
-Ordering decides ties and therefore scores; the choices and who uses them are in `Order`.
+The order decides ties and therefore scores; `Order` lists the choices and the programs that use them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
-from scorecube.errors import BadInput, BadPlan, option
+from scorecube.errors import BadInput, BadPlan, counted, option
 from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
 Item = TypeVar("Item", bound=np.generic)
 NO_LIMIT = 2**31 - 1
+"""Depth of rankings that are not cut off."""
 
 
 class Order(StrEnum):
-    """How documents of a topic are put in order."""
+    """Order of the documents of a topic."""
 
     SCORE = "score"
-    """Score descending, then document id descending as bytes: trec_eval. Alias of score-docno-desc."""
+    """Score descending, then document id descending as bytes: trec_eval."""
     SCORE_DOCNO_DESC = "score-docno-desc"
-    """The same."""
+    """The same as `SCORE`."""
     SCORE_DOCNO_ASC = "score-docno-asc"
     """Score descending, then document id ascending."""
     SCORE_STABLE = "score-stable"
@@ -41,7 +42,7 @@ class Order(StrEnum):
     """Rank column ascending, then order of the file."""
 
 
-_CODES = {
+_ORDER_CODES = {
     Order.SCORE: judge_run.BY_SCORE_DESCENDING,
     Order.SCORE_DOCNO_DESC: judge_run.BY_SCORE_DESCENDING,
     Order.SCORE_DOCNO_ASC: judge_run.BY_SCORE_ASCENDING,
@@ -52,44 +53,49 @@ _CODES = {
 
 
 class Duplicates(StrEnum):
-    """What to do with a document that stands twice in a topic of a run."""
+    """Treatment of a document that is listed twice in a topic of a run."""
 
     ERROR = "error"
     """Refuse the file: trec_eval."""
     FIRST = "first"
-    """The first line of the file counts."""
+    """Use the first line of the file."""
     NTCIREVAL = "ntcireval"
-    """Both count, so that AP can exceed 1: NTCIREVAL."""
+    """Use both lines, so that AP can exceed 1: NTCIREVAL."""
 
 
-_REPEATS = {Duplicates.ERROR: judge_run.REFUSE, Duplicates.FIRST: judge_run.FIRST, Duplicates.NTCIREVAL: judge_run.KEEP}
+_DUPLICATE_CODES = {
+    Duplicates.ERROR: judge_run.REFUSE,
+    Duplicates.FIRST: judge_run.FIRST,
+    Duplicates.NTCIREVAL: judge_run.KEEP,
+}
 
 
 class Precision(StrEnum):
-    """Width of the scores that are compared: nearly equal scores become ties in single precision."""
+    """Precision of scores in comparisons; single precision makes more ties."""
 
     SINGLE = "single"
-    """32 bits, as trec_eval up to 9 and all official results made with it."""
+    """32 bits: trec_eval up to version 9, and official results computed with it."""
     DOUBLE = "double"
-    """64 bits, as trec_eval 10."""
+    """64 bits: trec_eval 10."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """One run's levels in ranked order.
+    """The relevance levels of one run in rank order.
 
     Parameters
     ----------
     name
-        Of the run.
+        Name of the run.
     path
-        File it was read from.
+        Path of the run file.
     levels
-        int8 (judged topic, rank), -1 for unjudged and behind the end.
+        int8 (judged topic, rank): relevance levels, -1 for unjudged and after the end of the list.
     lengths
-        int32 (judged topic,): documents returned.
+        int32 (judged topic,): number of documents returned.
     documents
-        int32 (judged topic, rank): number of the judged document within the topic, -1 in the same sense.
+        int32 (judged topic, rank): number of the document within the topic, -1 for unjudged and after the end
+        of the list.
     """
 
     name: str
@@ -109,7 +115,7 @@ def judge(
     duplicates: str = Duplicates.ERROR,
     workspace: Workspace | None = None,
 ) -> JudgedRun:
-    """Put a run's documents in order and look up their levels and numbers.
+    """Sort the documents of a run and look up their relevance levels and numbers.
 
     Parameters
     ----------
@@ -118,29 +124,29 @@ def judge(
     qrels
         Judgements.
     order, precision, depth, duplicates
-        As of `scorecube.read_rankings`.
+        See `scorecube.read_rankings`.
     workspace
-        Memory to be used again.
+        Arrays to be reused.
 
     Returns
     -------
     judged
-        The run's levels and documents, by judged topic and rank.
+        Levels and documents of the run, by judged topic and rank.
 
     Raises
     ------
     BadInput
-        A document twice in a topic, naming the line.
+        A document is listed twice in a topic.
     """
-    chosen, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
-    single = chosen is not Order.RANK and Precision(precision) is Precision.SINGLE
+    rule, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
+    single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
-    keys = -run.ranks if chosen is Order.RANK else run.scores
+    keys = -run.ranks if rule is Order.RANK else run.scores
     levels, documents, lengths, repeated, first = judge_run.judge_run(
         judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
         judged_topic,
         judge_run.JudgedDocuments(qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of),
-        judge_run.RankingRules(single, _CODES[chosen], _REPEATS[Duplicates(duplicates)], depth or NO_LIMIT),
+        judge_run.RankingRules(single, _ORDER_CODES[rule], _DUPLICATE_CODES[Duplicates(duplicates)], depth or NO_LIMIT),
         space.array("grouped", n_lines, "int64"),
         space.array("document_hashes", n_lines, "uint64"),
     )
@@ -148,8 +154,10 @@ def judge(
         topic = run.topics[run.topic_of[repeated]]
         raise BadInput(
             f"document {run.document(repeated)!r} stands twice in topic {topic}, first in line {run.numbers[first]}; "
-            "remove one of the lines", run.path, int(run.numbers[repeated]),
-        )  # fmt: skip
+            "remove one of the lines",
+            run.path,
+            int(run.numbers[repeated]),
+        )
     if qrels.classes is not None:
         judge_run.keep_first_of_class(levels, documents, qrels.classes)
     return JudgedRun(run.name, run.path, levels, lengths, documents)
@@ -162,59 +170,67 @@ def build_rankings(
     *,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Put judged runs together.
+    """Combine judged runs into a dataset of rankings.
 
     Parameters
     ----------
     runs
-        Names must differ.
+        Runs with different names.
     qrels
-        Judgements; its topics are the collection's topics. Topics that only runs have are ignored.
+        Judgements. The judged topics are the topics of the rankings; other topics of runs are ignored.
     teams
-        Run name -> team. A run without one becomes a team of its own.
+        Run name -> team. A run without a team is a team of its own.
     attrs
-        How the runs were read.
+        Attributes of the dataset, e.g. the options of reading.
 
     Returns
     -------
     rankings
-        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic, document),
-        `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with judgements by intent also
-        `schema.INTENTS`. Runs and topics are sorted; documents are numbered within their topic, ids sorted as bytes.
+        Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic,
+        document), `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with
+        judgements by intent also `schema.INTENTS`. Runs and topics are sorted; documents are numbered within
+        their topic, in the order of ids as bytes.
 
     Raises
     ------
     BadInput
-        Two runs of one name; no topic of any run is judged.
+        Two runs have the same name, or no topic of any run is judged.
     """
     by_name: dict[str, JudgedRun] = {}
     for run in runs:
         if run.name in by_name:
-            taken = by_name[run.name].path
             raise BadInput(
-                f"run name {run.name!r} is already taken by {taken}; name runs by file ({option('run_name', 'file')})",
+                f"run name {run.name!r} is already taken by {by_name[run.name].path}; name runs by file "
+                f"({option('run_name', 'file')})",
                 run.path,
+                option="run_name",
             )
         by_name[run.name] = run
     ordered = [by_name[name] for name in sorted(by_name)]
     if not any(run.lengths.any() for run in ordered):
-        known = ", ".join(qrels.topics[:3])
+        topics = ", ".join(qrels.topics[:3])
         raise BadInput(
-            f"judges none of the topics of the {len(ordered)} runs; it has topics such as {known}", qrels.path
+            f"judges none of the topics of the {counted(len(ordered), 'run')}; it has topics such as {topics}",
+            qrels.path,
         )
-    known_teams = teams or {}
+    team_of = teams or {}
     dataset = rankings_dataset(
-        _stacked([run.levels for run in ordered]), np.stack([run.lengths for run in ordered]), qrels.n_judged(),
-        [run.name for run in ordered], qrels.topics, [known_teams.get(run.name, run.name) for run in ordered], attrs or {},
+        _stacked([run.levels for run in ordered]),
+        np.stack([run.lengths for run in ordered]),
+        qrels.n_judged(),
+        [run.name for run in ordered],
+        qrels.topics,
+        [team_of.get(run.name, run.name) for run in ordered],
+        attrs or {},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
-    )  # fmt: skip
+    )
     return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
 
 
 def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:
-    """Put arrays (topic, rank) of different depths together (run, topic, rank)."""
-    longest = max(row.shape[1] for row in rows)
-    result = np.full((len(rows), len(rows[0]), longest), names.UNJUDGED, rows[0].dtype)
+    """Stack arrays (topic, rank) of different depths as (run, topic, rank)."""
+    depth = max(row.shape[1] for row in rows)
+    result = np.full((len(rows), len(rows[0]), depth), names.UNJUDGED, rows[0].dtype)
     for k, row in enumerate(rows):
         result[k, :, : row.shape[1]] = row
     return result
@@ -228,7 +244,7 @@ def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
     rankings
         Dataset over run, topic and rank, with documents.
     intents
-        Levels of documents for the intents of their topics.
+        Judgements by intent.
 
     Returns
     -------
@@ -236,18 +252,18 @@ def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
         A copy with the variables of `schema.INTENTS`.
     """
     arrays = (intents.levels, intents.labels, intents.probability)
-    found = {variable.name: (variable.dims, array) for variable, array in zip(schema.INTENTS, arrays, strict=True)}
+    variables = {item.name: (item.dims, array) for item, array in zip(schema.INTENTS, arrays, strict=True)}
     numbers = np.arange(1, intents.levels.shape[2] + 1)
-    return schema.annotate(rankings.assign(found).assign_coords({names.INTENT: numbers}), schema.INTENTS)
+    return schema.annotate(rankings.assign(variables).assign_coords({names.INTENT: numbers}), schema.INTENTS)
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
-    """Put the rankings that scores were made from beside them, as the analysis of teams that are left out needs it.
+    """Add rankings to their scores, as required by the analysis `Teams`.
 
     Parameters
     ----------
     cube
-        Scores, e.g. from `evaluate`; perhaps part of all runs and topics.
+        Scores, e.g. from `evaluate`, of all or some runs and topics.
     rankings
         Dataset as from `read_rankings`, with all runs and topics of the cube.
 
@@ -259,7 +275,7 @@ def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
     Raises
     ------
     BadPlan
-        Rankings that lack a run or topic, or that do not tell which documents stand at ranks.
+        The rankings lack a run or topic, or have no documents at ranks.
 
     Examples
     --------
@@ -273,15 +289,15 @@ def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
     for dim in (names.RUN, names.TOPIC):
         missing = sorted(set(schema.labels_of(cube, dim)) - set(schema.labels_of(rankings, dim)))
         if missing:
-            raise BadPlan(f"the rankings lack the {dim}s {', '.join(missing[:5])} of the scores")
-    known = rankings.sel({dim: cube[dim].values for dim in (names.RUN, names.TOPIC)})
+            raise BadPlan(f"the rankings lack {dim}s of the scores: {', '.join(missing[:5])}")
+    selected = rankings.sel({dim: cube[dim].values for dim in (names.RUN, names.TOPIC)})
     variables = (*schema.RANKINGS, *schema.DOCUMENTS)
-    teams = cube.assign_coords({names.TEAM: (names.RUN, known[names.TEAM].values)})
-    return schema.annotate(teams.assign({each.name: known[each.name] for each in variables}), variables)
+    with_teams = cube.assign_coords({names.TEAM: (names.RUN, selected[names.TEAM].values)})
+    return schema.annotate(with_teams.assign({item.name: selected[item.name] for item in variables}), variables)
 
 
 def check_documents(rankings: xr.Dataset) -> None:
-    """Refuse what does not tell which documents stand at ranks.
+    """Refuse rankings without documents at ranks.
 
     Parameters
     ----------
@@ -291,12 +307,12 @@ def check_documents(rankings: xr.Dataset) -> None:
     Raises
     ------
     BadPlan
-        Rankings without the variables of `schema.DOCUMENTS`.
+        The variables of `schema.DOCUMENTS` are missing.
     """
     if names.LEVEL_OF_DOCUMENT not in rankings:
         raise BadPlan(
-            "it is not known which documents stand at ranks: the runs were evaluated by an earlier version, or there are only scores; "
-            f"evaluate the runs again with {option('replace', True)}, or join scores and rankings with with_rankings(cube, rankings)"
+            "the documents at ranks are not known: the runs were evaluated by an earlier version, or there are only scores; "
+            f"evaluate the runs again with {option('replace', True)}, or use with_rankings(cube, rankings)"
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")
 
@@ -311,18 +327,18 @@ def rankings_dataset(
     attrs: Mapping[str, Any],
     documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]] | None = None,
 ) -> xr.Dataset:
-    """Label the arrays of `schema.RANKINGS` and, if documents are known, `schema.DOCUMENTS`; runs and topics must be sorted.
+    """Return a dataset of the arrays of `schema.RANKINGS` and `schema.DOCUMENTS`.
 
     Parameters
     ----------
     level_at_rank
-        int8 (run, topic, rank).
+        int8 (run, topic, rank): relevance levels.
     n_retrieved
-        int32 (run, topic).
+        int32 (run, topic): number of documents returned.
     n_judged
-        (topic, level).
+        int64 (topic, level): number of documents judged at a level.
     runs, topics, teams
-        Labels; one team for each run.
+        Labels; runs and topics sorted, one team for each run.
     attrs
         Attributes of the dataset.
     documents
@@ -336,7 +352,7 @@ def rankings_dataset(
     variables = schema.RANKINGS if documents is None else (*schema.RANKINGS, *schema.DOCUMENTS)
     arrays = (level_at_rank, n_retrieved, n_judged, *(documents or ()))
     dataset = xr.Dataset(
-        {each.name: (each.dims, array) for each, array in zip(variables, arrays, strict=True)},
+        {item.name: (item.dims, array) for item, array in zip(variables, arrays, strict=True)},
         coords={
             names.RUN: schema.label_array(runs),
             names.TOPIC: schema.label_array(topics),

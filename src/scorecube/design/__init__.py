@@ -1,4 +1,4 @@
-"""How many topics? Topic set size design by ANOVA, t test and confidence intervals; WCW curves; variances to start from."""
+"""Topic set size design by ANOVA, t test and confidence intervals."""
 
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.design.sizes import METHODS, MODES, achieved_power, detectable_difference, expected_width, topic_set_size
@@ -6,6 +6,18 @@ from scorecube.design.variance import design_variances, residual_variance, varia
 from scorecube.design.widths import ROUTES, wcw
 
 __all__ = [
-    "METHODS", "MODES", "ROUTES", "achieved_power", "design_variances", "detectable_difference", "exact_noncentrality", "expected_width",
-    "residual_variance", "tool_noncentrality", "topic_set_size", "variances", "wcw", "within_system_variance",
-]  # fmt: skip
+    "METHODS",
+    "MODES",
+    "ROUTES",
+    "achieved_power",
+    "design_variances",
+    "detectable_difference",
+    "exact_noncentrality",
+    "expected_width",
+    "residual_variance",
+    "tool_noncentrality",
+    "topic_set_size",
+    "variances",
+    "wcw",
+    "within_system_variance",
+]

@@ -1,4 +1,4 @@
-"""What the calculators take: single numbers, lists and labelled arrays, checked and spread out over each other."""
+"""Parameters and results of the design calculators."""
 
 from __future__ import annotations
 
@@ -12,28 +12,39 @@ import xarray as xr
 
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
 Numbers = float | Iterable[float] | xr.DataArray
-"""One number, a list (which becomes a dimension called by the parameter's name), or a labelled array of any dims."""
+"""One number, a list (dim with the parameter's name), or a labelled array."""
 
 METHOD, MODE = "method", "mode"
 VARIANCE, MIN_DIFF, WIDTH, SYSTEMS = "variance", "min_diff", "width", "systems"
 ALPHA, BETA, TOPICS, POWER, ROUTE = "alpha", "beta", "topics", "power", "route"
 NOTES = "notes"
-MOST_TOPICS = 10_000_000
+MAX_TOPICS = 10_000_000
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a parameter must be."""
+    """Range of valid values of a parameter.
+
+    Parameters
+    ----------
+    low, high
+        Limits; `high` itself is valid for whole numbers only.
+    includes_low
+        Whether `low` itself is valid.
+    whole
+        Whether values must be whole numbers.
+    expected
+        Description of valid values for messages.
+    """
 
     low: float
     high: float
-    ends: bool
-    """Whether `low` itself is allowed; `high` is if `whole` is set."""
+    includes_low: bool
     whole: bool
-    meaning: str
+    expected: str
 
 
 RULES = {
@@ -43,11 +54,11 @@ RULES = {
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
     ALPHA: Rule(1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"),
     BETA: Rule(1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"),
-    TOPICS: Rule(2, MOST_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MOST_TOPICS:,}"),
+    TOPICS: Rule(2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"),
 }
 VARIABLES = {
-    each.name: each
-    for each in (
+    variable.name: variable
+    for variable in (
         Variable(VARIANCE, (), "f", "1", "within-system variance of scores"),
         Variable(MIN_DIFF, (), "f", "1", "difference in mean score to be detected"),
         Variable(WIDTH, (), "f", "1", "expected width of the confidence interval of a difference in mean score"),
@@ -60,77 +71,77 @@ VARIABLES = {
 }
 
 
-def labelled(name: str, value: Numbers) -> xr.DataArray:
+def labelled_numbers(name: str, value: Numbers) -> xr.DataArray:
     """Return a parameter as a labelled array of valid numbers.
 
     Raises
     ------
     BadPlan
-        What is not a number, is out of range, or is an array of several dims without labels.
+        A value is not a number or out of range, or an array of several dims has no labels.
 
     Examples
     --------
-    >>> labelled("variance", [0.04, 0.08]).dims
+    >>> labelled_numbers("variance", [0.04, 0.08]).dims
     ('variance',)
     """
     rule = RULES[name]
     if isinstance(value, xr.DataArray):
         array = value.reset_coords(drop=True)
     else:
-        several = isinstance(value, Iterable) and not isinstance(value, str | np.ndarray)
-        plain = np.asarray(list(value) if several else value)  # type: ignore[arg-type]
+        is_list = isinstance(value, Iterable) and not isinstance(value, str | np.ndarray)
+        plain = np.asarray(list(value) if is_list else value)  # type: ignore[arg-type]
         if plain.ndim > 1:
             raise BadPlan(
-                f"{name}: an array of {plain.ndim} dims; give a number, a list, or an xarray.DataArray whose dims have names"
+                f"{option(name)}: an array of {plain.ndim} dims; expected a number, a list, or an xarray.DataArray with named dims",
+                option=name,
             )
         array = xr.DataArray(plain, dims=(name,) * plain.ndim, coords={name: plain} if plain.ndim else None)
     if not array.size:
-        raise BadPlan(f"{name}: no value given; expected {rule.meaning}")
+        raise BadPlan(f"{option(name)}: no value; expected {rule.expected}", option=name)
     if array.dtype.kind not in "iuf":
-        raise BadPlan(f"{name} {_first(array.values)!r}: expected {rule.meaning}")
+        raise BadPlan(f"{option(name, _first_value(array.values))}: expected {rule.expected}", option=name)
     numbers = np.asarray(array.values, np.float64)
-    good = np.isfinite(numbers) & ((numbers >= rule.low) if rule.ends else (numbers > rule.low))
-    good &= (numbers <= rule.high) & (np.round(numbers) == numbers) if rule.whole else numbers < rule.high
-    if not good.all():
-        raise BadPlan(f"{name} {numbers[~good].flat[0]:g}{_place(array, name, ~good)}: expected {rule.meaning}")
+    valid = np.isfinite(numbers) & ((numbers >= rule.low) if rule.includes_low else (numbers > rule.low))
+    valid &= (numbers <= rule.high) & (np.round(numbers) == numbers) if rule.whole else numbers < rule.high
+    if not valid.all():
+        invalid = option(name, _first_value(array.values[~valid]))
+        raise BadPlan(f"{invalid}{_location(array, name, ~valid)}: expected {rule.expected}", option=name)
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
 
-def spread(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
-    """Return the arrays, each over all dims of all of them, as floats."""
-    return [each.astype(np.float64) for each in xr.broadcast(*arrays)]
+def broadcast_numbers(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+    """Return the arrays as floats, each over the dims of all arrays."""
+    return [array.astype(np.float64) for array in xr.broadcast(*arrays)]
 
 
-def check_errors(alpha: xr.DataArray, beta: xr.DataArray) -> None:
-    """Refuse a power that a test without any difference already has."""
-    wide_alpha, wide_beta = xr.broadcast(alpha, beta)
-    bad = wide_alpha.values >= 1.0 - wide_beta.values - 1e-12
-    if bad.any():
-        first = (wide_alpha.values[bad].flat[0], wide_beta.values[bad].flat[0])
-        raise BadPlan(
-            f"alpha {first[0]:g} with beta {first[1]:g}: a power of 1 - beta must be more than alpha, which any number of topics gives"
-        )
+def check_error_rates(alpha: xr.DataArray, beta: xr.DataArray) -> None:
+    """Refuse a power 1 - beta of at most alpha."""
+    alphas, betas = (array.values for array in xr.broadcast(alpha, beta))
+    invalid = alphas >= 1.0 - betas - 1e-12
+    if invalid.any():
+        pair = f"{option(ALPHA, _first_value(alphas[invalid]))} with {option(BETA, _first_value(betas[invalid]))}"
+        raise BadPlan(f"{pair}: the power 1 - beta must be more than alpha", option=BETA)
 
 
-def outcome(
-    kind: str, found: dict[str, xr.DataArray], given: Sequence[xr.DataArray], facts: dict[str, Any]
+def design_result(
+    analysis: str, values: dict[str, xr.DataArray], parameters: Sequence[xr.DataArray], attrs: dict[str, Any]
 ) -> xr.Dataset:
-    """Return what was computed as variables and what was given as coordinates, with units and long names."""
-    coords = {str(each.name): each for each in given}
-    result = xr.Dataset(found).assign_coords({name: each.drop_vars(each.coords) for name, each in coords.items()})
+    """Return values as variables and parameters as coordinates of a dataset."""
+    coords = {str(array.name): array for array in parameters}
+    result = xr.Dataset(values).assign_coords({name: array.drop_vars(array.coords) for name, array in coords.items()})
     described = [VARIABLES[str(name)] for name in [*result.data_vars, *coords] if str(name) in VARIABLES]
-    return schema.annotate(result.assign_attrs({"analysis": kind, **facts}), described)
+    return schema.annotate(result.assign_attrs({"analysis": analysis, **attrs}), described)
 
 
-def _first(values: np.ndarray[Any, Any]) -> Any:
+def _first_value(values: np.ndarray[Any, Any]) -> Any:
     first = values.flat[0]
     return first.item() if isinstance(first, np.generic) else first
 
 
-def _place(array: xr.DataArray, name: str, bad: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
-    """Say where, in an array whose labels are names."""
-    position = np.argwhere(bad)[0]
-    words = [
+def _location(array: xr.DataArray, name: str, invalid: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    """Return the labels of the first invalid value, for a message."""
+    position = np.argwhere(invalid)[0]
+    labels = [
         f"{dim} {array[dim].values[k]}" for dim, k in zip(array.dims, position, strict=True) if dim in array.coords
     ]
-    return f" ({', '.join(words)})" if words and array.dims != (name,) else ""
+    return f" ({', '.join(labels)})" if labels and array.dims != (name,) else ""

@@ -1,37 +1,37 @@
-"""Expected width of confidence intervals for the difference between two systems."""
+"""Expected width of confidence intervals for the difference of two systems' means."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import special, stats
 
-from scorecube.design.search import FloatArray, IntArray, smallest
+from scorecube.design.search import FloatArray, IntArray, smallest_integer
 
 SERIES_FROM = 200.0
-"""Degrees of freedom from which the series of c4 is exact in double precision."""
+"""Smallest degrees of freedom with an exact series of c4 in double precision."""
 
 
 def c4(n: FloatArray) -> FloatArray:
     """Return E[s] / sigma of a sample of n from a normal distribution.
 
-    It is sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2), through logarithms for small n, which Excel's GAMMA cannot beyond
-    n = 343, and by its asymptotic series for large n, where the logarithms' difference would lose digits.
+    It is sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2), computed with logarithms for small n, and with
+    its asymptotic series for large n, for which the difference of logarithms would lose digits.
 
     Examples
     --------
     >>> c4(np.array([2.0, 10.0, 1e6])).round(8).tolist()
     [0.79788456, 0.97265927, 0.99999975]
     """
-    v = np.asarray(n, np.float64) - 1.0
-    u = 1.0 / np.maximum(v, SERIES_FROM)
+    degrees = np.asarray(n, np.float64) - 1.0
+    u = 1.0 / np.maximum(degrees, SERIES_FROM)
     series = 1.0 + u * (-1 / 4 + u * (1 / 32 + u * (5 / 128 + u * (-21 / 2048 - u * 399 / 8192))))
-    small = np.minimum(v, SERIES_FROM)
+    small = np.minimum(degrees, SERIES_FROM)
     direct = np.sqrt(2.0 / small) * np.exp(special.gammaln((small + 1.0) / 2.0) - special.gammaln(small / 2.0))
-    return np.where(v >= SERIES_FROM, series, direct)
+    return np.where(degrees >= SERIES_FROM, series, direct)
 
 
 def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Return the expected width of the t interval for a difference of means of n topics, in units of its standard deviation.
+    """Return the expected width of the t interval, per unit of standard deviation.
 
     References
     ----------
@@ -46,27 +46,32 @@ def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
     return np.asarray(2.0 * stats.t.isf(alpha / 2.0, n - 1.0) * c4(n) / np.sqrt(n), np.float64)
 
 
-def expected_interval(n: FloatArray, variance: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Return the expected width of the t interval for a difference of means of n topics, in score units.
+def expected_interval_width(n: FloatArray, variance: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Return the expected width of the t interval, in units of the scores.
 
-    The variance is within systems; that of differences is twice as large.
+    `variance` is the within-system variance; the variance of differences is twice as large.
     """
     return np.asarray(unit_width(n, alpha) * np.sqrt(2.0 * variance), np.float64)
 
 
-def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, most: float) -> IntArray:
-    """Return the smallest number of topics for which the expected width is at most a given one.
+def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, maximum: float) -> IntArray:
+    """Return the smallest number of topics with an expected width of at most `width`.
 
     Parameters
     ----------
     variance
-        Within-system variance; differences have twice as much. All arrays have one shape.
+        Within-system variance, in squared score units; all arrays have one shape.
     width
-        Widest interval.
+        Largest expected width, in units of the scores.
     alpha
-        1 - confidence.
-    most
-        Highest answer.
+        1 - confidence level.
+    maximum
+        Largest number of topics allowed.
+
+    Returns
+    -------
+    topics
+        Number of topics.
 
     References
     ----------
@@ -76,7 +81,7 @@ def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, mo
         allowed = width / np.sqrt(2.0 * variance)
         first = (2.0 * special.ndtri(alpha / 2.0) / allowed) ** 2
 
-    def narrow(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def narrow_enough(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + 1e-12), bool)
 
-    return smallest(narrow, np.full_like(allowed, 2.0), np.ceil(first), most, "the number of topics")
+    return smallest_integer(narrow_enough, np.full_like(allowed, 2.0), np.ceil(first), maximum, "the number of topics")

@@ -1,14 +1,16 @@
-"""Power of the one-way analysis of variance and of the paired t test, exactly and as Sakai's tools approximate it.
+"""Power of one-way ANOVA and of the paired t test: exact, and by Sakai's tools.
 
-In both, the noncentrality of n topics is n times g = D^2 / (2 variance), where D is the difference to be detected: between
-the best and the worst of m systems (ANOVA; the others lie where they help least, in the middle), or between two (t).
+The noncentrality of n topics is n g with g = D^2 / (2 variance). D is the difference to be detected: between
+the best and the worst of m systems (ANOVA, with all other systems in the middle, the least favourable case),
+or between two systems (t).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
@@ -21,45 +23,64 @@ NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
     (0.05, 0.10): (6.903, 4.285),
     (0.05, 0.20): (4.860, 3.584),
 }
-"""(alpha, beta) -> a, b of the approximate noncentrality a + b sqrt(m - 1) (Nagata 2003, as used by Sakai 2016)."""
+"""(alpha, beta) -> (a, b); the noncentrality is a + b sqrt(m - 1) (Nagata 2003)."""
 DECIMALS = 2
-"""Sakai's ANOVA tool takes a power that reads 1 - beta to this many decimals; 25 of 25 sizes of S3 Table 3 follow."""
-SLACK = 1e-12
-"""What a power may miss 1 - beta by, so that a difference computed from n topics asks for n topics again."""
-MOST_NONCENTRALITY = 1e15
-"""Power is 1 from here on for any alpha that is allowed; beyond, SciPy's distribution functions return NaN."""
+"""Decimals of the power in Sakai's ANOVA tool; reproduces all of S3 Table 3."""
+TOLERANCE = 1e-12
+"""Tolerance, so that the size for the difference that n topics detect is n."""
+MAX_NONCENTRALITY = 1e15
+"""Power is 1 from here on for every valid alpha; SciPy may return NaN."""
 
 
-class PowerModel(Protocol):
-    """A test of means, at given error probabilities; arrays have one shape."""
+@dataclass(frozen=True)
+class PowerModel(ABC):
+    """A test of differences of means; arrays have one shape.
+
+    Parameters
+    ----------
+    alpha, beta
+        Probabilities of a type I and a type II error.
+    """
+
+    alpha: FloatArray
+    beta: FloatArray
 
     @property
     def target(self) -> FloatArray:
-        """Power that is asked for: 1 - beta."""
+        """Required power, 1 - beta."""
+        return 1.0 - self.beta
 
+    @abstractmethod
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return the exact power with n topics."""
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return the power with n topics as Sakai's tool computes it."""
+        """Return the power with n topics of Sakai's tool; by default exact."""
+        return self.power(n, noncentrality)
+
+    def accepts(self, power: FloatArray) -> BoolArray:
+        """Return whether a power is at least 1 - beta."""
+        return np.asarray(power >= self.target - TOLERANCE, bool)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
-        """Return whether Sakai's tool takes this power for 1 - beta."""
+        """Return whether Sakai's tool accepts a power as 1 - beta."""
+        return self.accepts(power)
 
+    @abstractmethod
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (a, b) of the first estimate n0 = a / g + b."""
+        """Return (a, b) of the first estimate n0 = a / g + b of the size."""
 
 
 @dataclass(frozen=True)
-class Anova:
+class Anova(PowerModel):
     """One-way analysis of variance of m systems.
 
     Parameters
     ----------
+    alpha, beta
+        See `PowerModel`.
     systems
         Number of systems m, at least 2.
-    alpha, beta
-        Probabilities of a type I and a type II error.
 
     References
     ----------
@@ -67,20 +88,13 @@ class Anova:
     """
 
     systems: FloatArray
-    alpha: FloatArray
-    beta: FloatArray
-
-    @property
-    def target(self) -> FloatArray:
-        """Power that is asked for."""
-        return 1.0 - self.beta
 
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return P(F' > w) of the noncentral F distribution."""
-        return _beyond_f(*self._degrees_and_critical(n), noncentrality)
+        return _f_power(*self._degrees_and_critical(n), noncentrality)
 
     def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return the approximate power: Patnaik's two moments, then Fisher's square root of chi-square is normal.
+        """Return the power by Patnaik's and Fisher's approximations.
 
         References
         ----------
@@ -89,76 +103,63 @@ class Anova:
         between, within, critical = self._degrees_and_critical(n)
         scale = (between + 2.0 * noncentrality) / (between + noncentrality)
         degrees = _patnaik_degrees(between, noncentrality)
-        above = np.sqrt(critical / within) * np.sqrt(2.0 * within - 1.0)
-        above -= np.sqrt(scale / between) * np.sqrt(2.0 * degrees - 1.0)
-        normal = above / np.sqrt(scale / between + critical / within)
+        distance = np.sqrt(critical / within) * np.sqrt(2.0 * within - 1.0)
+        distance -= np.sqrt(scale / between) * np.sqrt(2.0 * degrees - 1.0)
+        normal = distance / np.sqrt(scale / between + critical / within)
         return np.asarray(special.ndtr(-normal), np.float64)
 
     def _degrees_and_critical(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the degrees of freedom between and within systems, and the critical value of F."""
+        """Return degrees of freedom between and within systems, and the critical F."""
         between, within = self.systems - 1.0, self.systems * (n - 1.0)
         return between, within, stats.f.isf(self.alpha, between, within)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
-        """Return whether the power reads at least 1 - beta to two decimals (rule A of SPEC B.8)."""
-        return np.asarray(np.round(power, DECIMALS) >= self.target - SLACK, bool)
+        """Return whether the rounded power is at least 1 - beta (rule A of SPEC B.8)."""
+        return np.asarray(np.round(power, DECIMALS) >= self.target - TOLERANCE, bool)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
-        """Return lambda0 / g; lambda0 by Nagata's constants in tool mode where they exist (S2 equation 2)."""
+        """See `PowerModel.start`: n0 = lambda0 / g (S2 equation 2)."""
         lambda0 = (tool_noncentrality if tool else exact_noncentrality)(self.systems, self.alpha, self.beta)
         return lambda0, np.zeros_like(lambda0)
 
 
 @dataclass(frozen=True)
-class PairedT:
-    """Paired t test of two systems, whose differences have twice the within-system variance.
+class PairedT(PowerModel):
+    """Paired t test of two systems; differences have twice the variance.
+
+    The papers do not describe the approximation of Sakai's tool, so its power is taken to be exact.
 
     Parameters
     ----------
     alpha, beta
-        Probabilities of a type I and a type II error.
+        See `PowerModel`.
     sided
-        2 (a difference either way) or 1 (the better system is known).
+        2, or 1 for a one-sided test.
     """
 
-    alpha: FloatArray
-    beta: FloatArray
     sided: int = 2
 
-    @property
-    def target(self) -> FloatArray:
-        """Power that is asked for."""
-        return 1.0 - self.beta
-
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return P(|t'| > t) of the noncentral t distribution, both tails, or P(t' > t) if one-sided.
+        """Return P(|t'| > t) of the noncentral t, or P(t' > t) if one-sided.
 
         The square of t' is a noncentral F of 1 and n - 1 degrees of freedom.
         """
         degrees = n - 1.0
         if self.sided == 1:
             critical = stats.t.isf(self.alpha, degrees)
-            bounded = np.sqrt(np.minimum(noncentrality, MOST_NONCENTRALITY))
+            bounded = np.sqrt(np.minimum(noncentrality, MAX_NONCENTRALITY))
             return np.asarray(stats.nct.sf(critical, degrees, bounded), np.float64)
         critical = stats.t.isf(self.alpha / 2.0, degrees) ** 2
-        return _beyond_f(np.ones_like(degrees), degrees, critical, noncentrality)
-
-    def tool_power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
-        """Return the exact power: the papers at hand do not say how Sakai's tool approximates it."""
-        return self.power(n, noncentrality)
-
-    def tool_accepts(self, power: FloatArray) -> BoolArray:
-        """Return whether the power is at least 1 - beta."""
-        return np.asarray(power >= self.target - SLACK, bool)
+        return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """Return n0 = (z_alpha + z_beta)^2 / g + z_alpha^2 / 2, with alpha / 2 if two-sided; the same in both modes."""
+        """See `PowerModel.start`: (z_alpha + z_beta)^2 / g + z_alpha^2 / 2."""
         z_alpha = -special.ndtri(self.alpha / self.sided)
         return (z_alpha - special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
 
 
 def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
-    """Return the lambda at which a noncentral chi-square of m - 1 degrees of freedom passes its alpha point with probability 1 - beta.
+    """Return the noncentrality at which a chi-square test has power 1 - beta.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray
 
 
 def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
-    """Return Nagata's approximate lambda0, linear in sqrt(m - 1); the exact one for other alpha and beta.
+    """Return Nagata's approximate lambda0; the exact value for other alpha and beta.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
 
     References
     ----------
-    S2 Figure 1 (which says linear in phi; it is linear in its square root).
+    S2 Figure 1 (linear in the square root of phi, not in phi as printed there).
 
     Examples
     --------
@@ -212,13 +213,14 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
     15.612
     """
     root_degrees = np.sqrt(systems - 1.0)
-    found = np.full(np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan)
+    noncentrality = np.full(np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan)
     for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
-        here = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(beta, known_beta, rtol=1e-9)
-        found = np.where(here, constant + slope * root_degrees, found)
-    if np.isnan(found).any():
-        found = np.where(np.isnan(found), exact_noncentrality(systems, alpha, beta), found)
-    return found
+        matches = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(beta, known_beta, rtol=1e-9)
+        noncentrality = np.where(matches, constant + slope * root_degrees, noncentrality)
+    if np.isnan(noncentrality).any():
+        exact = exact_noncentrality(systems, alpha, beta)
+        noncentrality = np.where(np.isnan(noncentrality), exact, noncentrality)
+    return noncentrality
 
 
 def has_constants(alpha: Any, beta: Any) -> bool:
@@ -228,14 +230,14 @@ def has_constants(alpha: Any, beta: Any) -> bool:
 
 
 def _patnaik_degrees(degrees: FloatArray, noncentrality: FloatArray) -> FloatArray:
-    """Return the degrees of freedom of the scaled central chi-square with the two moments of a noncentral one (Patnaik 1949)."""
+    """Return the degrees of freedom of Patnaik's central approximation (1949)."""
     return (degrees + noncentrality) ** 2 / (degrees + 2.0 * noncentrality)
 
 
-def _beyond_f(between: FloatArray, within: FloatArray, critical: FloatArray, noncentrality: FloatArray) -> FloatArray:
+def _f_power(between: FloatArray, within: FloatArray, critical: FloatArray, noncentrality: FloatArray) -> FloatArray:
     """Return the probability that a noncentral F exceeds the critical value."""
     # stats.ncf.sf returns -0.95 at noncentrality 0 (SciPy 1.17.1).
-    bounded = np.minimum(noncentrality, MOST_NONCENTRALITY)
+    bounded = np.minimum(noncentrality, MAX_NONCENTRALITY)
     power = np.asarray(1.0 - special.ncfdtr(between, within, bounded, critical), np.float64)
     if np.isnan(power).any():
         # SciPy returns NaN where 1 - power underflows; Patnaik's approximation returns 1 there.

@@ -1,4 +1,4 @@
-"""Vectorised searches: the smallest whole number for which something holds, and roots of increasing functions."""
+"""Vectorised searches for integers and for roots of increasing functions."""
 
 from __future__ import annotations
 
@@ -13,69 +13,75 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 HALVINGS = 200
+"""Largest number of steps of the search for a root."""
 
 
-def smallest(
-    holds: Callable[[FloatArray], BoolArray], floor: FloatArray, guess: FloatArray, most: float, what: str
+def smallest_integer(
+    condition: Callable[[FloatArray], BoolArray], minimum: FloatArray, guess: FloatArray, maximum: float, quantity: str
 ) -> IntArray:
-    """Return the smallest whole number from `floor` on for which `holds`, which stays true once it is.
+    """Return the smallest integer, at least `minimum`, for which a condition holds.
 
     Parameters
     ----------
-    holds
-        Whole numbers, as floats -> whether each is large enough.
-    floor
-        Lowest answers.
+    condition
+        Maps integers, as floats, to whether it holds; it must hold for all larger integers too.
+    minimum
+        Smallest results; all arrays have one shape.
     guess
-        Where to begin, near the answers; all arrays have one shape.
-    most
-        Highest answer.
-    what
-        What is sought, for the error text.
+        Start of the search, near the results.
+    maximum
+        Largest result allowed.
+    quantity
+        Name of the result in messages.
+
+    Returns
+    -------
+    integers
+        Of the shape of `guess`.
 
     Raises
     ------
     BadPlan
-        An answer above `most`.
+        A result would be above `maximum`.
 
     Examples
     --------
-    >>> smallest(lambda n: n * n >= np.array([50.0, 9.0]), np.array([1.0, 5.0]), np.array([2.0, 5.0]), 100, "a root").tolist()
+    >>> square = lambda n: n * n >= np.array([50.0, 9.0])
+    >>> smallest_integer(square, np.array([1.0, 5.0]), np.array([2.0, 5.0]), 100, "the root").tolist()
     [8, 5]
     """
-    low = floor - 1.0  # never an answer
-    high = np.clip(guess, floor, most)
+    low = minimum - 1.0  # below all results
+    high = np.clip(guess, minimum, maximum)
     step = np.ones_like(high)
-    fails = ~holds(high)
-    begun_low = fails.copy()
+    fails = ~condition(high)
+    failed_first = fails.copy()
     while fails.any():
-        if (fails & (high >= most)).any():
-            raise BadPlan(f"{what} would be more than {most:,.0f}: ask for a larger difference or width")
+        if (fails & (high >= maximum)).any():
+            raise BadPlan(f"{quantity} would be more than {maximum:,.0f}: use a larger difference or width")
         low = np.where(fails, high, low)
-        high = np.where(fails, np.minimum(high + step, most), high)
+        high = np.where(fails, np.minimum(high + step, maximum), high)
         step *= 2.0
-        fails = fails & ~holds(high)
+        fails = fails & ~condition(high)
     step = np.ones_like(high)
-    down = ~begun_low & (high > floor)
-    while down.any():
-        trial = np.where(down, np.maximum(high - step, floor), high)
-        good = holds(trial)
-        low = np.where(down & ~good, trial, low)
-        high = np.where(down & good, trial, high)
+    descending = ~failed_first & (high > minimum)
+    while descending.any():
+        candidate = np.where(descending, np.maximum(high - step, minimum), high)
+        holds = condition(candidate)
+        low = np.where(descending & ~holds, candidate, low)
+        high = np.where(descending & holds, candidate, high)
         step *= 2.0
-        down = down & good & (high > floor)
+        descending = descending & holds & (high > minimum)
     while (high - low > 1.0).any():
-        middle = np.floor((low + high) / 2.0)
-        open_ = high - low > 1.0
-        middle = np.where(open_, middle, high)
-        good = holds(middle)
-        high = np.where(open_ & good, middle, high)
-        low = np.where(open_ & ~good, middle, low)
+        unresolved = high - low > 1.0
+        middle = np.where(unresolved, np.floor((low + high) / 2.0), high)
+        holds = condition(middle)
+        high = np.where(unresolved & holds, middle, high)
+        low = np.where(unresolved & ~holds, middle, low)
     return high.astype(np.int64)
 
 
 def root(function: Callable[[FloatArray], FloatArray], target: FloatArray) -> FloatArray:
-    """Return the smallest x >= 0, to rounding, with function(x) >= target; the function increases.
+    """Return the smallest x >= 0 with function(x) >= target, to rounding.
 
     Examples
     --------
@@ -83,18 +89,18 @@ def root(function: Callable[[FloatArray], FloatArray], target: FloatArray) -> Fl
     [0.0, 0.69314718056]
     """
     low, high = np.zeros_like(target), np.ones_like(target)
-    enough = function(low) >= target
+    zero_suffices = function(low) >= target
     for _ in range(HALVINGS):
-        short = function(high) < target
-        if not short.any():
+        below = function(high) < target
+        if not below.any():
             break
-        low = np.where(short, high, low)
-        high = np.where(short, 2.0 * high, high)
+        low = np.where(below, high, low)
+        high = np.where(below, 2.0 * high, high)
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
         if ((middle <= low) | (middle >= high)).all():
             break
-        good = function(middle) >= target
-        high = np.where(good, middle, high)
-        low = np.where(good, low, middle)
-    return np.where(enough, 0.0, high)
+        reached = function(middle) >= target
+        high = np.where(reached, middle, high)
+        low = np.where(reached, low, middle)
+    return np.where(zero_suffices, 0.0, high)

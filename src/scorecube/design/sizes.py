@@ -1,4 +1,4 @@
-"""Topic set size design: how many topics, and the inverse questions for a given number of topics."""
+"""Topic set size design, and difference, power or width for a number of topics."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import xarray as xr
 from scorecube.design.inputs import (
     ALPHA,
     BETA,
+    MAX_TOPICS,
     METHOD,
     MIN_DIFF,
     MODE,
-    MOST_TOPICS,
     NOTES,
     POWER,
     SYSTEMS,
@@ -23,23 +23,24 @@ from scorecube.design.inputs import (
     VARIANCE,
     WIDTH,
     Numbers,
-    check_errors,
-    labelled,
-    outcome,
-    spread,
+    broadcast_numbers,
+    check_error_rates,
+    design_result,
+    labelled_numbers,
 )
-from scorecube.design.interval import expected_interval, interval_size
-from scorecube.design.power import SLACK, Anova, PairedT, PowerModel, has_constants
-from scorecube.design.search import BoolArray, FloatArray, IntArray, root, smallest
-from scorecube.errors import BadPlan
+from scorecube.design.interval import expected_interval_width, interval_size
+from scorecube.design.power import Anova, PairedT, PowerModel, has_constants
+from scorecube.design.search import BoolArray, FloatArray, IntArray, root, smallest_integer
+from scorecube.errors import BadPlan, option
 
 METHODS = ("anova", "t", "ci")
 MODES = ("exact", "sakai")
-DEFAULT_DIFFERENCE = 0.1
-MOST_PER_TOPIC = 1e15
-"""Where the noncentrality of one topic is cut off: two topics are enough long before."""
+DEFAULT_SIZE = 0.1
+"""Default of `min_diff` and of `width`."""
+MAX_PER_TOPIC = 1e15
+"""Largest noncentrality of one topic; two topics suffice for much smaller values."""
 GRID = 1000
-"""In mode sakai, differences are sought in steps of 1 / GRID, as one types them into a spreadsheet."""
+"""In mode sakai, differences are multiples of 1 / GRID, as entered in a spreadsheet."""
 
 
 def topic_set_size(
@@ -54,40 +55,44 @@ def topic_set_size(
     mode: str = "exact",
     sided: int = 2,
 ) -> xr.Dataset:
-    """Return how many topics a test collection needs.
+    """Return the number of topics that a test collection needs.
 
-    Every parameter is a number, a list or a labelled array. Numbers give a result without dims (``int(result["topics"])``), a
-    list gives a dimension called as its parameter, and several are combined in all ways. ``sc.table(result)`` is the result
-    as a data frame, ``sc.figure(result)`` as a picture.
+    Every parameter is a number, a list or a labelled array. Numbers give a result without dims
+    (``int(result["topics"])``), a list adds a dim with the name of its parameter, and arrays are broadcast.
+    ``sc.table(result)`` returns the result as a data frame, ``sc.figure(result)`` as a figure.
 
     Parameters
     ----------
     variance
-        Within-system variance of the scores, e.g. from `variances`. Differences are taken to have twice as much.
+        Within-system variance of the scores, e.g. from `variances`; the variance of differences is twice as
+        large.
     min_diff
-        Difference in mean score to be detected, between the best and the worst system (anova) or two systems (t);
-        0.1 by default. Not for ``ci``.
+        Difference in mean score to be detected, between the best and the worst system (anova) or two systems
+        (t); 0.1 by default. Not for ``ci``.
     width
-        Widest confidence interval for the difference of two systems, on average; 0.1 by default. Only for ``ci``.
+        Largest expected width of the confidence interval for the difference of two systems; 0.1 by default.
+        Only for ``ci``.
     systems
-        Number of systems m that will be compared; only for ``anova``.
+        Number of systems m to be compared; only for ``anova``.
     alpha
-        Probability of a type I error; 1 - confidence for ``ci``.
+        Probability of a type I error; 1 - confidence level for ``ci``.
     beta
         Probability of a type II error; not for ``ci``.
     method
         ``anova`` (one-way analysis of variance), ``t`` (paired t test) or ``ci`` (confidence intervals).
     mode
-        ``exact``: the fewest topics whose exact power is at least 1 - beta. ``sakai``: what Sakai's spreadsheets give,
-        usually one topic less, because a power that reads 1 - beta to two decimals is taken. Intervals are the same in both.
+        ``exact``: the smallest number of topics with an exact power of at least 1 - beta. ``sakai``: the
+        number in Sakai's spreadsheets, usually one topic less, as they round the power to two decimals.
+        ``ci`` is the same in both modes.
     sided
         2, or 1 for a one-sided t test.
 
     Returns
     -------
     sizes
-        Dataset: `topics`, and the `power` with that many (exact or, in mode ``sakai``, approximated as the tool does);
-        for ``ci`` instead `expected_width`. What was given is in the coordinates, remarks in the attribute notes.
+        Dataset: `topics`, and their `power` (exact, or in mode ``sakai`` approximated as by the tool) or, for
+        ``ci``, their `expected_width`. The coordinates hold the parameters, the attribute ``notes`` holds
+        remarks.
 
     Warns
     -----
@@ -97,7 +102,8 @@ def topic_set_size(
     Raises
     ------
     BadPlan
-        Numbers out of range, parameters that the method does not take, more than ten million topics.
+        A number is out of range, a parameter is not one of the method, or more than ten million topics are
+        needed.
 
     References
     ----------
@@ -110,37 +116,38 @@ def topic_set_size(
     >>> topic_set_size([0.0368, 0.0824], width=[0.1, 0.2], method="ci")["topics"].values.tolist()
     [[116, 31], [256, 66]]
     """
-    facts = _facts(method, mode, sided)
-    v = labelled(VARIANCE, variance)
-    if (v.values == 0).any():
-        facts[NOTES].append("a variance of 0 needs no topics at all; 2, the fewest possible, are returned")
-        warnings.warn(facts[NOTES][-1], stacklevel=2)
+    attrs = _method_attrs(method, mode, sided)
+    variances = labelled_numbers(VARIANCE, variance)
+    if (variances.values == 0).any():
+        attrs[NOTES].append("a variance of 0 needs no topics at all; the result is 2, the smallest number possible")
+        warnings.warn(attrs[NOTES][-1], stacklevel=2)
     if method == "ci":
-        _refuse(method, WIDTH, MIN_DIFF, min_diff)
-        return _interval_sizes(v, labelled(WIDTH, DEFAULT_DIFFERENCE if width is None else width), alpha, facts)
-    _refuse(method, MIN_DIFF, WIDTH, width)
-    difference = labelled(MIN_DIFF, DEFAULT_DIFFERENCE if min_diff is None else min_diff)
-    settings = _settings(systems, alpha, beta, facts)
-    given = [v, difference, *settings.values()]
-    wide = _by_name(given)
-    model = _model(wide, facts)
-    scores, gap = wide[VARIANCE].values, wide[MIN_DIFF].values
-    g = _per_topic(scores, gap)
-    topics = np.where(scores > 0, _model_sizes(model, g, tool=mode == "sakai"), 2)
-    power = np.where(scores > 0, _power(model, topics.astype(np.float64), g, mode), 1.0)
-    found = {TOPICS: wide[VARIANCE].copy(data=topics), POWER: wide[VARIANCE].copy(data=power)}
-    return outcome("design", found, given, facts)
+        _refuse_argument(method, WIDTH, MIN_DIFF, min_diff)
+        widths = labelled_numbers(WIDTH, DEFAULT_SIZE if width is None else width)
+        return _interval_sizes(variances, widths, alpha, attrs)
+    _refuse_argument(method, MIN_DIFF, WIDTH, width)
+    difference = labelled_numbers(MIN_DIFF, DEFAULT_SIZE if min_diff is None else min_diff)
+    settings = _settings(systems, alpha, beta, attrs)
+    parameters = [variances, difference, *settings.values()]
+    arrays = _by_name(parameters)
+    model = _model(arrays, attrs)
+    v = arrays[VARIANCE].values
+    g = _per_topic(v, arrays[MIN_DIFF].values)
+    topics = np.where(v > 0, _model_sizes(model, g, tool=mode == "sakai"), 2)
+    power = np.where(v > 0, _power(model, topics.astype(np.float64), g, mode), 1.0)
+    values = {TOPICS: arrays[VARIANCE].copy(data=topics), POWER: arrays[VARIANCE].copy(data=power)}
+    return design_result("design", values, parameters, attrs)
 
 
-def _interval_sizes(v: xr.DataArray, width: xr.DataArray, alpha: Numbers, facts: dict[str, Any]) -> xr.Dataset:
-    given = [v, width, labelled(ALPHA, alpha)]
-    wide, allowed, risk = spread(given)
-    positive = np.where(wide.values > 0, wide.values, 1.0)
-    within = np.where(wide.values > 0, allowed.values, np.inf)
-    topics = interval_size(positive, within, risk.values, MOST_TOPICS)
-    expected = expected_interval(topics.astype(np.float64), wide.values, risk.values)
-    found = {TOPICS: wide.copy(data=topics), "expected_width": wide.copy(data=expected)}
-    result = outcome("design", found, given, facts)
+def _interval_sizes(variances: xr.DataArray, widths: xr.DataArray, alpha: Numbers, attrs: dict[str, Any]) -> xr.Dataset:
+    parameters = [variances, widths, labelled_numbers(ALPHA, alpha)]
+    v, width, alphas = broadcast_numbers(parameters)
+    positive = np.where(v.values > 0, v.values, 1.0)
+    allowed = np.where(v.values > 0, width.values, np.inf)
+    topics = interval_size(positive, allowed, alphas.values, MAX_TOPICS)
+    expected = expected_interval_width(topics.astype(np.float64), v.values, alphas.values)
+    values = {TOPICS: v.copy(data=topics), "expected_width": v.copy(data=expected)}
+    result = design_result("design", values, parameters, attrs)
     result["expected_width"].attrs.update(units="1", long_name="expected width of the interval with that many topics")
     return result
 
@@ -156,14 +163,14 @@ def detectable_difference(
     mode: str = "exact",
     sided: int = 2,
 ) -> xr.Dataset:
-    """Return the smallest difference that so many topics detect with power 1 - beta.
+    """Return the smallest difference that topics detect with power 1 - beta.
 
     Parameters
     ----------
     topics
-        Number of topics at hand.
+        Number of topics.
     variance, systems, alpha, beta, method, mode, sided
-        As of `topic_set_size`; method ``anova`` or ``t``. In mode ``sakai`` differences go in steps of 0.001.
+        See `topic_set_size`; method ``anova`` or ``t``. In mode ``sakai`` differences are multiples of 0.001.
 
     Returns
     -------
@@ -172,32 +179,33 @@ def detectable_difference(
 
     Examples
     --------
-    >>> detectable_difference(0.0368, 50)["min_diff"].round(4).item(), detectable_difference(0.0368, 50, mode="sakai")["min_diff"].item()
-    (0.1531, 0.152)
+    >>> [detectable_difference(0.0368, 50, mode=mode)["min_diff"].round(4).item() for mode in ("exact", "sakai")]
+    [0.1531, 0.152]
     """
-    facts = _facts(method, mode, sided)
+    attrs = _method_attrs(method, mode, sided)
     _refuse_intervals(method, "expected_width")
-    v, n, settings = labelled(VARIANCE, variance), labelled(TOPICS, topics), _settings(systems, alpha, beta, facts)
-    given = [v, n, *settings.values()]
+    variances, n = labelled_numbers(VARIANCE, variance), labelled_numbers(TOPICS, topics)
+    settings = _settings(systems, alpha, beta, attrs)
+    parameters = [variances, n, *settings.values()]
     if mode == "sakai":
-        wide = _by_name(given)
-        model = _model(wide, facts)
-        v_wide = wide[VARIANCE]
-        steps = _tool_difference(model, v_wide.values, wide[TOPICS].values)
-        difference = v_wide.copy(data=steps)
-        g = _per_topic(v_wide.values, steps)
-        reached = model.tool_power(wide[TOPICS].values, wide[TOPICS].values * g)
-        power = v_wide.copy(data=np.where(v_wide.values > 0, reached, 1.0))
+        arrays = _by_name(parameters)
+        model = _model(arrays, attrs)
+        v, n_topics = arrays[VARIANCE].values, arrays[TOPICS].values
+        steps = _tool_difference(model, v, n_topics)
+        difference = arrays[VARIANCE].copy(data=steps)
+        reached = model.tool_power(n_topics, n_topics * _per_topic(v, steps))
+        power = difference.copy(data=np.where(v > 0, reached, 1.0))
     else:
         # The noncentrality does not depend on the variance.
-        wide = _by_name(given[1:])
-        model = _model(wide, facts)
-        noncentrality = root(lambda each: model.power(wide[TOPICS].values, each), model.target)
-        per_topic = wide[TOPICS].copy(data=noncentrality / wide[TOPICS].values)
-        difference = (2.0 * v * per_topic) ** 0.5
-        reached = model.power(wide[TOPICS].values, noncentrality)
-        power = xr.broadcast(v, wide[TOPICS].copy(data=reached))[1].where(v > 0, 1.0)
-    return outcome("design", {MIN_DIFF: difference, POWER: power}, given, facts)
+        arrays = _by_name(parameters[1:])
+        model = _model(arrays, attrs)
+        n_topics = arrays[TOPICS].values
+        noncentrality = root(lambda candidate: model.power(n_topics, candidate), model.target)
+        per_topic = arrays[TOPICS].copy(data=noncentrality / n_topics)
+        difference = (2.0 * variances * per_topic) ** 0.5
+        reached = model.power(n_topics, noncentrality)
+        power = xr.broadcast(variances, arrays[TOPICS].copy(data=reached))[1].where(variances > 0, 1.0)
+    return design_result("design", {MIN_DIFF: difference, POWER: power}, parameters, attrs)
 
 
 def achieved_power(
@@ -211,14 +219,14 @@ def achieved_power(
     mode: str = "exact",
     sided: int = 2,
 ) -> xr.Dataset:
-    """Return the power with which so many topics detect a difference.
+    """Return the power with which a number of topics detects a difference.
 
     Parameters
     ----------
     min_diff, topics
-        Difference to be detected, and number of topics at hand.
+        Difference to be detected, and number of topics.
     variance, systems, alpha, method, mode, sided
-        As of `topic_set_size`; method ``anova`` or ``t``.
+        See `topic_set_size`; method ``anova`` or ``t``.
 
     Returns
     -------
@@ -230,27 +238,28 @@ def achieved_power(
     >>> achieved_power(0.5, 0.5, 34, method="t")["power"].round(4).item()
     0.8078
     """
-    facts = _facts(method, mode, sided)
+    attrs = _method_attrs(method, mode, sided)
     _refuse_intervals(method, "expected_width")
-    settings = _settings(systems, alpha, 0.5, facts, with_beta=False)
-    given = [labelled(VARIANCE, variance), labelled(MIN_DIFF, min_diff), labelled(TOPICS, topics), *settings.values()]
-    wide = _by_name(given)
-    scores = wide[VARIANCE].values
-    g = _per_topic(scores, wide[MIN_DIFF].values)
-    model = _model({**wide, BETA: xr.full_like(wide[VARIANCE], 0.5)}, facts)
-    power = np.where(scores > 0, _power(model, wide[TOPICS].values, g, mode), 1.0)
-    return outcome("design", {POWER: wide[VARIANCE].copy(data=power)}, given, facts)
+    settings = _settings(systems, alpha, 0.5, attrs, with_beta=False)
+    numbers = ((VARIANCE, variance), (MIN_DIFF, min_diff), (TOPICS, topics))
+    parameters = [*(labelled_numbers(name, value) for name, value in numbers), *settings.values()]
+    arrays = _by_name(parameters)
+    v = arrays[VARIANCE].values
+    g = _per_topic(v, arrays[MIN_DIFF].values)
+    model = _model({**arrays, BETA: xr.full_like(arrays[VARIANCE], 0.5)}, attrs)
+    power = np.where(v > 0, _power(model, arrays[TOPICS].values, g, mode), 1.0)
+    return design_result("design", {POWER: arrays[VARIANCE].copy(data=power)}, parameters, attrs)
 
 
 def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05) -> xr.Dataset:
-    """Return the expected width of the confidence interval for the difference of two systems.
+    """Return the expected width of the interval for the difference of two systems.
 
     Parameters
     ----------
     variance, alpha
-        As of `topic_set_size`.
+        See `topic_set_size`.
     topics
-        Number of topics at hand.
+        Number of topics.
 
     Returns
     -------
@@ -266,24 +275,26 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
     >>> expected_width(0.1144, [50, 1000])["width"].round(4).values.tolist()
     [0.2705, 0.0594]
     """
-    given = [labelled(VARIANCE, variance), labelled(TOPICS, topics), labelled(ALPHA, alpha)]
-    scores, n, risk = spread(given)
-    width = scores.copy(data=expected_interval(n.values, scores.values, risk.values))
-    return outcome("design", {WIDTH: width}, given, _facts("ci", "exact", 2))
+    parameters = [
+        labelled_numbers(name, value) for name, value in ((VARIANCE, variance), (TOPICS, topics), (ALPHA, alpha))
+    ]
+    v, n, alphas = broadcast_numbers(parameters)
+    width = v.copy(data=expected_interval_width(n.values, v.values, alphas.values))
+    return design_result("design", {WIDTH: width}, parameters, _method_attrs("ci", "exact", 2))
 
 
 def _per_topic(variance: FloatArray, difference: FloatArray) -> FloatArray:
-    """Return the noncentrality of one topic, D^2 / (2 variance); for a variance of 0, that of 1; callers replace those results."""
+    """Return the noncentrality of a topic, D^2 / (2 variance); finite at variance 0."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MOST_PER_TOPIC))
+        return np.asarray(np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MAX_PER_TOPIC))
 
 
 def _by_name(parameters: Sequence[xr.DataArray]) -> dict[Any, xr.DataArray]:
-    """Return parameters by name, each over all dims of all of them."""
-    return dict(zip([each.name for each in parameters], spread(parameters), strict=True))
+    """Return parameters by name, broadcast against each other."""
+    return dict(zip([array.name for array in parameters], broadcast_numbers(parameters), strict=True))
 
 
-def _first_sizes(constant: FloatArray, extra: FloatArray, g: FloatArray) -> FloatArray:
+def _first_estimate(constant: FloatArray, extra: FloatArray, g: FloatArray) -> FloatArray:
     """Return the first estimate n0 of the number of topics, see `PowerModel.start`."""
     return np.asarray(np.maximum(np.ceil(constant / g + extra), 2.0), np.float64)
 
@@ -291,37 +302,42 @@ def _first_sizes(constant: FloatArray, extra: FloatArray, g: FloatArray) -> Floa
 def _model_sizes(model: PowerModel, g: FloatArray, *, tool: bool) -> IntArray:
     constant, extra = model.start(tool=tool)
     with np.errstate(divide="ignore", over="ignore"):
-        first = _first_sizes(constant, extra, g)
-    if (first > MOST_TOPICS).any():
+        first = _first_estimate(constant, extra, g)
+    if (first > MAX_TOPICS).any():
         raise BadPlan(
-            f"the number of topics would be more than {MOST_TOPICS:,}: ask for a larger difference; its unit is that of the scores"
+            f"the number of topics would be more than {MAX_TOPICS:,}: use a larger {option(MIN_DIFF)}, in units of the scores",
+            option=MIN_DIFF,
         )
 
     def enough(n: FloatArray) -> BoolArray:
         if tool:
             return model.tool_accepts(model.tool_power(n, n * g))
-        return np.asarray(model.power(n, n * g) >= model.target - SLACK, bool)
+        return model.accepts(model.power(n, n * g))
 
-    return smallest(enough, first if tool else np.full_like(first, 2.0), first, MOST_TOPICS, "the number of topics")
+    return smallest_integer(
+        enough, first if tool else np.full_like(first, 2.0), first, MAX_TOPICS, "the number of topics"
+    )
 
 
 def _tool_difference(model: PowerModel, variance: FloatArray, n: FloatArray) -> FloatArray:
-    """Return the smallest multiple of 0.001 for which the tool gives at most n topics."""
+    """Return the smallest multiple of 0.001 that the tool detects with n topics."""
     constant, extra = model.start(tool=True)
     if (np.ceil(extra) > n).any():
         fewest = int(np.ceil(extra.max()))
         raise BadPlan(
-            f"topics {n.min():g}: mode sakai never gives fewer than {fewest} here; give more, or use mode exact"
+            f"{option(TOPICS, int(n.min()))}: Sakai's tool needs at least {fewest} topics for this alpha; use more topics, or "
+            f"{option(MODE, 'exact')}",
+            option=TOPICS,
         )
     positive = np.where(variance > 0, variance, 1.0)
 
     def enough(steps: FloatArray) -> BoolArray:
         g = _per_topic(variance, steps / GRID)
-        first = _first_sizes(constant, extra, g)
+        first = _first_estimate(constant, extra, g)
         return np.asarray((first <= n) & model.tool_accepts(model.tool_power(n, n * g)), bool)
 
     guess = np.ceil(GRID * np.sqrt(2.0 * positive * constant / np.maximum(n - extra, 0.5)))
-    steps = smallest(enough, np.ones_like(guess), guess, 1e12, "the difference in steps of 0.001")
+    steps = smallest_integer(enough, np.ones_like(guess), guess, 1e12, "the difference in steps of 0.001")
     return np.where(variance > 0, steps / GRID, 0.0)
 
 
@@ -329,46 +345,54 @@ def _power(model: PowerModel, n: FloatArray, g: FloatArray, mode: str) -> FloatA
     return model.tool_power(n, n * g) if mode == "sakai" else model.power(n, n * g)
 
 
-def _facts(method: str, mode: str, sided: int) -> dict[str, Any]:
-    for name, value, known in ((METHOD, method, METHODS), (MODE, mode, MODES), ("sided", sided, (2, 1))):
-        if value not in known:
-            raise BadPlan(f"{name} {value!r} is not known: choose {' or '.join(map(str, known))}")
+def _method_attrs(method: str, mode: str, sided: int) -> dict[str, Any]:
+    for name, value, choices in ((METHOD, method, METHODS), (MODE, mode, MODES), ("sided", sided, (2, 1))):
+        if value not in choices:
+            raise BadPlan(f"{option(name, value)}: choose {' or '.join(map(str, choices))}", option=name)
     if sided == 1 and method != "t":
-        raise BadPlan(f"sided 1 is for method t: {method} has no direction")
+        raise BadPlan(
+            f"{option('sided', 1)} requires {option(METHOD, 't')}; found {option(METHOD, method)}", option="sided"
+        )
     return {METHOD: method, MODE: mode, "sided": sided, NOTES: []}
 
 
 def _settings(
-    systems: Numbers, alpha: Numbers, beta: Numbers, facts: dict[str, Any], with_beta: bool = True
+    systems: Numbers, alpha: Numbers, beta: Numbers, attrs: dict[str, Any], with_beta: bool = True
 ) -> dict[str, xr.DataArray]:
-    """Return the settings that the method takes."""
-    found = {SYSTEMS: labelled(SYSTEMS, systems)} if facts[METHOD] == "anova" else {}
-    found[ALPHA] = labelled(ALPHA, alpha)
+    """Return the other parameters of the method; append notes to `attrs`."""
+    settings = {SYSTEMS: labelled_numbers(SYSTEMS, systems)} if attrs[METHOD] == "anova" else {}
+    settings[ALPHA] = labelled_numbers(ALPHA, alpha)
     if with_beta:
-        found[BETA] = labelled(BETA, beta)
-        check_errors(found[ALPHA], found[BETA])
-    anova_tool = facts[METHOD] == "anova" and facts[MODE] == "sakai"
+        settings[BETA] = labelled_numbers(BETA, beta)
+        check_error_rates(settings[ALPHA], settings[BETA])
+    anova_tool = attrs[METHOD] == "anova" and attrs[MODE] == "sakai"
     if anova_tool:
-        facts[NOTES].append("power is approximated as in Sakai's tool, which accepts what reads 1 - beta to 2 decimals")
-    if anova_tool and with_beta and not has_constants(*xr.broadcast(found[ALPHA], found[BETA])):
-        facts[NOTES].append(
-            "Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only; elsewhere the exact noncentrality is used"
+        attrs[NOTES].append("power is approximated as in Sakai's tool, which rounds it to 2 decimals")
+    if anova_tool and with_beta and not has_constants(*xr.broadcast(settings[ALPHA], settings[BETA])):
+        attrs[NOTES].append(
+            "Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only; for others the noncentrality is exact"
         )
-    return found
+    return settings
 
 
-def _model(wide: dict[Any, xr.DataArray], facts: dict[str, Any]) -> PowerModel:
-    alpha, beta = wide[ALPHA].values, wide[BETA].values
-    if facts[METHOD] == "anova":
-        return Anova(wide[SYSTEMS].values, alpha, beta)
-    return PairedT(alpha, beta, facts["sided"])
+def _model(arrays: dict[Any, xr.DataArray], attrs: dict[str, Any]) -> PowerModel:
+    alpha, beta = arrays[ALPHA].values, arrays[BETA].values
+    if attrs[METHOD] == "anova":
+        return Anova(alpha, beta, arrays[SYSTEMS].values)
+    return PairedT(alpha, beta, attrs["sided"])
 
 
-def _refuse(method: str, takes: str, other: str, value: Numbers | None) -> None:
+def _refuse_argument(method: str, required: str, other: str, value: Numbers | None) -> None:
     if value is not None:
-        raise BadPlan(f"method {method} takes {takes}, not {other}; give {takes}, or choose another method")
+        raise BadPlan(
+            f"{option(METHOD, method)} takes {option(required)}, not {option(other)}; use {option(required)}, or another method",
+            option=other,
+        )
 
 
 def _refuse_intervals(method: str, instead: str) -> None:
     if method == "ci":
-        raise BadPlan(f"method ci has no difference to be detected; use {instead} for the width that topics give")
+        raise BadPlan(
+            f"{option(METHOD, 'ci')} has no difference to be detected; use {instead} for the width of intervals",
+            option=METHOD,
+        )

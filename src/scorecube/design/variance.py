@@ -1,4 +1,4 @@
-"""Variances of scores that topic set size design starts from: within systems (one-way), and the two-way residual."""
+"""Variances of scores: within systems (one-way), and the two-way residual."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     Parameters
     ----------
     cube
-        Scores (metric, gain, run, topic); missing ones are NaN. What counts are the scores of single topics, whatever
-        summary a metric's prefix asks for.
+        Scores (metric, gain, run, topic), NaN for missing. The scores of single topics are used, whatever the
+        summary of a metric.
 
     Returns
     -------
     variances
-        Dataset over metric and gain: `variance` is what topic set size design takes; `residual_variance`, from which
-        the variance between topics is gone, is smaller and is *not* what Sakai's tools take; `n_runs`, `n_topics`.
+        Dataset over metric and gain: `variance` is the parameter of topic set size design;
+        `residual_variance`, without the variance between topics, is smaller and is *not* the parameter of
+        Sakai's tools; `n_runs`, `n_topics`.
 
     References
     ----------
@@ -50,8 +51,8 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
-    >>> found = variances(simulate_cube(n_runs=5, seed=1))
-    >>> found["variance"].dims, found["variance"].round(4).values.tolist()
+    >>> result = variances(simulate_cube(n_runs=5, seed=1))
+    >>> result["variance"].dims, result["variance"].round(4).values.tolist()
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
     schema.check(cube, schema.CUBE, "the cube")
@@ -64,13 +65,13 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
         "n_topics": present.any(axis=-2).sum(axis=-1),
     }
     coords = {dim: cube[dim] for dim in _CELL}
-    found = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
-    kept = {key: value for key, value in cube.attrs.items() if key == "collection"}
-    return schema.annotate(found.reset_coords(drop=True).assign_attrs(kept), VARIABLES)
+    result = xr.Dataset({item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords)
+    attrs = {key: value for key, value in cube.attrs.items() if key == "collection"}
+    return schema.annotate(result.reset_coords(drop=True).assign_attrs(attrs), VARIABLES)
 
 
 def design_variances(cube: xr.Dataset) -> xr.DataArray:
-    """Return the within-system variance of every metric and gain setting, where a design can start from it.
+    """Return the within-system variances of a cube, for topic set size design.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def design_variances(cube: xr.Dataset) -> xr.DataArray:
     Raises
     ------
     BadPlan
-        A metric whose topics are not summed up by the mean, or without a run that has scores on two topics.
+        A metric has a summary other than the mean, or no run with scores on two topics.
 
     Examples
     --------
@@ -94,20 +95,21 @@ def design_variances(cube: xr.Dataset) -> xr.DataArray:
     ('metric', 'gain')
     """
     refuse_other_summaries(cube, "topic set size design")
-    found = variances(cube)[VARIANCE]
-    missing = [str(metric) for metric in found[names.METRIC].values[np.isnan(found.values).any(axis=-1)]]
+    variance = variances(cube)[VARIANCE]
+    missing = [str(metric) for metric in variance[names.METRIC].values[np.isnan(variance.values).any(axis=-1)]]
     if missing:
         raise BadPlan(
-            f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out of {option('metrics')}"
+            f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out of "
+            f"{option('metrics')}"
         )
-    return found
+    return variance
 
 
 def within_system_variance(scores: FloatArray) -> FloatArray:
     """Return the one-way within-system variance V_E of scores (..., run, topic).
 
-    The squared distances of scores from their run's mean are added over all runs and divided by the sum of (topics of
-    the run - 1); without missing scores that is runs x (topics - 1). NaN where no run has two topics.
+    It is the sum of squared deviations from run means over the sum of (topics of the run - 1), without
+    missing scores runs x (topics - 1). NaN if no run has two topics.
 
     Parameters
     ----------
@@ -130,29 +132,30 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     """
     leading, shape = scores.shape[:-2], scores.shape[-2:]
     cells = np.ascontiguousarray(np.asarray(scores, np.float64).reshape(-1, *shape).swapaxes(1, 2))
-    found: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading)
-    return found
+    variance: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading)
+    return variance
 
 
 def residual_variance(scores: FloatArray) -> FloatArray:
-    """Return the residual variance V_E2 of the two-way model run + topic, of scores (..., run, topic).
+    """Return the two-way residual variance V_E2 of scores (..., run, topic).
 
-    Without missing scores it is the sum of (x - run mean - topic mean + mean)^2 over (runs - 1)(topics - 1); with missing ones
-    the additive model is fitted by least squares. NaN where nothing is left to estimate it from.
+    Without missing scores it is the sum of (x - run mean - topic mean + mean)^2 over (runs - 1)(topics - 1);
+    with missing scores the additive model is fitted by least squares. NaN without residual degrees of
+    freedom.
     """
     present = ~np.isnan(scores)
     n_runs, n_topics = scores.shape[-2:]
     run_means = scores.mean(axis=-1, keepdims=True)
-    off = scores - run_means - (scores - run_means).mean(axis=-2, keepdims=True)
-    found = _ratio((off**2).sum(axis=(-2, -1)), np.full(scores.shape[:-2], (n_runs - 1) * (n_topics - 1)))
+    residuals = scores - run_means - (scores - run_means).mean(axis=-2, keepdims=True)
+    variance = _ratio((residuals**2).sum(axis=(-2, -1)), np.full(scores.shape[:-2], (n_runs - 1) * (n_topics - 1)))
     for cell in np.ndindex(*scores.shape[:-2]):
         if not present[cell].all():
-            found[cell] = _unbalanced_residual(scores[cell], present[cell])
-    return found
+            variance[cell] = _unbalanced_residual(scores[cell], present[cell])
+    return variance
 
 
 def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    """Fit run + topic by the normal equations of a two-way table with gaps."""
+    """Return the residual variance of a table with missing scores."""
     if not present.any():
         return float("nan")
     weight = present.astype(np.float64)
@@ -166,7 +169,7 @@ def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[n
 
 
 def _ratio(squares: Any, free: Any) -> FloatArray:
-    """Return sums of squares over degrees of freedom; NaN for none of them."""
+    """Return sums of squares over degrees of freedom; NaN for 0 degrees of freedom."""
     degrees = np.asarray(free, np.float64)
-    found: FloatArray = np.divide(squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0)
-    return found
+    ratio: FloatArray = np.divide(squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0)
+    return ratio

@@ -7,9 +7,19 @@ from collections.abc import Sequence
 import xarray as xr
 
 from scorecube.collection import schema
-from scorecube.design.inputs import MIN_DIFF, NOTES, ROUTE, TOPICS, VARIABLES, VARIANCE, WIDTH, Numbers, labelled
+from scorecube.design.inputs import (
+    MIN_DIFF,
+    NOTES,
+    ROUTE,
+    TOPICS,
+    VARIABLES,
+    VARIANCE,
+    WIDTH,
+    Numbers,
+    labelled_numbers,
+)
 from scorecube.design.sizes import detectable_difference, expected_width
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 
 ROUTES = ("ci", "anova-tool", "anova-exact")
 TOPIC_RANGE = range(10, 201)
@@ -24,22 +34,24 @@ def wcw(
     alpha: Numbers = 0.05,
     beta: Numbers = 0.2,
 ) -> xr.Dataset:
-    """Return the width that confidence intervals for the difference of any two systems have at worst, on average.
+    """Return the worst-case expected width of intervals for pairs of systems.
 
     Parameters
     ----------
     variance
-        Within-system variance of each measure's scores, e.g. from `variances`: a number, a list or a labelled array.
+        Within-system variance of each metric's scores, e.g. from `variances`: a number, a list or a labelled
+        array.
     topics
         Numbers of topics.
     route
-        ``ci``: the expected width itself. S2 reads it off ANOVA-based design, as the difference that so many topics detect,
-        which is nearly the same for (alpha, beta, systems) = (.05, .20, 10), (.05, .10, 5), (.01, .20, 18) and
-        (.01, .10, 10): ``anova-tool`` with Sakai's rule in steps of 0.001, ``anova-exact`` with exact power. Several become a dimension.
+        ``ci``: the expected width itself. The other routes use ANOVA-based design, as S2 does: the width is
+        the difference that the topics detect, which is nearly the same for (alpha, beta, systems) = (.05,
+        .20, 10), (.05, .10, 5), (.01, .20, 18) and (.01, .10, 10); ``anova-tool`` with Sakai's rule in steps
+        of 0.001, ``anova-exact`` with exact power. Several routes add a dim.
     systems, beta
-        Of the ANOVA routes.
+        Parameters of the ANOVA routes.
     alpha
-        1 - confidence.
+        1 - confidence level.
 
     Returns
     -------
@@ -49,7 +61,7 @@ def wcw(
     Raises
     ------
     BadPlan
-        An unknown route, values out of range.
+        A route is unknown, or a value is out of range.
 
     References
     ----------
@@ -64,22 +76,21 @@ def wcw(
     """
     routes = [route] if isinstance(route, str) else list(route)
     if not routes or len(set(routes)) < len(routes) or set(routes) - set(ROUTES):
-        raise BadPlan(f"route {', '.join(routes) or '(none)'}: choose one or some of {', '.join(ROUTES)}")
+        raise BadPlan(f"{option(ROUTE, route)}: choose one or more of {', '.join(ROUTES)}", option=ROUTE)
     widths, notes = [], []
-    for each in routes:
-        if each == "ci":
+    for name in routes:
+        if name == "ci":
             width = expected_width(variance, topics, alpha=alpha)[WIDTH]
         else:
-            how = "sakai" if each == "anova-tool" else "exact"
-            found = detectable_difference(variance, topics, systems=systems, alpha=alpha, beta=beta, mode=how)
-            width = found[MIN_DIFF].rename(WIDTH)
-            notes += found.attrs[NOTES]
+            mode = "sakai" if name == "anova-tool" else "exact"
+            difference = detectable_difference(variance, topics, systems=systems, alpha=alpha, beta=beta, mode=mode)
+            width = difference[MIN_DIFF].rename(WIDTH)
+            notes += difference.attrs[NOTES]
         widths.append(width)
-    axis = schema.label_array(routes)
     if isinstance(route, str):
         result = widths[0].to_dataset().assign_coords({ROUTE: route})
     else:
-        # Intervals do without systems and beta; their row carries those of the others.
+        # The route ci has no systems and beta: give it the coordinates of the other routes.
         fullest = max(widths, key=lambda width: len(width.coords))
         aligned = [
             width.assign_coords({key: fullest[key] for key in fullest.coords if key not in width.coords})
@@ -88,11 +99,8 @@ def wcw(
             for width in widths
         ]
         result = xr.concat(aligned, dim=ROUTE, coords="minimal", compat="override").to_dataset(name=WIDTH)
-        result = result.assign_coords({ROUTE: axis})
-    wanted = [ROUTE] * (not isinstance(route, str)) + list(labelled(VARIANCE, variance).dims)
-    wanted += [str(dim) for dim in labelled(TOPICS, topics).dims]
-    result = result.transpose(*wanted, ...)
+        result = result.assign_coords({ROUTE: schema.label_array(routes)})
+    dims = [ROUTE] * (not isinstance(route, str)) + list(labelled_numbers(VARIANCE, variance).dims)
+    dims += [str(dim) for dim in labelled_numbers(TOPICS, topics).dims]
+    result = result.transpose(*dims, ...)
     return schema.annotate(result.assign_attrs(analysis="wcw", notes=notes), [VARIABLES[WIDTH]])
-
-
-__all__ = ["ROUTES", "wcw"]

@@ -150,7 +150,7 @@ def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
         ({"leave": (5,)}, "of 5 teams 1 to 4 can be left out"),
         ({"leave": ()}, "1 to 4"),
         ({"topic_sizes": (51,)}, "51 of the 50 topics"),
-        ({"pool_depth": 0}, "at least the first rank"),
+        ({"pool_depth": 0}, "expected at least 1, the first rank"),
         ({"lost_topics": "some"}, "not one of no_relevant_left, all_runs_zero"),
         ({"interval": "z"}, "not one of t, percentile"),
         ({"confidence": 1.0}, "between 0 and 1"),

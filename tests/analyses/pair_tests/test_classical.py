@@ -14,7 +14,7 @@ from scipy.stats import binomtest, ttest_rel, wilcoxon
 
 from scorecube.analyses import Bootstrap
 from scorecube.analyses.pair_tests import classical
-from scorecube.analyses.pair_tests.classical import TESTS, Paired, signed_ranks
+from scorecube.analyses.pair_tests.classical import TESTS, Paired, signed_rank_p_values
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, open_study
@@ -69,14 +69,14 @@ def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
     chance = np.random.default_rng(1)
     smooth, tied = chance.normal(size=(3, n_topics)), chance.integers(-2, 3, (3, n_topics)).astype(float)
     tied[:, 0] = 1.0
-    together = signed_ranks(np.vstack([smooth, tied]))
-    np.testing.assert_array_equal(together, [signed_ranks(row[np.newaxis])[0] for row in [*smooth, *tied]])
+    together = signed_rank_p_values(np.vstack([smooth, tied]))
+    np.testing.assert_array_equal(together, [signed_rank_p_values(row[np.newaxis])[0] for row in [*smooth, *tied]])
 
 
 def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     cube = cube_of(np.random.default_rng(5).choice([0.0, 0.1, 0.35, 0.7], (12, 20)))
     whole = analyse(cube, Paired(), workers=1)
-    monkeypatch.setattr(classical, "AT_ONCE", 5)
+    monkeypatch.setattr(classical, "PAIRS_AT_ONCE", 5)
     for block_units in (1, 7, 66):
         result = analyse(cube, Paired(), workers=2, block_units=block_units)
         xr.testing.assert_identical(result.drop_attrs(), whole.drop_attrs())
@@ -110,8 +110,8 @@ def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> Non
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
-        ((), "choose some of t, wilcoxon, sign"),
-        (("t", "t"), "choose some of t, wilcoxon, sign, each once"),
+        ((), "choose one or more of t, wilcoxon, sign"),
+        (("t", "t"), "choose one or more of t, wilcoxon, sign, each once"),
         (("t", "anova"), "tests 'anova' is not one of t, wilcoxon, sign"),
     ],
 )
@@ -123,7 +123,7 @@ def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None
 
 def test_nothing_is_drawn_and_nothing_replayed() -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    with pytest.raises(BadPlan, match="draw no samples"):
+    with pytest.raises(BadPlan, match="no samples to save"):
         Paired().samples(cube, 1, 5)
-    with pytest.raises(BadPlan, match="take no samples"):
+    with pytest.raises(BadPlan, match="no samples can be replayed"):
         analyse(cube, Paired(), trials=5, samples=Bootstrap().samples(cube, 1, 5))

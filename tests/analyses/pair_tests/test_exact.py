@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scorecube.analyses import Bootstrap, Randomisation, Tukey
-from scorecube.analyses.pair_tests.base import bounds, rank_of
-from scorecube.errors import BadPlan
+from scorecube.analyses.pair_tests.base import count_bounds, replicate_rank
+from scorecube.errors import BadPlan, counted
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.agreement import (
     FAMILIES,
@@ -299,8 +299,8 @@ def test_a_share_that_equals_alpha_is_not_significant() -> None:
 @given(hundredths=st.integers(1, 999), trials=st.integers(1, 100_000), plus_one=st.booleans())
 def test_ranks_and_bounds_follow_the_printed_level(hundredths: int, trials: int, plus_one: bool) -> None:
     alpha, printed = hundredths / 1000, f"{hundredths / 1000}"
-    assert rank_of(alpha, trials) == rank_of_level(printed, trials)
-    (bound,) = bounds(trials, (alpha,), plus_one)
+    assert replicate_rank(alpha, trials) == rank_of_level(printed, trials)
+    (bound,) = count_bounds(trials, (alpha,), plus_one)
     share = [Fraction(count + plus_one, trials + plus_one) for count in (bound - 1, bound)]
     assert share[0] < Fraction(printed) <= share[1]
 
@@ -309,7 +309,7 @@ def test_ranks_and_bounds_follow_the_printed_level(hundredths: int, trials: int,
     (0.05, 1000, 50), (0.07, 100, 7), (0.05, 999, 50), (0.01, 50, 1), (0.01, 1, 1), (0.29, 100, 29), (0.57, 100, 57),
 ])  # fmt: skip
 def test_ranks_of_the_paper(alpha: float, trials: int, rank: int) -> None:
-    assert rank_of(alpha, trials) == rank
+    assert replicate_rank(alpha, trials) == rank
 
 
 def test_only_significant_pairs_give_an_estimated_difference() -> None:
@@ -334,7 +334,7 @@ def test_few_trials_two_topics_and_two_runs_are_enough(trials: int, sided: int) 
         samples = test.samples(cube, 2, trials)
         drawn = topic_positions(samples, cube) if isinstance(test, Bootstrap) else samples["topic_sign"].values.tolist()
         assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
-        few = [f"{trials} trials are too few for alpha {a}" for a in ("0.05", "0.01")]
+        few = [f"{counted(trials, 'trial')}: too few for alpha {a}" for a in ("0.05", "0.01")]
         assert [note[: len(text)] for note, text in zip(result.attrs["notes"], few, strict=True)] == few
     assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 2, trials))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.analyses import Agreement, Bootstrap
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE
+from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import tie_bounds
@@ -97,8 +97,8 @@ def test_decisions_are_those_of_single_tests(tables: tuple[Table, Table], test: 
     cubes = [as_cube({"m": table}) for table in tables]
     result = agree(*cubes, trials=2, test=test, alphas=(alpha,), top=top).squeeze()
     expected = decisions(*tables, test, alpha, top)
-    assert {name: int(result[name]) for name in (*DECISIONS, *FALSE)} == {
-        name: expected[name] for name in (*DECISIONS, *FALSE)
+    assert {name: int(result[name]) for name in (*DECISIONS, *TOP_PAIR_COUNTS)} == {
+        name: expected[name] for name in (*DECISIONS, *TOP_PAIR_COUNTS)
     }
 
 
@@ -291,7 +291,7 @@ def test_one_gain_setting_each_is_matched_whatever_its_name(pair: tuple[xr.Datas
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (({"run": slice(0, 3)}, {"run": slice(2, 9)}), "have 1 runs in common"),
+        (({"run": slice(0, 3)}, {"run": slice(2, 9)}), "have 1 run in common"),
         (({"topic": slice(0, 20)}, {"topic": slice(20, 50)}), "have 0 topics in common"),
         (({"metric": [0]}, {"metric": [1]}), "no metric in common: AP and nDCG@10"),
     ],
@@ -313,8 +313,8 @@ def test_other_gain_settings_are_refused(pair: tuple[xr.Dataset, xr.Dataset]) ->
     ("options", "message"),
     [
         ({"p": 1.0}, "must be between 0 and 1"), ({"confidence": 0.0}, "must be between 0 and 1"), ({"ties": "x"}, "'x' is not one of w, a, b"),
-        ({"test": "z"}, "not one of t, wilcoxon, sign"), ({"top": 1}, "a pair needs two runs"), ({"alphas": ()}, "give numbers"),
-        ({"interval": "bca"}, "not one of percentile, basic"), ({"second": "c"}, "the judgements are a and b, the plan is for a and c"),
+        ({"test": "z"}, "not one of t, wilcoxon, sign"), ({"top": 1}, "expected at least 2 runs"), ({"alphas": ()}, "expected at least one number"),
+        ({"interval": "bca"}, "not one of percentile, basic"), ({"second": "c"}, "the sets of judgements are a and b; the plan is for a and c"),
     ],
 )  # fmt: skip
 def test_impossible_options_are_refused(

@@ -121,7 +121,7 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
         inputs |= {"level_at_rank": levels, "document_at_rank": documents}
         inputs |= {POOLED + name: array for name, array in pools.pooled().items()}
         for suffix, keep in (("whole", True), ("left_out", keep_unpooled)):
-            inputs[f"removed_{suffix}"], inputs[f"judged_{suffix}"] = pools.others(keep)
+            inputs[f"removed_{suffix}"], inputs[f"judged_{suffix}"] = pools.without_pools(keep)
     no_teams = team_bits(np.zeros(len(pools.teams), bool))
     whole = scores_without(inputs, no_teams)
     if cube.attrs.get("no_relevant") == "zero":

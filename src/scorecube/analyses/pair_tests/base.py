@@ -1,4 +1,7 @@
-"""What all resampling tests of pairs of runs share: blocks of pairs, p-values, discriminative power, degenerate pairs."""
+"""Base of resampling tests of pairs of runs, p-values and discriminative power.
+
+A cell is one metric under one gain setting.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     PAIRWISE,
+    PAIRWISE_VARIABLES,
     Group,
+    compact_runs,
     describe_pairs,
-    groups,
     mean_scores,
-    runs_of,
-    sizes_of,
+    pair_groups,
+    sample_sizes,
     whole_cells,
 )
-from scorecube.analyses.pair_tests.pairwise_complete import VARIABLES as OF_MISSING
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.pairs.pair_order import SIDE, pair_order, pair_place
 from scorecube.kernels.pairs.tail_counts import observed_t
 from scorecube.kernels.threads import on_threads
@@ -41,10 +44,11 @@ PAIR = (names.METRIC, names.GAIN, names.PAIR)
 CELL = (names.METRIC, names.GAIN)
 LEVEL = (*CELL, names.ALPHA)
 TILE = 128
-"""Pairs that are worked on together."""
+"""Number of pairs in a tile, the unit of work of the compiled kernels."""
 TILE_BYTES = 2**25
-SUMS_BYTES = 2**28
-"""Of the sums over resamples of the runs that a block needs."""
+"""Largest size of a tile's array (pair, trial)."""
+MAX_SUMS_BYTES = 2**28
+"""Largest size of the array (run, trial) of sums over resamples in a block."""
 
 
 def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
@@ -53,33 +57,33 @@ def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
 
 
 def plus_one_field() -> bool:
-    """Declare how a test makes p-values of counts."""
+    """Declare whether p-values count the observed statistic as a replicate."""
     return option_field(False, "p = (count + 1) / (B + 1) instead of count / B.", finalize=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest(Analysis):
-    """A two-run test by resampling; a subclass says what is resampled and what the statistic is.
+    """Base of tests of all pairs of runs by resampling.
 
     Parameters
     ----------
     alphas
         Significance levels: a pair is significant if p < alpha.
     sided
-        2, or 1 for the alternative that the first run (in label order) is better.
+        2 for two-sided tests, or 1 for the alternative that the first run in label order is better.
     plus_one
         p = (count + 1) / (B + 1) instead of count / B.
     only_significant
-        The estimated difference is the largest over significant pairs instead of all pairs.
+        Whether the estimated difference is the largest over significant pairs instead of all pairs.
     """
 
     unit: ClassVar[str] = "pairs"
     means_only: ClassVar[bool] = True
-    """Whether metrics that sum topics up otherwise are refused."""
+    """Whether metrics with a summary other than the mean over topics are refused."""
     bytes_per_draw: ClassVar[float] = 16.0
-    """Of a block, for each topic and trial."""
+    """Memory of a block for each topic and trial."""
     seconds_per_draw: ClassVar[float] = 4e-9
-    """Of a block, likewise."""
+    """Time of a block for each topic and trial."""
 
     alphas: tuple[float, ...] = alphas_field()
     sided: int = option_field(2, "2; or 1: the first run in label order is the better one.", minimum=1, maximum=2)
@@ -95,7 +99,7 @@ class PairTest(Analysis):
         return []
 
     def missing_scores(self) -> str | None:
-        """Return what becomes of missing scores; None if there is no choice."""
+        """Return the value of the option `missing`; None without such an option."""
         return None
 
     def is_pairwise(self) -> bool:
@@ -107,12 +111,12 @@ class PairTest(Analysis):
         return n_pairs(prepared.cube)
 
     def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any]:
-        """See `Analysis.output_positions`: pairs are computed square by square and kept in label order."""
+        """See `Analysis.output_positions`: pairs are computed by squares of runs."""
         n_runs = prepared.cube.sizes[names.RUN]
         return pair_place(*pair_order(n_runs), n_runs)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: trials that count, difference of the K-th largest replicate, degenerate replicates."""
+        """See `Analysis.outputs`: extreme trials, K-th differences, degenerates."""
         count = n_cells(prepared.cube)
         return (
             Output("reached", (count,), Combine.CONCAT, "int32"),
@@ -125,83 +129,96 @@ class PairTest(Analysis):
         reached = totals["reached"]
 
         def largest_of(cell: int) -> list[float]:
-            """Return the largest difference over pairs for each level, row by row: no second array of all pairs is made."""
-            tested, found = reached[cell] != NOT_TESTED, []
-            for row, bound in zip(totals["kth"][cell], bounds(trials, self.alphas, self.plus_one), strict=True):
-                counted = tested & (reached[cell] < bound) if self.only_significant else tested
-                found.append(row.max(initial=-math.inf, where=counted))
-            return found
+            """Return the largest difference for each level; by row, to avoid a copy."""
+            tested, maxima = reached[cell] != NOT_TESTED, []
+            for row, bound in zip(totals["kth"][cell], count_bounds(trials, self.alphas, self.plus_one), strict=True):
+                included = tested & (reached[cell] < bound) if self.only_significant else tested
+                maxima.append(row.max(initial=-math.inf, where=included))
+            return maxima
 
         largest = np.array(on_threads(largest_of, range(len(reached)), reached.size))
         largest[~np.isfinite(largest)] = np.nan
         values = {
-            "kth_difference": totals["kth"], "estimated_difference": largest,
-            "undefined_replicates": totals["degenerate"][:, 0], "infinite_replicates": totals["degenerate"][:, 1],
-        }  # fmt: skip
-        facts: dict[str, Any] = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
+            "kth_difference": totals["kth"],
+            "estimated_difference": largest,
+            "undefined_replicates": totals["degenerate"][:, 0],
+            "infinite_replicates": totals["degenerate"][:, 1],
+        }
+        attrs: dict[str, Any] = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
         if self.is_pairwise():
-            facts["missing"] = PAIRWISE
-        return pair_result(prepared.cube, reached, values, self.alphas, facts)
+            attrs["missing"] = PAIRWISE
+        return pair_result(prepared.cube, reached, values, self.alphas, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`; with missing scores, draws are made for each number of topics, one after the other."""
+        """See `Analysis.cost`; samples are drawn for each number of common topics."""
         cube = prepared.cube
         count, n_topics = n_cells(cube), cube.sizes[names.TOPIC]
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
         )
-        sizes = len(sizes_of(cube)) if self.is_pairwise() else 1
+        sizes = len(sample_sizes(cube)) if self.is_pairwise() else 1
         return Cost(
-            seconds=trials * count * self.seconds_per_trial(n_topics), bytes=20.0 * count, fixed_bytes=block,
+            seconds=trials * count * self.seconds_per_trial(n_topics),
+            bytes=20.0 * count,
+            fixed_bytes=block,
             fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
             result_bytes=count * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
-            max_units=max(SIDE, int(SUMS_BYTES / (8 * trials)) * SIDE // 4),
-        )  # fmt: skip
+            max_units=max(SIDE, int(MAX_SUMS_BYTES / (8 * trials)) * SIDE // 4),
+        )
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        """Return what one trial of one pair and cell costs."""
+        """Return the time of one trial of one pair in one cell, in seconds."""
         return 4e-9 + 6e-11 * n_topics
 
 
-def observe(scores: np.ndarray[Any, Any], first: Any, second: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the t statistics of pairs of runs, first minus second, on their common topics.
+def observed_statistics(
+    scores: np.ndarray[Any, Any], first: Any, second: Any
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the t statistics of pairs of runs on their common topics.
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, run, topic), NaN for missing.
+    first, second
+        int (pair,): indices of the runs.
 
     Returns
     -------
     t
         float64 (cell, pair): NaN for equal scores or too few topics, infinite for a constant difference.
-    odd
-        int64 (cell, 2): pairs with equal scores, and with the same difference on all topics.
+    irregular
+        int64 (cell, 2): numbers of pairs with equal scores, and with the same difference on all topics.
     """
-    found = groups(whole_cells(scores), first, second)
+    groups = pair_groups(whole_cells(scores), first, second)
     shape = (len(scores), len(first))
-    whole = sum(isinstance(group.pairs, slice) for group in found) == len(scores)
-    t = np.empty(shape) if whole else np.full(shape, np.nan)
+    complete = sum(isinstance(group.pairs, slice) for group in groups) == len(scores)
+    t = np.empty(shape) if complete else np.full(shape, np.nan)
 
     def observe_group(group: Group) -> Any:
         units, row = group.units, t[group.cell]
         out = row[group.pairs] if isinstance(group.pairs, slice) else np.empty(len(group.first))
-        counted = observed_t(units.values, units.sums, group.first, group.second, units.snap, out)
+        counts = observed_t(units.values, units.sums, group.first, group.second, units.snap, out)
         if out.base is None:
             row[group.pairs] = out
-        return counted
+        return counts
 
-    odd = np.zeros((len(scores), 2), np.int64)
-    for group, counted in zip(found, on_threads(observe_group, found, t.size), strict=True):
-        odd[group.cell] += counted
-    return t, odd
+    irregular = np.zeros((len(scores), 2), np.int64)
+    for group, counts in zip(groups, on_threads(observe_group, groups, t.size), strict=True):
+        irregular[group.cell] += counts
+    return t, irregular
 
 
-def spread(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values by metric and gain setting; the same memory where every cell serves one."""
+def expand_cells(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return values by metric and gain setting; a view if settings share no cell."""
     if np.array_equal(cell_of.ravel(), np.arange(len(by_cell))):
         return by_cell.reshape(*cell_of.shape, *by_cell.shape[1:])
     return np.asarray(by_cell[cell_of])
 
 
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
-    """Return the runs that a block of pairs needs, and first and second run of each pair as places among them."""
-    return runs_of(inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1)
+    """Return the runs of a block, and its pairs as indices into them."""
+    return compact_runs(inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1)
 
 
 def cell_units(cube: xr.Dataset) -> list[Units]:
@@ -215,62 +232,66 @@ def n_pairs(cube: xr.Dataset) -> int:
 
 
 def check_alphas(alphas: tuple[float, ...]) -> None:
-    """Refuse levels that are none."""
+    """Refuse significance levels outside (0, 1), or none."""
     if not alphas or not all(0 < alpha < 1 for alpha in alphas):
-        values = ", ".join(map(str, alphas)) or "without a number"
-        raise BadPlan(f"alpha {values}: give numbers between 0 and 1", option="alphas")
+        raise BadPlan(f"{option('alphas', alphas)}: expected at least one number between 0 and 1", option="alphas")
 
 
-def check_runs(cube: xr.Dataset, what: str, *, means_only: bool = True, missing: str | None = None) -> None:
-    """Refuse a cube of too few runs or topics, with missing scores, or with metrics that are no means.
+def check_runs(cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None) -> None:
+    """Refuse a cube that a test of pairs of runs cannot use.
 
-    `missing` is the value of the option of that name, None where there is none.
+    Parameters
+    ----------
+    subject
+        Name of the analysis in messages.
+    means_only
+        Whether all metrics must be summarised by their mean.
+    missing
+        Value of the option of that name; None if the analysis has no such option.
     """
     n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
     if n_runs < 2 or n_topics < 2:
-        raise BadPlan(f"{what} needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics")
-    scores = cube.variables[names.SCORE].values
-    odd = ~np.isfinite(scores)
-    if odd.any() and missing != PAIRWISE:
-        choice = (
-            ""
-            if missing is None
-            else f"test each pair on the topics that both runs have with {option('missing', PAIRWISE)}, "
-        )
         raise BadPlan(
-            f"{int(odd.sum())} scores are missing or infinite; leave their topics out with {option('drop_missing', True)}, {choice}or choose other runs, "
-            "topics or metrics"
+            f"{subject} needs 2 runs and 2 topics; found {counted(n_runs, 'run')} and {counted(n_topics, 'topic')}"
         )
-    if odd.any() and np.isinf(scores).any():
+    scores = cube.variables[names.SCORE].values
+    irregular = ~np.isfinite(scores)
+    if irregular.any() and missing != PAIRWISE:
+        pairwise = f"test each pair on its common topics with {option('missing', PAIRWISE)}, " if missing else ""
+        raise BadPlan(
+            f"{int(irregular.sum())} scores are missing or infinite; leave their topics out with "
+            f"{option('drop_missing', True)}, {pairwise}or choose other runs, topics or metrics"
+        )
+    if irregular.any() and np.isinf(scores).any():
         raise BadPlan(f"{int(np.isinf(scores).sum())} scores are infinite; choose other runs, topics or metrics")
     if means_only:
-        refuse_other_summaries(cube, what)
+        refuse_other_summaries(cube, subject)
 
 
 @cache
 def exact_level(alpha: float) -> Fraction:
-    """Return the decimal number that a level was written as."""
+    """Return a significance level as the exact decimal number of its shortest text."""
     return Fraction(str(alpha))
 
 
-def rank_of(alpha: float, trials: int) -> int:
-    """Return K, the rank of the replicate that bounds a level: B alpha rounded up, at least 1 (Sakai 2007, Figure 7).
+def replicate_rank(alpha: float, trials: int) -> int:
+    """Return the rank K of a replicate: B alpha rounded up, at least 1 (Sakai 2007).
 
     Examples
     --------
-    >>> rank_of(0.05, 1000), rank_of(0.07, 100), rank_of(0.05, 999), rank_of(0.01, 50)
+    >>> replicate_rank(0.05, 1000), replicate_rank(0.07, 100), replicate_rank(0.05, 999), replicate_rank(0.01, 50)
     (50, 7, 50, 1)
     """
     return max(1, math.ceil(exact_level(alpha) * trials))
 
 
 def p_values(reached: Any, trials: int, plus_one: bool, out: Any = None) -> Any:
-    """Return count / B, or (count + 1) / (B + 1)."""
+    """Return the p-values count / B, or (count + 1) / (B + 1)."""
     return np.divide(reached + 1, trials + 1, out=out) if plus_one else np.divide(reached, trials, out=out)
 
 
-def bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
-    """Return, for each level, the least count whose p-value is not below alpha, in exact arithmetic."""
+def count_bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
+    """Return the smallest count of each level with a p-value of at least alpha."""
     exact = [exact_level(alpha) for alpha in alphas]
     return [math.ceil(alpha * (trials + 1) - 1 if plus_one else alpha * trials) for alpha in exact]
 
@@ -280,7 +301,10 @@ def n_significant(
 ) -> np.ndarray[Any, Any]:
     """Return the number of pairs with p < alpha: (..., alpha)."""
     return np.stack(
-        [((reached < bound) & (reached != NOT_TESTED)).sum(axis=-1) for bound in bounds(trials, alphas, plus_one)],
+        [
+            ((reached < bound) & (reached != NOT_TESTED)).sum(axis=-1)
+            for bound in count_bounds(trials, alphas, plus_one)
+        ],
         axis=-1,
     )
 
@@ -290,80 +314,92 @@ def pair_result(
     reached: np.ndarray[Any, Any],
     values: Mapping[str, np.ndarray[Any, Any]],
     alphas: tuple[float, ...],
-    facts: Mapping[str, Any],
+    attrs: Mapping[str, Any],
 ) -> xr.Dataset:
     """Return the labelled result of a test of all pairs.
 
     Parameters
     ----------
     reached
-        int (cell, pair): trials that count against the pair, of `facts["trials"]`.
+        int (cell, pair): number of trials at least as extreme as the pair's observed statistic.
     values
-        Further variables of `VARIABLES` by cell.
-    facts
-        Attributes: trials, plus_one and others.
+        Other variables of `VARIABLES` by cell.
+    attrs
+        Attributes of the result: trials, plus_one and others.
     """
     scores, cell_of = cells(cube)
-    trials, plus_one = int(facts["trials"]), bool(facts["plus_one"])
+    trials, plus_one = int(attrs["trials"]), bool(attrs["plus_one"])
     first, second = pair_positions(cube.sizes[names.RUN])
-    t, odd = observe(scores, first, second)
+    t, irregular = observed_statistics(scores, first, second)
     p = np.empty(reached.shape)
 
-    def read(cell: int) -> Any:
+    def count_significant(cell: int) -> Any:
         p_values(reached[cell], trials, plus_one, out=p[cell])
         return n_significant(reached[cell], trials, alphas, plus_one)
 
-    significant = np.stack(on_threads(read, range(len(reached)), reached.size))
-    by_cell = {"reached": reached, "p_value": p, "t": t, "degenerate_pairs": odd[:, 0], "constant_pairs": odd[:, 1]}
+    significant = np.stack(on_threads(count_significant, range(len(reached)), reached.size))
+    by_cell = {
+        "reached": reached,
+        "p_value": p,
+        "t": t,
+        "degenerate_pairs": irregular[:, 0],
+        "constant_pairs": irregular[:, 1],
+    }
     tested: Any = n_pairs(cube)
-    if "missing" in facts:
-        described, untested = describe_pairs(scores, first, second)
+    if "missing" in attrs:
+        pair_values, untested = describe_pairs(scores, first, second)
         p[untested] = np.nan
         tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
-        by_cell |= described
+        by_cell |= pair_values
     with np.errstate(invalid="ignore"):
         by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
             values
         )
     coords = pair_coords(cube, alphas)
-    few = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
+    unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     sizes = {
         "n_runs": cube.sizes[names.RUN],
         "n_topics": cube.sizes[names.TOPIC],
         "notes": [
-            f"{trials} trials are too few for alpha {alpha:g}: no p-value lies between 0 and it" for alpha in few
+            f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; no p-value lies between 0 and {alpha:g}"
+            for alpha in unreachable
         ],
     }
     arrays = {
-        each.name: (each.dims, spread(by_cell.pop(each.name), cell_of), each.attrs())
-        for each in (*VARIABLES, *OF_MISSING)
-        if each.name in by_cell
+        variable.name: (variable.dims, expand_cells(by_cell.pop(variable.name), cell_of), variable.attrs())
+        for variable in (*VARIABLES, *PAIRWISE_VARIABLES)
+        if variable.name in by_cell
     }
-    return xr.Dataset(arrays, coords, dict(facts) | sizes)
+    return xr.Dataset(arrays, coords, dict(attrs) | sizes)
 
 
 def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
-    """Return the coordinates of a result: what a cube says of metrics, gain settings and runs, levels, and pairs.
+    """Return the coordinates of a result: those of the cube, levels, and pairs.
 
-    They are put together from what the cube has: an index is dearer than most of what stands in a small result.
+    The cube's indexes are reused: building an index costs more than the rest of a small result.
     """
-    known, indexes, found = cube.variables, dict(cube.xindexes), dict[Any, Any]()
+    variables, coords = cube.variables, dict[Any, Any]()
     for dim in (names.METRIC, names.GAIN, names.RUN):
-        found[dim] = known[dim]
-        found |= {name: known[name] for name in cube.coords if known[name].dims == (dim,)}
+        coords[dim] = variables[dim]
+        coords |= {name: variables[name] for name in cube.coords if variables[name].dims == (dim,)}
     levels = xr.indexes.PandasIndex(np.array(alphas), names.ALPHA)
-    found |= {names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
-    found |= pair_labels(known[names.RUN])
-    indexed = {name: index for name, index in indexes.items() if name in found}
-    return xr.Coordinates(found, indexed | {names.ALPHA: levels})
+    coords |= {names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
+    coords |= pair_labels(variables[names.RUN])
+    indexes = {name: index for name, index in cube.xindexes.items() if name in coords}
+    return xr.Coordinates(coords, indexes | {names.ALPHA: levels})
 
 
 VARIABLES = (
-    Variable("reached", PAIR, "i", "trials", "trials whose statistic is at least as extreme as the observed one; -1 not tested"),
+    Variable(
+        "reached", PAIR, "i", "trials", "trials with a statistic at least as extreme as the observed one; -1 not tested"
+    ),
     Variable("p_value", PAIR, "f", "1", "p-value; with the bootstrap, achieved significance level"),
     Variable("t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"),
     Variable(
-        "kth_difference", (*CELL, names.ALPHA, names.PAIR), "f", "score",
+        "kth_difference",
+        (*CELL, names.ALPHA, names.PAIR),
+        "f",
+        "score",
         "absolute difference of means in the trial with the (B alpha)-th largest statistic",
     ),
     Variable("significant", LEVEL, "iu", "pairs", "pairs with a p-value below alpha"),
@@ -373,5 +409,11 @@ VARIABLES = (
     Variable("degenerate_pairs", CELL, "iu", "pairs", "pairs with equal scores on all topics"),
     Variable("constant_pairs", CELL, "iu", "pairs", "pairs with the same difference on all topics: p = 0"),
     Variable("undefined_replicates", CELL, "iu", "pairs x trials", "replicates without t: no difference and no spread"),
-    Variable("infinite_replicates", CELL, "iu", "pairs x trials", "replicates with infinite t: a difference without spread"),
-)  # fmt: skip
+    Variable(
+        "infinite_replicates",
+        CELL,
+        "iu",
+        "pairs x trials",
+        "replicates with infinite t: a difference without spread",
+    ),
+)

@@ -1,8 +1,8 @@
-"""Missing scores, pair by pair: each pair of runs is compared on the topics on which both have scores.
+"""Comparison of each pair of runs on the topics on which both have scores.
 
-The test of a pair is then that of the cube of its two runs and common topics. Pairs with the same common topics are tested
-together; systems fail on few sets of topics, so these are few. Each pair has its own n, and pairs may be compared on topics
-that differ in difficulty: what is the same for all pairs (a rank correlation, one required difference) means less.
+The test of a pair equals the test on a cube of its two runs and their common topics. Pairs with the same
+common topics are tested together. Each pair has its own number of topics, and topics differ in difficulty, so
+a statistic over all pairs (a rank correlation, one required difference) is harder to interpret.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import Units, in_units, whole_scores
 
 REFUSE, PAIRWISE = "refuse", "pairwise"
-LEAST = 2
-"""Topics that a test needs."""
+MIN_TOPICS = 2
+"""Smallest number of common topics for which a pair is tested."""
 NOT_TESTED = -1
-AT_ONCE = 2**14
-"""Pairs whose common topics are sought at the same time."""
-VARIABLES = (
+"""Count of a pair with too few common topics."""
+PAIRS_AT_ONCE = 2**14
+"""Number of pairs whose common topics are computed at once; bounds memory."""
+_PAIR = (names.METRIC, names.GAIN, names.PAIR)
+PAIRWISE_VARIABLES = (
+    Variable("common_topics", _PAIR, "iu", "topics", "topics on which both runs of a pair have scores"),
     Variable(
-        "common_topics", (names.METRIC, names.GAIN, names.PAIR), "iu", "topics", "topics on which both runs of a pair have scores"
+        "common_difference", _PAIR, "f", "score", "difference of means on the common topics, first minus second run"
     ),
     Variable(
-        "common_difference", (names.METRIC, names.GAIN, names.PAIR), "f", "score", "difference of means on the common topics, first minus second run"
+        "untested_pairs", (names.METRIC, names.GAIN), "iu", "pairs", "pairs with fewer than 2 common topics: no p-value"
     ),
-    Variable("untested_pairs", (names.METRIC, names.GAIN), "iu", "pairs", "pairs with fewer than 2 common topics: no p-value"),
-)  # fmt: skip
-"""Of results of tests that leave missing scores out pair by pair."""
+)
+"""Additional variables of results when missing scores are left out pair by pair."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,13 @@ class Group:
     Parameters
     ----------
     cell
-        Number of the cell (metric and gain setting).
+        Index of the cell (metric and gain setting).
     pairs
-        Their places among the pairs that were asked for: int64 (pair,), or a slice of all.
+        Their indices among the pairs passed to `pair_groups`: int64 (pair,), or a slice of all.
     topics
-        Places of the common topics: int64 (topic,), or a slice of all.
+        Indices of the common topics: int64 (topic,), or a slice of all.
     units
-        Scores of some runs on these topics.
+        Scores of the runs of these pairs on these topics.
     first, second
         int64 (pair,): rows of `units`.
     """
@@ -65,7 +67,7 @@ class Group:
 
 
 def missing_field() -> str:
-    """Declare the option of a test of pairs that says what becomes of missing scores."""
+    """Declare the option for the treatment of missing scores."""
     return option_field(
         REFUSE,
         "Missing scores: refuse; or pairwise: test each pair on the topics that both runs have.",
@@ -74,80 +76,82 @@ def missing_field() -> str:
 
 
 def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return what `groups` takes: the scores of all cells (cell, run, topic) as integers, missing ones NaN."""
+    """Return scores (cell, run, topic) as integers, for `pair_groups`."""
     whole, per_score, rounded = zip(*map(whole_scores, scores), strict=True)
     return {"whole": np.stack(whole), "per_score": np.array(per_score), "rounded": np.array(rounded)}
 
 
-def groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: Any) -> list[Group]:
-    """Return pairs of runs with the same common topics together, in all cells; groups with few topics first.
+def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: Any) -> list[Group]:
+    """Group the pairs of runs of each cell by their common topics, fewest first.
 
-    Pairs with fewer than two common topics are in none. A complete cell is one group.
+    Pairs with fewer than two common topics are in no group. The pairs of a cell without missing scores are
+    one group.
 
     Parameters
     ----------
     inputs
-        With the arrays of `whole_cells`.
+        Contains the arrays of `whole_cells`.
     first, second
-        int (pair,): runs.
+        int (pair,): indices of the runs.
     """
-    runs, a, b = runs_of(first, second, inputs["whole"].shape[1])
-    found: list[Group] = []
+    runs, row_a, row_b = compact_runs(first, second, inputs["whole"].shape[1])
+    result: list[Group] = []
     for cell, (per_score, rounded) in enumerate(zip(inputs["per_score"], inputs["rounded"], strict=True)):
         whole = np.ascontiguousarray(inputs["whole"][cell, runs])
         known, grid = ~np.isnan(whole), (float(per_score), bool(rounded))
         if known.all():
-            found.append(Group(cell, slice(None), slice(None), in_units(whole, *grid), a, b))
+            result.append(Group(cell, slice(None), slice(None), in_units(whole, *grid), row_a, row_b))
             continue
-        for topics, pairs in _together(known, a, b):
-            rows, x, y = runs_of(a[pairs], b[pairs], len(runs))
-            part = in_units(np.ascontiguousarray(whole[np.ix_(rows, topics)]), *grid)
-            found.append(Group(cell, pairs, topics, part, x, y))
-    return sorted(found, key=lambda group: group.units.n_topics)
+        for topics, pairs in _pairs_by_common_topics(known, row_a, row_b):
+            rows, group_first, group_second = compact_runs(row_a[pairs], row_b[pairs], len(runs))
+            units = in_units(np.ascontiguousarray(whole[np.ix_(rows, topics)]), *grid)
+            result.append(Group(cell, pairs, topics, units, group_first, group_second))
+    return sorted(result, key=lambda group: group.units.n_topics)
 
 
-def runs_of(first: Any, second: Any, n_runs: int) -> tuple[Any, Any, Any]:
-    """Return the runs of some pairs, and first and second run of each pair as places among them."""
+def compact_runs(first: Any, second: Any, n_runs: int) -> tuple[Any, Any, Any]:
+    """Return the runs of some pairs, and the pairs as indices into them."""
     used = np.zeros(n_runs, bool)
     used[first], used[second] = True, True
-    if used.all():  # of millions of pairs no second copy is made
+    if used.all():  # avoids a copy of millions of pairs
         return np.arange(n_runs), first, second
-    place = (np.cumsum(used) - 1).astype(np.int32)
-    return np.flatnonzero(used), place[first], place[second]
+    index = (np.cumsum(used) - 1).astype(np.int32)
+    return np.flatnonzero(used), index[first], index[second]
 
 
-def _together(known: Any, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield sets of at least two topics, and the pairs that have exactly these in common."""
-    members: dict[bytes, list[Any]] = {}
-    for low in range(0, len(first), AT_ONCE):
-        common = np.packbits(known[first[low : low + AT_ONCE]] & known[second[low : low + AT_ONCE]], axis=1)
-        kinds, kind_of = np.unique(common, axis=0, return_inverse=True)
-        order = np.argsort(kind_of.ravel(), kind="stable")
-        for kind, pairs in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of.ravel()))[:-1]), strict=True):
-            members.setdefault(kind.tobytes(), []).append(low + pairs)
-    for kind, parts in sorted(members.items()):
-        topics = np.flatnonzero(np.unpackbits(np.frombuffer(kind, np.uint8))[: known.shape[1]])
-        if len(topics) >= LEAST:
+def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield sets of at least two topics, and the pairs with these in common."""
+    pairs_of: dict[bytes, list[Any]] = {}
+    for low in range(0, len(first), PAIRS_AT_ONCE):
+        common = np.packbits(known[first[low : low + PAIRS_AT_ONCE]] & known[second[low : low + PAIRS_AT_ONCE]], axis=1)
+        topic_sets, set_of = np.unique(common, axis=0, return_inverse=True)
+        order = np.argsort(set_of.ravel(), kind="stable")
+        pairs_by_set = np.split(order, np.cumsum(np.bincount(set_of.ravel()))[:-1])
+        for topic_set, pairs in zip(topic_sets, pairs_by_set, strict=True):
+            pairs_of.setdefault(topic_set.tobytes(), []).append(low + pairs)
+    for bits, parts in sorted(pairs_of.items()):
+        topics = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8))[: known.shape[1]])
+        if len(topics) >= MIN_TOPICS:
             yield topics, np.concatenate(parts)
 
 
 def describe_pairs(
     scores: np.ndarray[Any, Any], first: Any, second: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Return what `VARIABLES` says of pairs of runs, by cell, and which pairs have too few common topics, (cell, pair)."""
+    """Return `PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
     known = ~np.isnan(scores)
-    together = [(each.astype(np.float32) @ each.T.astype(np.float32))[first, second] for each in known]
-    common = np.rint(np.stack(together)).astype(np.int32)
-    untested, difference = common < LEAST, np.full(common.shape, np.nan)
-    for group in groups(whole_cells(scores), first, second):
+    products = [(cell.astype(np.float32) @ cell.T.astype(np.float32))[first, second] for cell in known]
+    common = np.rint(np.stack(products)).astype(np.int32)
+    untested, difference = common < MIN_TOPICS, np.full(common.shape, np.nan)
+    for group in pair_groups(whole_cells(scores), first, second):
         sums, scale = group.units.sums, group.units.n_topics * group.units.per_score
         difference[group.cell, group.pairs] = (sums[group.first] - sums[group.second]) / scale
-    found = {"common_topics": common, "common_difference": difference, "untested_pairs": untested.sum(axis=-1)}
-    return found, untested
+    values = {"common_topics": common, "common_difference": difference, "untested_pairs": untested.sum(axis=-1)}
+    return values, untested
 
 
 def mean_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the means of scores (cell, run, topic) over topics; over those that a run has, NaN for a run without any."""
+    """Return the means of the scores (cell, run, topic) that are not missing."""
     known = ~np.isnan(scores)
     if known.all():
         return np.asarray(scores.mean(axis=-1))
@@ -155,8 +159,8 @@ def mean_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.asarray(np.where(known, scores, 0.0).sum(axis=-1) / known.sum(axis=-1))
 
 
-def sizes_of(cube: xr.Dataset) -> list[int]:
-    """Return how many topics runs have, without repetition: about as many sizes of samples are drawn."""
+def sample_sizes(cube: xr.Dataset) -> list[int]:
+    """Return the distinct numbers of topics with scores of runs."""
     sizes: list[int] = np.unique((~np.isnan(cells(cube)[0])).sum(axis=-1)).tolist()
     return sizes
 

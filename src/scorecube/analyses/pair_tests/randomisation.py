@@ -1,7 +1,7 @@
-"""Paired randomisation test (Fisher): if two runs were alike, each topic's scores could as well be exchanged.
+"""Paired randomisation test (Fisher).
 
-References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests for information
-retrieval evaluation".
+References: Fisher 1935; Smucker, Allan and Carterette 2007, "A comparison of statistical significance tests
+for information retrieval evaluation".
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
-from scorecube.analyses.pair_tests.base import PairTest, rank_of
-from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, groups, missing_field, whole_cells
+from scorecube.analyses.pair_tests.base import PairTest, replicate_rank
+from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, missing_field, pair_groups, whole_cells
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
@@ -37,17 +37,17 @@ SIGNS = (
 class Randomisation(PairTest):
     """Paired randomisation (sign-flip) test of all pairs of runs.
 
-    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the share of trials in which
-    the mean difference with these signs is at least as large as the observed one. The t statistic gives the same test, as the
-    sum of squares does not change.
+    A trial draws a sign for each topic, shared by all metrics, gain settings and pairs; the p-value is the
+    share of trials in which the mean difference with these signs is at least as large as the observed one.
+    The t statistic gives the same test, because the sum of squares does not change.
 
     Parameters
     ----------
     alphas, sided, plus_one, only_significant
         See `PairTest`.
     missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have scores, with the signs of
-        these topics. Pairs then differ in their topics: see `Bootstrap`.
+        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
+        scores, with the signs of these topics. Pairs then differ in their topics: see `Bootstrap`.
 
     Examples
     --------
@@ -70,21 +70,30 @@ class Randomisation(PairTest):
         """See `Analysis.replay`."""
         schema.check(samples, SIGNS, "the samples")
         if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
-            raise BadPlan("the samples hold signs of other topics than the cube")
+            raise BadPlan(
+                "the samples and the cube have different topics; replay samples drawn for these topics",
+                option="samples",
+            )
         return {"samples": samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)}
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
-        return whole_cells(cells(cube)[0]) | {
-            "first": first, "second": second, "trials": np.array(trials),
-            "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
-            "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
-        } | (samples or {})  # fmt: skip
+        return (
+            whole_cells(cells(cube)[0])
+            | {
+                "first": first,
+                "second": second,
+                "trials": np.array(trials),
+                "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
+                "key": stream_key(seed, names.Purpose.TOPIC_SIGNS),
+            }
+            | (samples or {})
+        )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`; a sign belongs to its topic, so pairs without a topic do without its sign."""
+        """See `Analysis.block`; a pair uses the signs of its common topics."""
         n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
         signs = inputs["samples"].T if "samples" in inputs else sign_columns(inputs["key"], n, 0, trials)
@@ -92,7 +101,7 @@ class Randomisation(PairTest):
         kth = np.full((n_cells, len(self.alphas), length), np.nan)
         panels: Any = None
         topics: Any = None
-        for group in groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
+        for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
             units, first, second = group.units, group.first, group.second
             if panels is None or not np.array_equal(np.arange(n)[group.topics], topics):
                 topics = np.arange(n)[group.topics]
@@ -103,9 +112,9 @@ class Randomisation(PairTest):
             rounding = float(units.n_topics) if units.rounded else 0.0
             edges = observed - EQUAL * np.abs(observed) - 2 * rounding
             levels = Levels(inputs["ranks"], np.full(len(self.alphas), 2.0 * sums.std()))
-            found, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
-            tail_differences(sums, first, second, edges, rounding, self.sided, levels, found, totals)
-            reached[group.cell, group.pairs] = found
+            counts, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
+            tail_differences(sums, first, second, edges, rounding, self.sided, levels, counts, totals)
+            reached[group.cell, group.pairs] = counts
             kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
 
@@ -114,11 +123,7 @@ class Randomisation(PairTest):
         return 2e-9
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sign[trial, topic]``, the signs that a run draws."""
+        """Return ``topic_sign[trial, topic]``, the signs drawn with this seed."""
         signs = sign_columns(stream_key(seed, names.Purpose.TOPIC_SIGNS), cube.sizes[names.TOPIC], 0, trials)
-        return schema.annotate(
-            xr.Dataset(
-                {names.TOPIC_SIGN: (SIGNS[0].dims, signs.T.astype(np.int8))}, coords={names.TOPIC: cube[names.TOPIC]}
-            ),
-            SIGNS,
-        )
+        variables = {names.TOPIC_SIGN: (SIGNS[0].dims, signs.T.astype(np.int8))}
+        return schema.annotate(xr.Dataset(variables, coords={names.TOPIC: cube[names.TOPIC]}), SIGNS)

@@ -1,7 +1,7 @@
-"""Randomised Tukey HSD test: all pairs of runs against the largest difference that chance alone makes.
+"""Randomised Tukey HSD test of all pairs of runs.
 
-References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval experiments";
-Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
+References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information retrieval
+experiments"; Sakai 2018, "Laboratory experiments in information retrieval", chapter 5.
 """
 
 from __future__ import annotations
@@ -33,24 +33,22 @@ from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
 from scorecube.kernels.random.philox import stream_key
 
-PERMUTATIONS = (
-    Variable(
-        names.RUN_PERMUTATION, (names.TRIAL, names.TOPIC, names.RUN), "iu", "1", "position of the run whose score a run gets",
-    ),
-)  # fmt: skip
+_DIMS = (names.TRIAL, names.TOPIC, names.RUN)
+PERMUTATIONS = (Variable(names.RUN_PERMUTATION, _DIMS, "iu", "1", "position of the run whose score a run gets"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tukey(Analysis):
-    """Randomised Tukey HSD test: p-values that hold for all pairs of runs together.
+    """Randomised Tukey HSD test, which controls the family-wise error rate.
 
-    A trial permutes the runs within each topic, alike for all metrics and gain settings, and takes the largest minus the smallest run
-    mean. The p-value of a pair is the share of trials in which that range is at least the pair's difference.
+    A trial permutes the runs within each topic, alike for all metrics and gain settings, and computes the
+    range of the run means. The p-value of a pair is the share of trials in which that range is at least the
+    pair's difference.
 
     Parameters
     ----------
     alphas
-        Significance levels, for the whole family of pairs.
+        Significance levels of the family of all pairs (family-wise error rate).
     plus_one
         p = (count + 1) / (B + 1) instead of count / B.
 
@@ -76,11 +74,11 @@ class Tukey(Analysis):
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
-        return {"samples": permutation_positions(samples, prepared.cube)[:trials]}
+        return {"samples": replayed_permutations(samples, prepared.cube)[:trials]}
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
         """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
-        units = np.stack([each.uncentred for each in cell_units(prepared.cube)])
+        units = np.stack([cell.uncentred for cell in cell_units(prepared.cube)])
         return {
             "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),
             "key": stream_key(seed, names.Purpose.RUN_PERMUTATIONS),
@@ -110,21 +108,22 @@ class Tukey(Analysis):
             rounding = 2.0 * units.n_topics if units.rounded else 0.0
             edges = difference * (1.0 - EQUAL) - rounding
             reached[cell] = trials - np.searchsorted(np.sort(totals["range"][cell]), edges, side="left")
-        facts = {"trials": trials, "plus_one": int(self.plus_one)}
-        return pair_result(cube, reached, {}, self.alphas, facts)
+        return pair_result(cube, reached, {}, self.alphas, {"trials": trials, "plus_one": int(self.plus_one)})
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
-        places = n_runs * n_topics
+        n_scores = n_runs * n_topics
         return Cost(
-            seconds=places * (1.1e-9 + 0.3e-9 * n_cells), bytes=8.0 * n_cells, fixed_bytes=12.0 * places * n_cells,
+            seconds=n_scores * (1.1e-9 + 0.3e-9 * n_cells),
+            bytes=8.0 * n_cells,
+            fixed_bytes=12.0 * n_scores * n_cells,
             result_bytes=8.0 * n_cells * trials + 28.0 * n_cells * n_pairs(cube),
-        )  # fmt: skip
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``run_permutation[trial, topic, run]``, the permutations that a run draws."""
+        """Return ``run_permutation[trial, topic, run]``, positions of runs."""
         key = stream_key(seed, names.Purpose.RUN_PERMUTATIONS)
         drawn = permutations(key, cube.sizes[names.TOPIC], cube.sizes[names.RUN], 0, trials)
         coords = {names.TOPIC: cube[names.TOPIC], names.RUN: cube[names.RUN]}
@@ -132,20 +131,23 @@ class Tukey(Analysis):
         return schema.annotate(dataset, PERMUTATIONS)
 
 
-def permutation_positions(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return given permutations (trial, topic, run); refuse what are none, or are of another cube."""
+def replayed_permutations(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return the permutations (trial, topic, run) of samples; refuse others."""
     schema.check(samples, PERMUTATIONS, "the samples")
-    drawn = samples[names.RUN_PERMUTATION].values
+    positions = samples[names.RUN_PERMUTATION].values
     n_topics, n_runs = cube.sizes[names.TOPIC], cube.sizes[names.RUN]
-    if drawn.shape[1:] != (n_topics, n_runs):
+    if positions.shape[1:] != (n_topics, n_runs):
         raise BadPlan(
-            f"the samples permute {drawn.shape[2]} runs on {drawn.shape[1]} topics, the cube has {n_runs} and {n_topics}"
+            f"the samples permute {positions.shape[2]} runs on {positions.shape[1]} topics; the cube has {n_runs} runs "
+            f"and {n_topics} topics",
+            option="samples",
         )
     for dim in (names.TOPIC, names.RUN):
         if dim in samples.coords and schema.labels_of(samples, dim) != schema.labels_of(cube, dim):
-            raise BadPlan(f"the samples hold other {dim}s than the cube")
-    if not (np.sort(drawn, axis=-1) == np.arange(n_runs)).all():
+            raise BadPlan(f"the samples and the cube have different {dim}s", option="samples")
+    if not (np.sort(positions, axis=-1) == np.arange(n_runs)).all():
         raise BadPlan(
-            "the samples hold what is no permutation of the runs: each position must stand once in each topic of each trial"
+            f"invalid permutations in the samples: each topic of each trial must have each position from 0 to {n_runs - 1} once",
+            option="samples",
         )
-    return drawn.astype(np.int32)
+    return positions.astype(np.int32)

@@ -1,7 +1,8 @@
-"""Unpaired two-sample bootstrap test, also for summaries other than the mean over topics.
+"""Unpaired two-sample bootstrap test, also for geometric means and areas.
 
-References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1), section 4.3, footnote;
-Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust retrieval track".
+References: Sakai 2006, "Evaluating evaluation metrics based on the bootstrap", section 3.2; Sakai 2007 (S1),
+section 4.3, footnote; Efron and Tibshirani 1993, chapter 16. Area measure: Voorhees 2005, "The TREC robust
+retrieval track".
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, rank_of
+from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, replicate_rank
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.pair_order import label_order, pair_order
 from scorecube.kernels.pairs.tail_counts import Levels, Tails
 from scorecube.kernels.pairs.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
@@ -35,15 +36,16 @@ from scorecube.statistics.integer_scores import centred_units
 class Unpaired(PairTest):
     """Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
 
-    Each run's scores are resampled on their own. Both samples are shifted to a common summary and resampled with their own draws. For means the statistic is Welch's t;
-    for geometric means (``geo:``, shifted on the logarithmic scale) and area measures (``area:``) it is the difference itself.
+    The scores of both runs are shifted to a common summary and resampled with separate draws of topics. The
+    statistic is Welch's t for means, and the difference for geometric means (``geo:``, shifted on the
+    logarithmic scale) and area measures (``area:``).
 
     Parameters
     ----------
     alphas, plus_one, only_significant
         See `PairTest`.
     sided
-        2; there is no one-sided form.
+        2; the test has no one-sided form.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class Unpaired(PairTest):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if self.sided != 2:
-            raise BadPlan("the unpaired test is two-sided", option="sided")
+            raise BadPlan(f"{option('sided', self.sided)}: the unpaired test is two-sided (2)", option="sided")
         return super().check(prepared)
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
@@ -77,23 +79,29 @@ class Unpaired(PairTest):
         first, second = pair_order(cube.sizes[names.RUN])
         scores = cells(cube)[0]
         kinds = cell_kinds(cube)
-        units = [centred_units(each) for each in scores]
+        units = [centred_units(cell) for cell in scores]
+        values = [unit.values if kind == MEAN else cell for cell, unit, kind in zip(scores, units, kinds, strict=True)]
         return {
-            "scores": np.stack([unit.values if kind == MEAN else each for each, unit, kind in zip(scores, units, kinds, strict=True)]),
-            "sums": np.stack([unit.sums for unit in units]), "snap": np.array([unit.snap for unit in units]),
-            "to_mean": np.array([unit.to_mean for unit in units]), "kinds": np.array([SUMMARIES.index(kind) for kind in kinds]),
-            "first": first, "second": second, "trials": np.array(trials),
-            "ranks": np.array([rank_of(alpha, trials) for alpha in self.alphas]),
-            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS), **(samples or {}),
-        }  # fmt: skip
+            "scores": np.stack(values),
+            "sums": np.stack([unit.sums for unit in units]),
+            "snap": np.array([unit.snap for unit in units]),
+            "to_mean": np.array([unit.to_mean for unit in units]),
+            "kinds": np.array([SUMMARIES.index(kind) for kind in kinds]),
+            "first": first,
+            "second": second,
+            "trials": np.array(trials),
+            "ranks": np.array([replicate_rank(alpha, trials) for alpha in self.alphas]),
+            "key": stream_key(seed, names.Purpose.UNPAIRED_TOPICS),
+            **(samples or {}),
+        }
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`: tables of every run's statistic in every trial, then pairs of them."""
+        """See `Analysis.block`: summaries of runs in each trial, then their pairs."""
         n_cells, _, n = inputs["scores"].shape
         trials, length = int(inputs["trials"]), stop - start
-        drawn = inputs["samples"] if "samples" in inputs else topic_samples(
-            inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials
-        )  # fmt: skip
+        samples = inputs.get("samples")
+        if samples is None:
+            samples = topic_samples(inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials)
         runs, first, second = block_runs(inputs, start, stop)
         reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
         degenerate = np.zeros((n_cells, 2), np.int64)
@@ -101,13 +109,12 @@ class Unpaired(PairTest):
             scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), SUMMARIES[inputs["kinds"][cell]]
             if kind == MEAN:
                 sums, snap, scale = inputs["sums"][cell, runs], float(inputs["snap"][cell]), inputs["to_mean"][cell]
-                values, spreads, edges = welch_tables(scores, sums, snap, drawn, first, second)
+                values, spreads, edges = welch_tables(scores, sums, snap, samples, first, second)
             else:
-                values, edges, scale = geometric_tables(scores, drawn, first, second) if kind == GEOMETRIC else (
-                    area_tables(scores, drawn, first, second)
-                )  # fmt: skip
+                tables = geometric_tables if kind == GEOMETRIC else area_tables
+                values, edges, scale = tables(scores, samples, first, second)
                 spreads = NO_SPREADS
-            # Of t^2 n / (n - 1), or of differences; only where the search for the K-th largest begins.
+            # Start of the search for the K-th largest t^2 n / (n - 1), or difference; the result does not depend on it.
             guesses = np.full(len(self.alphas), 4.0 if kind == MEAN else 2.0 * values.std())
             levels, tails = Levels(inputs["ranks"], guesses), Tails(reached[cell], kth[cell], degenerate[cell])
             tail_unpaired(values, spreads, first, second, edges, levels, tails)
@@ -115,21 +122,19 @@ class Unpaired(PairTest):
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
     def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
-        """See `Analysis.finalize`; `mean` is each metric's own summary, `t` Welch's, NaN where the statistic is none."""
+        """See `Analysis.finalize`; `mean` is the summary; `t` is NaN but for means."""
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)
         t, constant = np.full((len(scores), n_pairs(cube)), np.nan), np.empty(len(scores), np.int64)
         for cell, kind in enumerate(cell_kinds(cube)):
-            welch, constant[cell] = observe_welch(scores[cell])
+            welch_t, constant[cell] = welch_statistics(scores[cell])
             if kind == MEAN:
-                t[cell] = welch
+                t[cell] = welch_t
         result["t"].values = t[cell_of]
         result["mean"].values = summarise(cube).values
         result["constant_pairs"].values = constant[cell_of]
-        result["constant_pairs"].attrs["long_name"] = (
-            "pairs of runs with different scores that are the same on all topics: p = 0"
-        )
+        result["constant_pairs"].attrs["long_name"] = "pairs of two different runs with constant scores: p = 0"
         return result
 
     def seconds_per_trial(self, n_topics: int) -> float:
@@ -137,20 +142,31 @@ class Unpaired(PairTest):
         return 3e-9 + 1e-10 * n_topics
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``: topics of the first and of the second run of each pair."""
+        """Return ``topic_sample[trial, half, draw]``; halves: first, second run."""
         n = cube.sizes[names.TOPIC]
         key = stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
         return labelled_samples(topic_samples(key, int(Sampling.REPLACEMENT), n, n, 0, trials), cube)
 
 
 NO_SPREADS = np.empty((2, 0, 0))
+"""Argument of `tail_unpaired` for statistics other than t."""
 Table = np.ndarray[Any, Any]
 
 
-def observe_welch(scores: Table) -> tuple[Table, int]:
-    """Return Welch's t of all pairs of runs of a cell, first minus second, and how many pairs are of two constant runs that differ.
+def welch_statistics(scores: Table) -> tuple[Table, int]:
+    """Return Welch's t of all pairs of runs, and the number of infinite ones.
 
-    t is NaN for equal constant runs, infinite for different ones.
+    Parameters
+    ----------
+    scores
+        float64 (run, topic).
+
+    Returns
+    -------
+    t
+        float64 (pair,), first run minus second: NaN for equal constant runs, infinite for different ones.
+    n_constant
+        Number of pairs with infinite t.
     """
     units = centred_units(scores)
     n_runs, n = scores.shape
@@ -160,7 +176,7 @@ def observe_welch(scores: Table) -> tuple[Table, int]:
     total[np.abs(total) <= units.snap] = 0.0
     spread = squares[first] + squares[second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Centred values are n times too large.
+        # Centred values are scaled by n.
         t = total * math.sqrt(n * (n - 1)) / np.sqrt(spread)
     return t, int(((spread == 0.0) & (total != 0.0)).sum())
 
@@ -168,9 +184,9 @@ def observe_welch(scores: Table) -> tuple[Table, int]:
 def welch_tables(
     centred: Table, sums: Table, snap: float, samples: Table, first: Table, second: Table
 ) -> tuple[Table, Table, Table]:
-    """Return sums and spreads (half, run, trial) of shifted integer scores, and from where on a trial counts (pair,).
+    """Return sums and spreads (half, run, trial) of shifted scores; edges (pair,).
 
-    Two runs with equal means are the least extreme that can be seen: every trial counts.
+    A trial counts as extreme if its statistic is at least the edge; for runs with equal means every trial is.
     """
     n = centred.shape[1]
     values = np.empty((2, len(centred), len(samples)))
@@ -189,7 +205,7 @@ def welch_tables(
 
 
 def geometric_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, Table]:
-    """Return geometric means over their observed values (half, run, trial), edges and scale of differences (pair,)."""
+    """Return relative geometric means (half, run, trial); edges and scale (pair,)."""
     logs = log_scores(scores)
     values = np.empty((2, len(scores), len(samples)))
     resampled_moments(logs, samples, values, np.empty_like(values))
@@ -203,7 +219,7 @@ def geometric_tables(scores: Table, samples: Table, first: Table, second: Table)
 
 
 def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, float]:
-    """Return area measures minus their observed values (half, run, trial), edges (pair,), and scale of differences."""
+    """Return shifted area measures (half, run, trial); edges (pair,); scale."""
     weights = area_weights(scores.shape[1])
     values = np.empty((2, len(scores), len(samples)))
     order = np.argsort(scores, axis=1, kind="stable")

@@ -1,10 +1,12 @@
-"""Two sets of judgements of the same runs: do they rank the runs alike, and find the same differences significant?
+"""Agreement of two sets of judgements of the same runs.
 
-References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness", IP&M (tau between rankings
-under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap); Ferro and Sanderson 2019, "Improving the accuracy of
-system performance estimation by using shards", SIGIR, and 2022, "How do you test a test? A multifaceted examination of significance
-tests", WSDM; Otero, Parapar and Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
-Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false positives among top runs).
+References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval effectiveness",
+IP&M (tau between rankings under different judgements); Webber, Moffat and Zobel 2010 (rank-biased overlap);
+Ferro and Sanderson 2019, "Improving the accuracy of system performance estimation by using shards", SIGIR,
+and 2022, "How do you test a test? A multifaceted examination of significance tests", WSDM; Otero, Parapar and
+Ferro 2023, "How discriminative are your qrels?", CIKM (decisions on pairs of runs); Otero, Parapar and
+Barreiro 2025, "Limitations of automatic relevance assessments with large language models", SIGIR (false
+positives among top runs).
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
-from scorecube.analyses.pair_tests.classical import SECONDS, TESTS
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE, all_decisions
+from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
+from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS, count_decisions
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, scales
 from scorecube.collection import schema
-from scorecube.collection.judgement_sets import LEFT_OUT, check_joined, joined_cells
+from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
@@ -45,33 +47,37 @@ FLOATS = ("tau_ap", "rbo")
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Analysis):
-    """Two sets of judgements: do they rank runs alike and find the same differences?
+    """Agreement of rankings and significant differences under two sets of judgements.
 
-    The first set is the truth. A trial draws n topics with replacement, those of the bootstrap test with the same seed, shared by both sets
-    and all metrics: intervals say how much the agreement depends on the topics, given these runs and judgements. A sample with replacement
-    holds fewer distinct topics than the collection and ranks runs less well, so agreement on samples tends to be lower than on all topics
-    (``bias``), and a percentile interval can lie below the observed value.
+    The first set is the reference. A trial draws n topics with replacement, those of the bootstrap test with
+    the same seed, for both sets and all metrics. Intervals cover the variation of the agreement with the
+    topics, given these runs and judgements. A sample with replacement holds fewer distinct topics than the
+    collection, so the agreement on samples tends to be lower than on all topics (``bias``), and a percentile
+    interval can lie below the observed value.
 
     Parameters
     ----------
     first, second
-        Names of the two sets; if empty, those of the cube, whatever they are.
+        Names of the two sets; empty for those of the cube.
     p
         Persistence of the rank-biased overlap.
     ties
-        What equal means are to the rank-biased overlap: ``w`` equality (tied runs share the best of their ranks), ``a`` uncertainty (mean
-        over all orders), ``b`` the same, corrected so that a ranking agrees fully with itself (Corsi and Urbano 2024).
+        Treatment of equal means in the rank-biased overlap: ``w`` as equal (tied runs share the best of their
+        ranks), ``a`` as uncertain (mean over all orders), ``b`` as ``a``, corrected so that the overlap of a
+        ranking with itself is 1 (Corsi and Urbano 2024).
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     interval
-        ``percentile``: between quantiles of the agreement on samples; ``basic``: these mirrored at the observed value, which turns
-        the bias round, within -1 and 1 (Davison and Hinkley 1997, section 5.2). That of the largest loss of ranks is always ``percentile``.
+        ``percentile``: between quantiles of the agreement on samples; ``basic``: these reflected at the
+        observed value, which corrects the bias, limited to -1 and 1 (Davison and Hinkley 1997, section 5.2).
+        The interval of the largest loss of ranks is always ``percentile``.
     test
-        Paired test of the decisions on pairs of runs: ``t``, ``wilcoxon`` or ``sign``.
+        Paired test for the decisions on pairs of runs: ``t``, ``wilcoxon`` or ``sign``.
     alphas
         Significance levels: a pair is significant if p < alpha.
     top
-        False positives and negatives are counted among the pairs of so many best runs of the first set; ties by run name.
+        Number of best runs of the first set for counts of false positives and negatives; ties in order of run
+        names.
 
     Examples
     --------
@@ -95,10 +101,10 @@ class Agreement(Analysis):
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         choices=TIES,
     )
-    confidence: float = option_field(0.95, "Of the intervals over topic samples.", finalize=True)
+    confidence: float = option_field(0.95, "Confidence level of the intervals over topic samples.", finalize=True)
     interval: str = option_field(
         "percentile",
-        "percentile, or basic: mirrored at the observed value.",
+        "percentile, or basic: reflected at the observed value.",
         choices=("percentile", "basic"),
         finalize=True,
     )
@@ -119,39 +125,39 @@ class Agreement(Analysis):
             if not 0 < value < 1:
                 raise BadPlan(f"{option(name, value)} must be between 0 and 1", option=name)
         if self.top < 2:
-            raise BadPlan(f"{option('top', self.top)}: a pair needs two runs", option="top")
+            raise BadPlan(f"{option('top', self.top)}: expected at least 2 runs, as a pair has two", option="top")
         check_alphas(self.alphas)
-        sets = check_joined(cube)
-        wanted = (self.first or sets[0], self.second or sets[1])
-        if wanted != sets:
-            raise BadPlan(f"the judgements are {' and '.join(sets)}, the plan is for {' and '.join(wanted)}")
+        sets = judgement_set_names(cube)
+        expected = (self.first or sets[0], self.second or sets[1])
+        if expected != sets:
+            raise BadPlan(f"the sets of judgements are {' and '.join(sets)}; the plan is for {' and '.join(expected)}")
         check_runs(cube, "the agreement of judgements")
-        few = (
-            [f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}"]
-            if self.top > cube.sizes[names.RUN]
-            else []
-        )
-        return [*cube.attrs.get(LEFT_OUT, []), *few]
+        warnings = list(cube.attrs.get(NOT_COMMON, []))
+        if self.top > cube.sizes[names.RUN]:
+            warnings.append(f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}")
+        return warnings
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
         return {"samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1)}
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`: sums in whole units of `kernels.grid`, so that means are compared exactly."""
-        scores = joined_cells(prepared.cube)[0]
+        """See `Analysis.inputs`; integer scores, for exact ties."""
+        scores = judgement_set_cells(prepared.cube)[0]
         n_rankings, n_runs, n_topics = scores.shape
         grid = make_grid(n_topics, WIDTH, scores)
         units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
         return {
-            "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)), "shape": np.array(scores.shape),
-            "tolerances": np.full(n_rankings, grid.tolerance), "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
+            "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)),
+            "shape": np.array(scores.shape),
+            "tolerances": np.full(n_rankings, grid.tolerance),
+            "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
             **(samples or {}),
-        }  # fmt: skip
+        }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        shape = (len(joined_cells(prepared.cube)[0]) // 2,)
+        shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
         return (
             *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
             *(Output(name, shape, Combine.CONCAT, "float64") for name in FLOATS),
@@ -172,37 +178,43 @@ class Agreement(Analysis):
         return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
 
     def statistics(self, inputs: Mapping[str, np.ndarray[Any, Any]], counts: np.ndarray[Any, Any]) -> Arrays:
-        """Return what is counted on topic samples.
+        """Return the statistics of topic samples.
 
         Parameters
         ----------
+        inputs
+            As from `inputs`.
         counts
-            float64 (topic, trial): how often each topic stands in each sample.
+            float64 (topic, trial): number of times that each sample holds each topic.
 
         Returns
         -------
-        counted
+        statistics
             The outputs of a block: (cell, trial).
         """
         n_rankings, n_runs, _ = (int(number) for number in inputs["shape"])
         sums = (counts.T @ inputs["units"].T).reshape(counts.shape[1], n_rankings, n_runs)
         n_cells = n_rankings // 2
         first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
-        found = compare(sums, inputs["tolerances"], first, second)
+        concordance = compare(sums, inputs["tolerances"], first, second)
         above, until = tie_bounds(sums, inputs["tolerances"])
-        counted: dict[str, np.ndarray[Any, Any]] = {
-            "concordant": found.concordant, "discordant": found.discordant, "tied_first": found.tied[:, :n_cells],
-            "tied_second": found.tied[:, n_cells:], "drop": rank_changes(above, first, second)[1],
-        }  # fmt: skip
+        integers: dict[str, np.ndarray[Any, Any]] = {
+            "concordant": concordance.concordant,
+            "discordant": concordance.discordant,
+            "tied_first": concordance.tied[:, :n_cells],
+            "tied_second": concordance.tied[:, n_cells:],
+            "drop": rank_changes(above, first, second)[1],
+        }
         overlap = rank_biased_overlap(above, until, first, second, self.p, TieRule[self.ties.upper()])
-        return {name: np.ascontiguousarray(values.T, np.int32) for name, values in counted.items()} | {
-            "tau_ap": np.ascontiguousarray(found.ap_accuracy.T), "rbo": np.ascontiguousarray(overlap.T),
-        }  # fmt: skip
+        return {name: np.ascontiguousarray(values.T, np.int32) for name, values in integers.items()} | {
+            "tau_ap": np.ascontiguousarray(concordance.ap_accuracy.T),
+            "rbo": np.ascontiguousarray(overlap.T),
+        }
 
     def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
-        scores, cell_of = joined_cells(cube)
+        scores, cell_of = judgement_set_cells(cube)
         half, pairs = len(scores) // 2, pairs_of(cube.sizes[names.RUN])
         inputs = self.inputs(prepared, trials, 0)
         n_topics = scores.shape[-1]
@@ -210,23 +222,34 @@ class Agreement(Analysis):
         sums = (inputs["units"].sum(axis=-1)).reshape(1, *scores.shape[:2])
         ranks = 1 + tie_bounds(sums, inputs["tolerances"])[0][0].astype(np.int64)
         drops = ranks[half:] - ranks[:half]
-        # Of runs that lose equally many ranks the one that stood highest.
-        fallen = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
+        # Ties in the loss of ranks go to the run with the best rank under the first set.
+        drop_run = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
         replicates = coefficients(totals, pairs)
-        outside = (1 - Fraction(str(self.confidence))) / 2
-        seen, (low, high) = coefficients(observed, pairs)[..., 0], tails(replicates, outside)
+        tail = (1 - Fraction(str(self.confidence))) / 2
+        agreement, (low, high) = coefficients(observed, pairs)[..., 0], tails(replicates, tail)
         if self.interval == "basic":
-            low, high = np.maximum(2 * seen - high, -1.0), np.minimum(2 * seen - low, 1.0)
-        drop_low, drop_high = tails(totals["drop"].astype(np.float64), outside)
+            low, high = np.maximum(2 * agreement - high, -1.0), np.minimum(2 * agreement - low, 1.0)
+        drop_low, drop_high = tails(totals["drop"].astype(np.float64), tail)
         means = scores.mean(axis=-1)
-        decided = all_decisions(scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top)
+        decisions = count_decisions(scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top)
         by_cell = {
-            "agreement": seen, "low": low, "high": high, "replicate": replicates,
-            "bias": defined_mean(replicates) - seen,
-            "tied_first": observed["tied_first"][:, 0], "tied_second": observed["tied_second"][:, 0], "drop": drops.max(axis=-1),
-            "drop_low": drop_low, "drop_high": drop_high, "drop_run": fallen,
-            "mean_first": means[:half], "mean_second": means[half:], "rank_first": ranks[:half], "rank_second": ranks[half:], **decided,
-        }  # fmt: skip
+            "agreement": agreement,
+            "low": low,
+            "high": high,
+            "replicate": replicates,
+            "bias": defined_mean(replicates) - agreement,
+            "tied_first": observed["tied_first"][:, 0],
+            "tied_second": observed["tied_second"][:, 0],
+            "drop": drops.max(axis=-1),
+            "drop_low": drop_low,
+            "drop_high": drop_high,
+            "drop_run": drop_run,
+            "mean_first": means[:half],
+            "mean_second": means[half:],
+            "rank_first": ranks[:half],
+            "rank_second": ranks[half:],
+            **decisions,
+        }
         return self._labelled(cube, by_cell, cell_of, trials)
 
     def _labelled(
@@ -235,43 +258,56 @@ class Agreement(Analysis):
         n_settings = cell_of.shape[1]
         uses = cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
         coords = {
-            names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"), names.USES_GAINS: (names.METRIC, uses),
-            names.GAIN: schema.label_array(schema.labels_of(cube, names.SETTING)[:n_settings]), names.RUN: cube[names.RUN],
-            names.STATISTIC: schema.label_array(STATISTICS), names.ALPHA: np.array(self.alphas),
-        }  # fmt: skip
-        result = xr.Dataset({each.name: (each.dims, by_cell[each.name][cell_of]) for each in VARIABLES}, coords=coords)
-        sets = check_joined(cube)
+            names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
+            names.USES_GAINS: (names.METRIC, uses),
+            names.GAIN: schema.label_array(schema.labels_of(cube, names.SETTING)[:n_settings]),
+            names.RUN: cube[names.RUN],
+            names.STATISTIC: schema.label_array(STATISTICS),
+            names.ALPHA: np.array(self.alphas),
+        }
+        result = xr.Dataset({item.name: (item.dims, by_cell[item.name][cell_of]) for item in VARIABLES}, coords=coords)
+        sets = judgement_set_names(cube)
         attrs = {
-            "trials": trials, "n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC], "set_a": sets[0], "set_b": sets[1],
-            "confidence": self.confidence, "interval": self.interval, "test": self.test, "p": self.p, "ties": self.ties, "top": min(self.top, cube.sizes[names.RUN]),
-            "notes": list(cube.attrs.get(LEFT_OUT, [])),
-        }  # fmt: skip
+            "trials": trials,
+            "n_runs": cube.sizes[names.RUN],
+            "n_topics": cube.sizes[names.TOPIC],
+            "set_a": sets[0],
+            "set_b": sets[1],
+            "confidence": self.confidence,
+            "interval": self.interval,
+            "test": self.test,
+            "p": self.p,
+            "ties": self.ties,
+            "top": min(self.top, cube.sizes[names.RUN]),
+            "notes": list(cube.attrs.get(NOT_COMMON, [])),
+        }
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: rankings, their comparison, sample means; the decisions on pairs come once, at the end."""
+        """See `Analysis.cost`: trials, and the decisions on pairs once."""
         cube = prepared.cube
-        n_rankings, n_runs, n_topics = joined_cells(cube)[0].shape
+        n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
         words = -(-n_runs // 64)
         seconds = (
             1e-9 * n_rankings * n_runs * (25 + 2 * words) + 1e-10 * n_topics * n_rankings * n_runs + 1e-8 * n_topics
         )
-        held = 8.0 * n_rankings * n_runs * (n_topics + 12 * trials_at_once(n_rankings * n_runs))
-        decide = 2 * SECONDS[self.test] * n_rankings * n_pairs(cube)
-        kept = 36.0 * n_rankings / 2
-        return Cost(seconds + decide / max(trials, 1), kept, held, result_bytes=trials * (kept + 16.0 * n_rankings))
+        fixed = 8.0 * n_rankings * n_runs * (n_topics + 12 * trials_at_once(n_rankings * n_runs))
+        decisions = 2 * SECONDS_PER_PAIR[self.test] * n_rankings * n_pairs(cube)
+        per_trial = 36.0 * n_rankings / 2
+        result_bytes = trials * (per_trial + 16.0 * n_rankings)
+        return Cost(seconds + decisions / max(trials, 1), per_trial, fixed, result_bytes=result_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, the topic labels that a run draws; one half."""
+        """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
 
 
-def coefficients(counted: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.ndarray[Any, Any]:
-    """Return `STATISTICS` of the outputs of blocks, (cell, statistic, trial)."""
-    alike, unlike = counted["concordant"], counted["discordant"]
-    b = tau_b(alike, unlike, pairs, counted["tied_first"], counted["tied_second"])
-    return np.stack([tau_a(alike, unlike, pairs), b, counted["tau_ap"], counted["rbo"]], axis=1)
+def coefficients(counts: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.ndarray[Any, Any]:
+    """Return the `STATISTICS` (cell, statistic, trial) of the outputs of blocks."""
+    concordant, discordant = counts["concordant"], counts["discordant"]
+    corrected = tau_b(concordant, discordant, pairs, counts["tied_first"], counts["tied_second"])
+    return np.stack([tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1)
 
 
 _CELL = (names.METRIC, names.GAIN)
@@ -279,23 +315,29 @@ _STATISTIC = (*_CELL, names.STATISTIC)
 _RUNS = (*_CELL, names.RUN)
 _LEVEL = (*_CELL, names.ALPHA)
 VARIABLES = tuple(
-    schema.Variable(*facts)
-    for facts in (
+    schema.Variable(*fields)
+    for fields in (
         ("agreement", _STATISTIC, "f", "1", "agreement of the rankings of runs under both sets of judgements"),
-        ("low", _STATISTIC, "f", "1", "lower end of the interval over topic samples"),
-        ("high", _STATISTIC, "f", "1", "upper end of the interval over topic samples"),
-        ("bias", _STATISTIC, "f", "1", "mean agreement on topic samples less the agreement on all topics"),
+        ("low", _STATISTIC, "f", "1", "lower limit of the interval over topic samples"),
+        ("high", _STATISTIC, "f", "1", "upper limit of the interval over topic samples"),
+        ("bias", _STATISTIC, "f", "1", "mean agreement on topic samples minus the agreement on all topics"),
         ("replicate", (*_STATISTIC, names.TRIAL), "f", "1", "agreement on each topic sample"),
         ("tied_first", _CELL, "i", "pairs", "pairs of runs with equal means under the first set"),
         ("tied_second", _CELL, "i", "pairs", "pairs of runs with equal means under the second set"),
         ("drop", _CELL, "i", "ranks", "largest number of ranks that a run loses under the second set"),
-        ("drop_low", _CELL, "f", "ranks", "lower end of the percentile interval of the largest loss"),
-        ("drop_high", _CELL, "f", "ranks", "upper end of the percentile interval of the largest loss"),
-        ("drop_run", _CELL, "i", "1", "place of the run that loses most ranks; of several the one that stood highest"),
+        ("drop_low", _CELL, "f", "ranks", "lower limit of the percentile interval of the largest loss"),
+        ("drop_high", _CELL, "f", "ranks", "upper limit of the percentile interval of the largest loss"),
+        (
+            "drop_run",
+            _CELL,
+            "i",
+            "1",
+            "index of the run that loses most ranks; of several the best under the first set",
+        ),
         ("mean_first", _RUNS, "f", "score", "mean score under the first set"),
         ("mean_second", _RUNS, "f", "score", "mean score under the second set"),
         ("rank_first", _RUNS, "i", "rank", "rank under the first set; tied runs share the best of their ranks"),
         ("rank_second", _RUNS, "i", "rank", "rank under the second set"),
-        *((name, _LEVEL, "i", "pairs", about) for name, about in (DECISIONS | FALSE).items()),
+        *((name, _LEVEL, "i", "pairs", meaning) for name, meaning in (DECISIONS | TOP_PAIR_COUNTS).items()),
     )
 )

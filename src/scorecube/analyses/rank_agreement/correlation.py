@@ -1,8 +1,9 @@
-"""Rank correlation: do metrics, or gain settings of a metric, rank the runs alike, and how sure is that?
+"""Rank correlation between metrics and between gain settings, with intervals.
 
-References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document", section 4.1 and Tables 2
-and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set size design", Table 2; S4 = Sakai 2004, "New performance metrics
-based on multigrade relevance", Tables 3 to 12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
+References: S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
+document", section 4.1 and Tables 2 and 5; S3 = Sakai and Shang 2016, "On estimating variances for topic set
+size design", Table 2; S4 = Sakai 2004, "New performance metrics based on multigrade relevance", Tables 3 to
+12; Efron and Tibshirani 1993, chapter 13 (percentile intervals).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
     STATISTICS,
     Comparisons,
     coefficients,
-    comparisons_of,
-    copies_of,
+    list_comparisons,
+    n_copies,
     ranking_values,
 )
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
@@ -43,35 +44,36 @@ from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_e
 from scorecube.statistics.quantiles import percentiles
 
 RESAMPLED = ("topics", "runs", "both")
-FEWEST_RUNS = 3
-RUN_SAMPLES = (
-    Variable(names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"),
-)  # fmt: skip
+MIN_RUNS = 3
+"""Smallest number of runs for which correlations are computed."""
+RUN_SAMPLES = (Variable(names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
-    The coefficients are tau, tau-b, tau-AP and Spearman's. Means are compared exactly, and pairs of runs with equal means are counted as ties. A trial draws as many topics, and as many runs, as
-    there are, with replacement, shared by all comparisons. Copies of a run in a sample of runs do not make a pair.
+    The coefficients are tau, tau-b, tau-AP and Spearman's rho. Means are compared exactly; pairs of runs with
+    equal means are ties. A trial draws as many topics, or runs, as there are, with replacement, for all
+    comparisons. Copies of a run in a sample of runs do not form a pair.
 
-    Intervals over topics say how far the correlation depends on these topics, given these runs. Drawing topics anew adds noise
-    to both rankings, so that they lie lower than the observed value where rankings are very alike. Intervals over runs say how far it
-    depends on these runs, given these topics.
+    Intervals over topics cover the variation with the topics, given these runs. Resampling topics adds noise
+    to both rankings, so these intervals tend to lie below the observed value of similar rankings. Intervals
+    over runs cover the variation with the runs, given these topics.
 
     Parameters
     ----------
     along
-        ``metric``: all pairs of metrics at each gain setting (S1 Table 2). ``gain``: each metric at every other gain
-        setting against itself at the first (S1 Table 5).
+        ``metric``: all pairs of metrics at each gain setting (S1 Table 2). ``gain``: each metric at the first
+        gain setting and at every other (S1 Table 5).
     intervals
-        What is drawn anew for bootstrap percentile intervals: some of ``topics``, ``runs`` and ``both``; none, and nothing is drawn.
+        What is resampled for bootstrap percentile intervals: some of ``topics``, ``runs`` and ``both``;
+        nothing if empty.
     confidence
-        Of all intervals.
+        Confidence level of all intervals.
     bold
-        A tau above it is marked (S1 Table 5: 0.8, S4: 0.99); None marks where the upper limit of the interval by the null
-        variance exceeds 1 (S3 Table 2).
+        Tables mark values of tau above this one (S1 Table 5: 0.8, S4: 0.99); None marks values whose interval
+        by the null variance has an upper limit above 1 (S3 Table 2).
 
     Examples
     --------
@@ -91,17 +93,17 @@ class Correlation(Analysis):
     )
     intervals: tuple[str, ...] = option_field(
         ("topics",),
-        "What is drawn anew for bootstrap intervals: some of topics, runs, both; or none.",
+        "What is resampled for bootstrap intervals: some of topics, runs, both; or none.",
         choices=RESAMPLED,
         aliases={"none": ()},
     )
-    confidence: float = option_field(0.95, "Of all intervals.", finalize=True)
+    confidence: float = option_field(0.95, "Confidence level of all intervals.", finalize=True)
     bold: float | None = option_field(
         None, "Mark values of tau above it; by default those whose interval exceeds 1.", finalize=True
     )
 
     def __post_init__(self) -> None:
-        # One form for equal plans, so that they have one digest.
+        # A normal form, so that equal plans have equal digests.
         object.__setattr__(
             self, "intervals", tuple(sorted(set(self.intervals), key=[*RESAMPLED, *self.intervals].index))
         )
@@ -114,54 +116,57 @@ class Correlation(Analysis):
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         """See `Analysis.prepare`: with the `Comparisons` of the cube."""
-        return Prepared(cube, comparisons_of(cube, self.along))
+        return Prepared(cube, list_comparisons(cube, self.along))
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         cube = prepared.cube
         if not 0 < self.confidence < 1:
-            raise BadPlan(f"confidence {self.confidence:g} must be a number between 0 and 1", option="confidence")
+            raise BadPlan(f"{option('confidence', self.confidence)} must be between 0 and 1", option="confidence")
         check_runs(cube, "rank correlation", means_only=False)
         areas = AREA in cell_kinds(cube)
         if areas and {"topics", "both"} & set(self.intervals):
             raise BadPlan(
-                "area measures (area:...) depend on the order of the topics' scores, and are not computed for topics drawn anew; leave them out "
-                f"of {option('metrics')}, or draw only runs, or nothing, anew with {option('intervals')}"
+                "area measures (area:...) are not available for resampled topics, as they depend on the order of the topics' "
+                f"scores; leave them out of {option('metrics')}, or use {option('intervals', ('runs',))}",
+                option="intervals",
             )
         n_runs = cube.sizes[names.RUN]
-        return (
-            [f"{n_runs} runs have no rank correlation worth the name: all are missing"] if n_runs < FEWEST_RUNS else []
-        )
+        return [f"{n_runs} runs are too few for rank correlations: all are missing"] if n_runs < MIN_RUNS else []
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
         if not self.intervals:
-            raise BadPlan("without intervals nothing is drawn: no samples can be given")
+            raise BadPlan(f"{option('intervals', self.intervals)}: nothing is resampled; no samples can be replayed")
         cube, replayed = prepared.cube, Arrays()
         if self.draws("topics"):
             replayed["topic_samples"] = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)[:trials]
         if self.draws("runs"):
-            replayed["run_samples"] = run_positions(samples, cube)[:trials, : cube.sizes[names.RUN]]
+            replayed["run_samples"] = replayed_runs(samples, cube)[:trials, : cube.sizes[names.RUN]]
         return replayed
 
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """See `Analysis.inputs`: scores in units laid out for a matrix product, their sums, samples if given."""
+        """See `Analysis.inputs`: integer scores (topic, cell * run) and their sums."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         units, sums, tolerances = ranking_values(cube)
         return {
-            "units": np.ascontiguousarray(units.reshape(-1, cube.sizes[names.TOPIC]).T), "sums": sums, "tolerances": tolerances,
-            "first": pairs.first, "second": pairs.second,
+            "units": np.ascontiguousarray(units.reshape(-1, cube.sizes[names.TOPIC]).T),
+            "sums": sums,
+            "tolerances": tolerances,
+            "first": pairs.first,
+            "second": pairs.second,
             "topic_key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
-            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), **(samples or {}),
-        }  # fmt: skip
+            "run_key": stream_key(seed, names.Purpose.BOOTSTRAP_RUNS),
+            **(samples or {}),
+        }
 
-    def draws(self, what: str) -> bool:
-        """Whether topics, or runs, are drawn anew."""
-        return bool({what, "both"} & set(self.intervals))
+    def draws(self, unit: str) -> bool:
+        """Whether topics, or runs, are resampled."""
+        return bool({unit, "both"} & set(self.intervals))
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`: the coefficients of every trial, or only the number of trials where none is drawn."""
+        """See `Analysis.outputs`: coefficients, or the number of trials."""
         if not self.intervals:
             return (Output("trials", (1,), Combine.ADD),)
         shape = (len(self.intervals), len(STATISTICS), len(prepared.shared.first))
@@ -178,17 +183,17 @@ class Correlation(Analysis):
             high = min(low + at_once, stop)
             topics = self._topic_sums(inputs, low, high) if self.draws("topics") else sums[np.newaxis]
             runs = self._run_samples(inputs, low, high) if self.draws("runs") else sums[:0]
-            for k, what in enumerate(self.intervals):
-                values, copies = sums[np.newaxis] if what == "runs" else topics, None
-                if what != "topics":
-                    values, copies = np.take_along_axis(values, runs[:, np.newaxis], axis=-1), copies_of(runs)
-                found = compare(values, tolerances, first, second)
-                drawn = coefficients(found, first, second, sums.shape[-1], copies)
+            for k, resampled in enumerate(self.intervals):
+                values, copies = sums[np.newaxis] if resampled == "runs" else topics, None
+                if resampled != "topics":
+                    values, copies = np.take_along_axis(values, runs[:, np.newaxis], axis=-1), n_copies(runs)
+                counts = compare(values, tolerances, first, second)
+                drawn = coefficients(counts, first, second, sums.shape[-1], copies)
                 out[k, :, :, low - start : high - start] = drawn.swapaxes(1, 2)
         return {"drawn": out}
 
     def _topic_sums(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
-        """Return the sums over the topics that trials draw: (trial, cell, run)."""
+        """Return the sums of scores over topic samples: (trial, cell, run)."""
         n_topics = len(inputs["units"])
         if "topic_samples" in inputs:
             drawn = np.ascontiguousarray(inputs["topic_samples"][start:stop])
@@ -198,7 +203,7 @@ class Correlation(Analysis):
         return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
 
     def _run_samples(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
-        """Return the runs that trials draw: (trial, draw)."""
+        """Return the run samples of trials: (trial, draw)."""
         if "run_samples" in inputs:
             return inputs["run_samples"][start:stop]
         return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
@@ -209,67 +214,82 @@ class Correlation(Analysis):
         pairs: Comparisons = prepared.shared
         n_runs = cube.sizes[names.RUN]
         _, sums, tolerances = ranking_values(cube)
-        found = compare(sums[np.newaxis], tolerances, pairs.first, pairs.second)
-        values = dict(zip(STATISTICS, coefficients(found, pairs.first, pairs.second, n_runs)[:, 0], strict=True))
-        tied_a, tied_b = found.tied[0, pairs.first], found.tied[0, pairs.second]
+        concordance = compare(sums[np.newaxis], tolerances, pairs.first, pairs.second)
+        values = dict(zip(STATISTICS, coefficients(concordance, pairs.first, pairs.second, n_runs)[:, 0], strict=True))
+        tied_a, tied_b = concordance.tied[0, pairs.first], concordance.tied[0, pairs.second]
         counts = {
-            "concordant": found.concordant[0], "discordant": found.discordant[0], "tied_a": tied_a, "tied_b": tied_b,
-            "tied_pairs": tied_a + tied_b - found.tied_both[0],
-        }  # fmt: skip
-        values |= self._by_chance(values["tau"], counts, n_runs)
+            "concordant": concordance.concordant[0],
+            "discordant": concordance.discordant[0],
+            "tied_a": tied_a,
+            "tied_b": tied_b,
+            "tied_pairs": tied_a + tied_b - concordance.tied_both[0],
+        }
+        values |= self._null_statistics(values["tau"], counts, n_runs)
         if self.intervals:
             low, high, error = percentiles(totals["drawn"], self.confidence)
             values |= {"low": low, "high": high, "standard_error": error}
-        if n_runs < FEWEST_RUNS:
+        if n_runs < MIN_RUNS:
             values = {name: np.full_like(array, np.nan) for name, array in values.items()}
         values["mean"] = summarise(cube).values
-        variables = [each for each in VARIABLES if each.name in values.keys() | counts.keys()]
+        variables = [variable for variable in VARIABLES if variable.name in values.keys() | counts.keys()]
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.RUN: cube[names.RUN],
-            names.USES_GAINS: (names.METRIC, uses_gains(cube)), **pairs.coords(cube),
-        }  # fmt: skip
+            names.METRIC: cube[names.METRIC],
+            names.GAIN: cube[names.GAIN],
+            names.RUN: cube[names.RUN],
+            names.USES_GAINS: (names.METRIC, uses_gains(cube)),
+            **pairs.coords(cube),
+        }
         if self.intervals:
             coords |= {
                 names.STATISTIC: schema.label_array(STATISTICS),
                 names.RESAMPLED: schema.label_array(self.intervals),
             }
-        result = xr.Dataset({each.name: (each.dims, (values | counts)[each.name]) for each in variables}, coords=coords)
-        facts = {
-            "trials": trials if self.intervals else 0, "n_runs": n_runs, "n_topics": cube.sizes[names.TOPIC],
-            "confidence": self.confidence, "bold": "" if self.bold is None else self.bold,
-        }  # fmt: skip
-        return schema.annotate(result.assign_attrs(facts), variables)
+        result = xr.Dataset({item.name: (item.dims, (values | counts)[item.name]) for item in variables}, coords=coords)
+        attrs = {
+            "trials": trials if self.intervals else 0,
+            "n_runs": n_runs,
+            "n_topics": cube.sizes[names.TOPIC],
+            "confidence": self.confidence,
+            "bold": "" if self.bold is None else self.bold,
+        }
+        return schema.annotate(result.assign_attrs(attrs), variables)
 
-    def _by_chance(self, tau: Any, counts: Mapping[str, Any], n_runs: int) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what follows from tau alone: z, p-values, the papers' interval and Fieller's."""
+    def _null_statistics(self, tau: Any, counts: Mapping[str, Any], n_runs: int) -> dict[str, np.ndarray[Any, Any]]:
+        """Return z, p-values, and the intervals that need no resampling."""
         error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
         z = np.abs(tau) / error
         low, high = fieller(tau, n_runs, quantile)
         exact = [
-            exact_p(n_runs, int(c), int(d)) for c, d in zip(counts["concordant"], counts["discordant"], strict=True)
+            exact_p(n_runs, int(concordant), int(discordant))
+            for concordant, discordant in zip(counts["concordant"], counts["discordant"], strict=True)
         ]
         return {
-            "z": z, "p_value": normal_p(z), "p_exact": np.array(exact), "tau_low": tau - quantile * error, "tau_high": tau + quantile * error,
-            "fieller_low": low, "fieller_high": high,
-        }  # fmt: skip
+            "z": z,
+            "p_value": normal_p(z),
+            "p_exact": np.array(exact),
+            "tau_low": tau - quantile * error,
+            "tau_high": tau + quantile * error,
+            "fieller_low": low,
+            "fieller_high": high,
+        }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: means, orders and matrices of each cell, and their comparison."""
+        """See `Analysis.cost`: means and rankings of cells, and their comparison."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_pairs, words = len(prepared.shared.first), -(-n_runs // 64)
         per_cell = n_runs * (2e-10 * n_topics + 2e-8 + 1e-9 * words)
         per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
-        kept = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
-        held = 8.0 * n_cells * n_runs * (2 * n_topics + 8 * trials_at_once(n_cells * n_runs))
+        per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
+        fixed = 8.0 * n_cells * n_runs * (2 * n_topics + 8 * trials_at_once(n_cells * n_runs))
         seconds = len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair) + 1e-8 * (n_topics + n_runs) + 1e-6
-        return Cost(seconds, kept, held, result_bytes=2.5 * kept * trials)
+        return Cost(seconds, per_trial, fixed, result_bytes=2.5 * per_trial * trials)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``, one half, and ``run_sample[trial, run_draw]``, as far as they are drawn."""
+        """Return ``topic_sample`` with one half, and ``run_sample``, if resampled."""
         self.prepare_checked(cube)
         if not self.intervals:
-            raise BadPlan("without intervals nothing is drawn: there are no samples to save")
+            raise BadPlan(f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples to save")
         parts = []
         if self.draws("topics"):
             key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
@@ -281,24 +301,24 @@ class Correlation(Analysis):
         return xr.merge(parts).assign_attrs(seed=str(seed))
 
 
-def run_positions(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Return given samples of runs as positions in the cube, (trial, draw); refuse others."""
+def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return the run samples of a dataset as indices: int32 (trial, draw)."""
     schema.check(samples, RUN_SAMPLES, "the samples")
     labels, n_runs = samples[names.RUN_SAMPLE].values, cube.sizes[names.RUN]
     if labels.shape[1] != n_runs:
-        raise BadPlan(f"the samples draw {labels.shape[1]} runs, the plan needs {n_runs}")
+        raise BadPlan(f"the samples draw {labels.shape[1]} runs; the plan needs {n_runs}", option="samples")
     position = {run: k for k, run in enumerate(schema.labels_of(cube, names.RUN))}
     unknown = set(map(str, np.unique(labels.astype(object)))) - position.keys()
     if unknown:
-        raise BadPlan(f"the samples hold runs that the cube has not: {', '.join(sorted(unknown)[:5])}")
+        raise BadPlan(f"runs of the samples are not in the cube: {', '.join(sorted(unknown)[:5])}", option="samples")
     return np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size).reshape(labels.shape)
 
 
 _PAIR = (names.COMPARISON,)
 _DRAWN = (names.RESAMPLED, names.STATISTIC, names.COMPARISON)
 VARIABLES = tuple(
-    Variable(*facts)
-    for facts in (
+    Variable(*fields)
+    for fields in (
         ("tau", _PAIR, "f", "1", "Kendall's tau-a: (concordant - discordant) / all pairs of runs"),
         ("tau_b", _PAIR, "f", "1", "Kendall's tau-b, corrected for ties"),
         (
@@ -306,31 +326,31 @@ VARIABLES = tuple(
             _PAIR,
             "f",
             "1",
-            "AP correlation, the first ranking the truth, averaged over the orders of tied runs (rule a)",
+            "AP correlation with the first ranking as reference, mean over orders of ties (rule a)",
         ),
-        ("tau_ap_b", _PAIR, "f", "1", "AP correlation, mean of both directions, tied runs passed over (rule b)"),
+        ("tau_ap_b", _PAIR, "f", "1", "AP correlation, mean of both directions, without tied runs (rule b)"),
         ("spearman", _PAIR, "f", "1", "Spearman's rho with average ranks"),
         ("z", _PAIR, "f", "1", "|tau| / its standard error between unrelated rankings"),
         ("p_value", _PAIR, "f", "1", "two-sided p-value of z, normal distribution"),
         ("p_exact", _PAIR, "f", "1", "two-sided exact p-value; missing with ties or more than 60 runs"),
-        ("tau_low", _PAIR, "f", "1", "lower end of the interval by the null variance, as the papers print it"),
-        ("tau_high", _PAIR, "f", "1", "its upper end, which may exceed 1"),
-        ("fieller_low", _PAIR, "f", "1", "lower end of Fieller's interval"),
-        ("fieller_high", _PAIR, "f", "1", "upper end of Fieller's interval"),
-        ("concordant", _PAIR, "i", "pairs", "pairs of runs that both rankings order alike"),
-        ("discordant", _PAIR, "i", "pairs", "pairs of runs that both rankings order differently"),
+        ("tau_low", _PAIR, "f", "1", "lower limit of the interval by the null variance"),
+        ("tau_high", _PAIR, "f", "1", "upper limit of the interval by the null variance, which may exceed 1"),
+        ("fieller_low", _PAIR, "f", "1", "lower limit of Fieller's interval"),
+        ("fieller_high", _PAIR, "f", "1", "upper limit of Fieller's interval"),
+        ("concordant", _PAIR, "i", "pairs", "pairs of runs in the same order in both rankings"),
+        ("discordant", _PAIR, "i", "pairs", "pairs of runs in opposite orders in the two rankings"),
         ("tied_a", _PAIR, "i", "pairs", "pairs of runs tied in the first ranking"),
         ("tied_b", _PAIR, "i", "pairs", "pairs of runs tied in the second ranking"),
         ("tied_pairs", _PAIR, "i", "pairs", "pairs of runs tied in either ranking"),
-        ("low", _DRAWN, "f", "1", "lower end of the bootstrap percentile interval"),
-        ("high", _DRAWN, "f", "1", "upper end of the bootstrap percentile interval"),
+        ("low", _DRAWN, "f", "1", "lower limit of the bootstrap percentile interval"),
+        ("high", _DRAWN, "f", "1", "upper limit of the bootstrap percentile interval"),
         ("standard_error", _DRAWN, "f", "1", "standard deviation over the trials"),
         (
             "mean",
             (names.METRIC, names.GAIN, names.RUN),
             "f",
             "score",
-            "mean score of a run, or what the metric's prefix asks for",
+            "mean score of a run, or the metric's other summary",
         ),
     )
 )

@@ -1,10 +1,12 @@
-"""Decisions on pairs of runs under two sets of judgements: significant or not, and for which run.
+"""Decisions on pairs of runs under two sets of judgements.
 
-A pair is active if both sets find it significant, mixed if one does, passive if neither does; it is an agreement unless the two sets put
-its runs in opposite orders. A pair with equal means under a set has no order there, which contradicts none, so it is an agreement.
+A pair is active if it is significant under both sets, mixed if under one, passive if under neither. It is a
+disagreement if the two sets order its runs oppositely, else an agreement; a pair with equal means under a set
+is therefore an agreement.
 
-References: Moffat, Scholer and Thomas 2012, "Models and metrics: IR evaluation as a user process", ADCS; Ferro and Sanderson 2019, 2022;
-Otero, Parapar and Ferro 2023, "How discriminative are your qrels?"; Otero, Parapar and Barreiro 2025 (false positives among top runs).
+References: Moffat, Scholer and Thomas 2012, "Models and metrics: IR evaluation as a user process", ADCS;
+Ferro and Sanderson 2019, 2022; Otero, Parapar and Ferro 2023, "How discriminative are your qrels?"; Otero,
+Parapar and Barreiro 2025 (false positives among top runs).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.pair_tests.classical import AT_ONCE, p_of
+from scorecube.analyses.pair_tests.classical import PAIRS_AT_ONCE, classical_p_values
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.statistics.integer_scores import centred_units
 
@@ -27,77 +29,96 @@ DECISIONS = {
     "passive_agreement": "significant under neither set, runs in the same order",
     "passive_disagreement": "significant under neither set, runs in opposite orders",
 }
-FALSE = {
+"""Names and meanings of the kinds of decisions."""
+TOP_PAIR_COUNTS = {
     "top_pairs": "pairs of the best runs of the first set",
     "top_significant": "of these, significant under the first set",
     "top_significant_second": "of these, significant under the second set",
     "false_positives": "of these, significant under the second set but not under the first",
     "false_negatives": "of these, significant under the first set but not under the second",
 }
+"""Names and meanings of the counts over pairs of the best runs."""
 
 
-def all_decisions(
-    scores: np.ndarray[Any, Any], sums: np.ndarray[Any, Any], tolerances: np.ndarray[Any, Any], ranks: np.ndarray[Any, Any], test: str,
-    alphas: Sequence[float], top: int,
-) -> dict[str, np.ndarray[Any, Any]]:  # fmt: skip
-    """Count the decisions of each kind.
+def count_decisions(
+    scores: np.ndarray[Any, Any],
+    sums: np.ndarray[Any, Any],
+    tolerances: np.ndarray[Any, Any],
+    ranks: np.ndarray[Any, Any],
+    test: str,
+    alphas: Sequence[float],
+    top: int,
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Count the decisions of each kind on pairs of runs.
 
     Parameters
     ----------
     scores
         float64 (set * cell, run, topic): the cells of the first set, then those of the second.
     sums, tolerances
-        float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the difference up to which two are equal.
+        float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest difference of
+        tied sums.
     ranks
         int (set * cell, run).
     test
-        Of `paired.TESTS`.
+        One of `pair_tests.classical.TESTS`.
     alphas
         Significance levels.
     top
-        Number of best runs of the first set among which false positives and negatives are counted; ties by run order.
+        Number of best runs of the first set for counts of false positives and negatives; ties in run order.
 
     Returns
     -------
     counts
-        int64 (cell, alpha) for each name of `DECISIONS` and `FALSE`.
+        int64 (cell, alpha) for each name of `DECISIONS` and `TOP_PAIR_COUNTS`.
     """
     half, levels = len(scores) // 2, [float(Fraction(str(alpha))) for alpha in alphas]
     first, second = label_order(scores.shape[1])
-    out = {name: np.zeros((half, len(levels)), np.int64) for name in (*DECISIONS, *FALSE)}
+    counts = {name: np.zeros((half, len(levels)), np.int64) for name in (*DECISIONS, *TOP_PAIR_COUNTS)}
     for cell in range(half):
         best = np.zeros(scores.shape[1], bool)
         best[np.argsort(ranks[cell], kind="stable")[:top]] = True
-        for low in range(0, len(first), AT_ONCE):
-            a, b = first[low : low + AT_ONCE], second[low : low + AT_ONCE]
+        for low in range(0, len(first), PAIRS_AT_ONCE):
+            a, b = first[low : low + PAIRS_AT_ONCE], second[low : low + PAIRS_AT_ONCE]
             p, orders = zip(
-                *(decide(scores[k], sums[k], float(tolerances[k]), a, b, test) for k in (cell, cell + half)),
+                *(test_pairs(scores[k], sums[k], float(tolerances[k]), a, b, test) for k in (cell, cell + half)),
                 strict=True,
             )
-            opposite, among = orders[0] * orders[1] < 0, best[a] & best[b]
+            opposite, top_pairs = orders[0] * orders[1] < 0, best[a] & best[b]
             for level, alpha in enumerate(levels):
-                found = p[0] < alpha, p[1] < alpha
-                kinds = {"active": found[0] & found[1], "mixed": found[0] ^ found[1], "passive": ~(found[0] | found[1])}
+                under_first, under_second = p[0] < alpha, p[1] < alpha
+                kinds = {
+                    "active": under_first & under_second,
+                    "mixed": under_first ^ under_second,
+                    "passive": ~(under_first | under_second),
+                }
                 masks = {
-                    f"{kind}_{word}": pairs & side
+                    f"{kind}_{direction}": pairs & mask
                     for kind, pairs in kinds.items()
-                    for word, side in (("agreement", ~opposite), ("disagreement", opposite))
+                    for direction, mask in (("agreement", ~opposite), ("disagreement", opposite))
                 } | {
-                    "top_pairs": among, "top_significant": among & found[0], "top_significant_second": among & found[1],
-                    "false_positives": among & found[1] & ~found[0], "false_negatives": among & found[0] & ~found[1],
-                }  # fmt: skip
+                    "top_pairs": top_pairs,
+                    "top_significant": top_pairs & under_first,
+                    "top_significant_second": top_pairs & under_second,
+                    "false_positives": top_pairs & under_second & ~under_first,
+                    "false_negatives": top_pairs & under_first & ~under_second,
+                }
                 for name, mask in masks.items():
-                    out[name][cell, level] += int(mask.sum())
-    return out
+                    counts[name][cell, level] += int(mask.sum())
+    return counts
 
 
-def decide(
-    scores: np.ndarray[Any, Any], sums: np.ndarray[Any, Any], tolerance: float, first: np.ndarray[Any, Any], second: np.ndarray[Any, Any],
+def test_pairs(
+    scores: np.ndarray[Any, Any],
+    sums: np.ndarray[Any, Any],
+    tolerance: float,
+    first: np.ndarray[Any, Any],
+    second: np.ndarray[Any, Any],
     test: str,
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:  # fmt: skip
-    """Return the p-values of pairs of runs under one set, and their orders: 1 if the first run is better, -1, or 0 for equal means."""
-    # As integers where they can be, so that equal differences of scores are equal to the test.
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return p-values of pairs of runs, and signs of their mean differences."""
+    # Integers where possible, so that ties of differences are exact.
     units = centred_units(scores).uncentred
     difference = sums[first] - sums[second]
     difference[np.abs(difference) <= tolerance] = 0.0
-    return p_of(test, units[first] - units[second]), np.sign(difference).astype(np.int64)
+    return classical_p_values(test, units[first] - units[second]), np.sign(difference).astype(np.int64)

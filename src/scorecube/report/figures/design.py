@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
-from scorecube.design.inputs import MOST_TOPICS
+from scorecube.design.inputs import MAX_TOPICS
 from scorecube.report.figures.collections import MOST_BARS, by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 
@@ -261,7 +261,7 @@ def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
 def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
     """Return the sizes for differences around the required ones, all else equal."""
     required = np.atleast_1d(line[x].values)
-    low = required.min() * (0.6 if line["topics"].max() < MOST_TOPICS / 4 else 1.0)
+    low = required.min() * (0.6 if line["topics"].max() < MAX_TOPICS / 4 else 1.0)
     grid = np.linspace(low, max(required.max() * 1.6, low * 1.01), 120)
     # A variance of 0 has raised a warning when the result was computed.
     variance = max(float(line["variance"]), float(np.finfo(np.float64).tiny))

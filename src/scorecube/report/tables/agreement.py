@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, FALSE
+from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
 
@@ -44,7 +44,7 @@ def decisions(result: xr.Dataset) -> pd.DataFrame:
         where(result) | cell | sets(result)
         | {"test": result.attrs["test"], "alpha": float(alpha), "pairs": n_pairs}
         | {name: int(data[name].values[k]) for name in DECISIONS}
-        | {"top": result.attrs["top"]} | {name: int(data[name].values[k]) for name in FALSE}
+        | {"top": result.attrs["top"]} | {name: int(data[name].values[k]) for name in TOP_PAIR_COUNTS}
         for k, alpha in enumerate(result[names.ALPHA].values)
         for cell, data in parts(result)
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.ranking_pairs import ALONG_WHAT, GAIN_A, GAIN_B, METRIC_A, METRIC_B, STATISTICS
+from scorecube.analyses.rank_agreement.ranking_pairs import ALONG_NAME, GAIN_A, GAIN_B, METRIC_A, METRIC_B, STATISTICS
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import COLLECTION, where
 
@@ -41,7 +41,7 @@ def gains(result: xr.Dataset) -> pd.DataFrame:
 
 
 def _along(result: xr.Dataset, what: str) -> xr.Dataset:
-    return result.isel({names.COMPARISON: result[ALONG_WHAT].values == what})
+    return result.isel({names.COMPARISON: result[ALONG_NAME].values == what})
 
 
 def _frame(part: xr.Dataset, labels: dict[str, Any], first: tuple[str, ...], last: tuple[str, ...]) -> pd.DataFrame:
@@ -60,11 +60,11 @@ def _frame(part: xr.Dataset, labels: dict[str, Any], first: tuple[str, ...], las
 
 def intervals(result: xr.Dataset) -> pd.DataFrame:
     """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled."""
-    columns = [COLLECTION, ALONG_WHAT, GAIN_A, METRIC_A, GAIN_B, METRIC_B, "statistic", "value", "resampled", "low", "high", "standard_error", "trials"]  # fmt: skip
+    columns = [COLLECTION, ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B, "statistic", "value", "resampled", "low", "high", "standard_error", "trials"]  # fmt: skip
     rows = []
     for k in range(result.sizes[names.COMPARISON]):
         part = result.isel({names.COMPARISON: k})
-        labels = {name: str(part[name].values) for name in (ALONG_WHAT, GAIN_A, METRIC_A, GAIN_B, METRIC_B)}
+        labels = {name: str(part[name].values) for name in (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)}
         for statistic in STATISTICS:
             for what in resampled(result):
                 at = part.sel({names.STATISTIC: statistic, names.RESAMPLED: what})

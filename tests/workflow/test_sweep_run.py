@@ -78,7 +78,7 @@ def test_resume_begins_nothing(scorecube: Cli, tmp_path: Path) -> None:
     file.write_text('[[analysis]]\nname = "swap"\n')
     outcome = scorecube("sweep", file, "--resume")
     assert outcome.status == 1
-    assert "no study there to go on with" in outcome.stderr
+    assert "no study there to resume" in outcome.stderr
     assert not (tmp_path / "sweep.zarr").exists()
 
 
@@ -88,8 +88,8 @@ def test_changed_files_are_read_again_and_refused_if_they_contradict(scorecube: 
     file.write_text(
         '[[collection]]\nname = "c"\nscores = "ap.csv"\nmetric = "AP"\n[[analysis]]\nname = "bootstrap"\ntrials = 20\n'
     )
-    assert "c: 2 runs x 3 topics" in scorecube("sweep", file).succeeded().stderr
-    assert "topics, 1 metrics read" not in scorecube("sweep", file).succeeded().stderr
+    assert "c: read 2 runs x 3 topics, 1 metric" in scorecube("sweep", file).succeeded().stderr
+    assert "topics, 1 metric" not in scorecube("sweep", file).succeeded().stderr
     (tmp_path / "ap.csv").write_text("topic,x,y\n1,0.1,0.2\n2,0.3,0.1\n3,0.4,0.5\n")
     outcome = scorecube("sweep", file)
     assert outcome.status == 1
@@ -225,7 +225,7 @@ def test_interrupted_by_hand_it_goes_on(scorecube: Cli, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; nothing that was finished is lost" in told
+    assert "interrupted: recorded blocks and results are kept" in told
     assert "Traceback" not in told
     task = plan_sweep(
         sc.open_study(tmp_path / "given.zarr"), [Entry(sc.Swap(), trials=4_000_000, seed=1, collections=("a",))]

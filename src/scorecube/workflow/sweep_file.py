@@ -57,8 +57,10 @@ SWEEP_SETTINGS: dict[str, tuple[type, ...]] = {
     ANALYSIS: (list,),
 }
 """Top-level settings of a sweep file, with their types."""
-EVALUATE_SETTINGS = ("order", "precision", "run_name", "duplicates", "qrels_format", "levels", "intents")
-EVALUATE_SETTINGS += ("no_relevant", "missing_topic", "unjudged")
+EVALUATE_SETTINGS = (
+    *("order", "precision", "run_name", "duplicates", "qrels_format", "levels", "intents"),
+    *("no_relevant", "missing_topic", "unjudged"),
+)
 """Options of the command evaluate whose values are text."""
 SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
     "runs": {

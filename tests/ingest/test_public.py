@@ -223,7 +223,7 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
     ("words", "text"),
     [
         (["adhoc"], "no public collection 'adhoc'; known: adhoc5"),
-        ([], "needs a name: scorecube fetch --list"),
+        ([], "name at least one; scorecube fetch --list"),
         (["adhoc5"], "no destination: use --into STUDY for the scores, or --out DIR"),
     ],
 )

@@ -87,17 +87,10 @@ def design(
 
     check_choice("--method", method, METHODS)
     check_choice("--mode", mode, MODES)
-    settings = {
-        "min_diff": numbers_of("--min-diff", min_diff),
-        "width": numbers_of("--width", width),
-        "topics": integers_of("--topics", topics),
-        "systems": integers_of("--systems", systems),
-        "alpha": numbers_of("--alpha", alpha),
-        "beta": numbers_of("--beta", beta),
-        "method": method,
-        "mode": mode,
-        "sided": sided,
-    }
+    texts = {"min_diff": min_diff, "width": width, "alpha": alpha, "beta": beta}
+    settings = {name: numbers_of(default_flag(name), text) for name, text in texts.items()}
+    settings |= {name: integers_of(f"--{name}", text) for name, text in {"topics": topics, "systems": systems}.items()}
+    settings |= {"method": method, "mode": mode, "sided": sided}
     selection = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs), "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []

@@ -26,10 +26,9 @@ def write_pages(folder: Path) -> Path:
 
     offered: dict[str, list[str]] = {}
     for module in MODULES:
-        above, _, name = f"scorecube.{module}".rpartition(".")
-        offered.setdefault(above, []).append(name)
-        if above != "scorecube" and above.removeprefix("scorecube.") not in MODULES:
-            offered["scorecube"].append(above.removeprefix("scorecube."))
+        parts = ["scorecube", *module.split(".")]
+        for depth in range(1, len(parts)):
+            offered.setdefault(".".join(parts[:depth]), []).append(parts[depth])
     for above, children in offered.items():
         package: Any = import_module(above)
         names = [*getattr(package, "__all__", ()), *sorted(set(children))]

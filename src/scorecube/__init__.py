@@ -1,6 +1,6 @@
 """Parallel resampling analyses for information-retrieval meta-evaluation.
 
-Everything named in `__all__` is imported when first used, so that importing the package costs nothing.
+Names in `__all__` are imported when they are first used, so that importing the package is fast.
 """
 
 from __future__ import annotations
@@ -44,14 +44,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {"ScorecubeError": "scorecube.errors", "judgement_sets": "scorecube.collection.judgement_sets"}
-_HOMES |= dict.fromkeys(("topic_set_size", "variances", "wcw"), "scorecube.design")
-_HOMES |= dict.fromkeys(("Entry", "sweep"), "scorecube.workflow")
-_HOMES |= {
+_MODULES = {
+    "Entry": "scorecube.workflow",
+    "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
+    "judgement_sets": "scorecube.collection.judgement_sets",
     "removed_when_left_out": "scorecube.collection.pools",
+    "sweep": "scorecube.workflow",
+    "topic_set_size": "scorecube.design",
+    "variances": "scorecube.design",
+    "wcw": "scorecube.design",
     "with_rankings": "scorecube.collection.rankings",
 }
+"""Name -> module; analyses are in the registry, other names in `scorecube.workflow.api`."""
 
 __all__ = [
     "Agreement",
@@ -92,7 +97,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
-        return load_class(name) or getattr(import_module(_HOMES.get(name, "scorecube.workflow.api")), name)
+        return load_class(name) or getattr(import_module(_MODULES.get(name, "scorecube.workflow.api")), name)
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""The command line as people meet it: help, completion, suggestions, progress, tables on a terminal, pipes."""
+"""Help, completion, suggestions, progress, tables on a terminal, and pipes."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_the_program_lists_every_command_with_a_whole_sentence(scorecube: Cli, m
         assert re.search(rf" {name} {re.escape(sentence.split('. ')[0])}", shown), name
 
 
-def test_names_told_for_completion_are_the_true_ones() -> None:
+def test_completion_has_all_analyses() -> None:
     assert set(registry.names()) < set(view_names())
     assert LISTED == ("metrics", "analyses", "gains")
 
 
 @pytest.fixture(scope="module")
 def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
-    """Return what bash offers behind a beginning of a command line, with the script that the program installs."""
+    """Return a function from an incomplete command line to the completions of bash, with the installed script."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash here")
@@ -94,9 +94,11 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
 
     def offered(line: str) -> list[str]:
         words = line.split(" ")
-        asked = f"{script}\nCOMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}\n"
-        asked += '_scorecube_completion scorecube; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run([bash, "-c", asked], env=where, capture_output=True, text=True, check=True, timeout=60)
+        command_words = f"{script}\nCOMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}\n"
+        command_words += '_scorecube_completion scorecube; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(
+            [bash, "-c", command_words], env=where, capture_output=True, text=True, check=True, timeout=60
+        )
         return done.stdout.split()
 
     return offered
@@ -116,7 +118,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
         ("scorecube evaluate study.zarr --metrics AP,O", ["AP,O"]),
         ("scorecube list g", ["gains"]),
     ],
-)  # fmt: skip
+)
 def test_bash_completes(complete: Callable[[str], list[str]], line: str, expected: list[str]) -> None:
     assert complete(line) == expected
 
@@ -124,16 +126,17 @@ def test_bash_completes(complete: Callable[[str], list[str]], line: str, expecte
 @pytest.mark.process
 def test_bash_completes_all_metrics_but_those_that_are_named(complete: Callable[[str], list[str]]) -> None:
     offered = complete("scorecube bootstrap study.zarr --metrics nDCG@10,")
-    assert {each.removeprefix("nDCG@10,").removesuffix("@") for each in offered} == set(DEFINITIONS)
+    assert {word.removeprefix("nDCG@10,").removesuffix("@") for word in offered} == set(DEFINITIONS)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_has_a_script(shell: str) -> None:
-    asked = os.environ | {"_SCORECUBE_COMPLETE": f"source_{shell}"}
+    command_words = os.environ | {"_SCORECUBE_COMPLETE": f"source_{shell}"}
     command = [sys.executable, "-c", "from scorecube.cli.program import main; main()"]
     assert (
-        "_SCORECUBE_COMPLETE" in subprocess.run(command, env=asked, capture_output=True, text=True, check=True).stdout
+        "_SCORECUBE_COMPLETE"
+        in subprocess.run(command, env=command_words, capture_output=True, text=True, check=True).stdout
     )
 
 
@@ -168,9 +171,9 @@ def test_a_misspelt_word_gets_a_suggestion(
     assert "Value error" not in outcome.stderr
 
 
-def test_a_word_like_none_gets_the_list_alone(scorecube: Cli, finished_study: Path) -> None:
-    said = scorecube("swap", finished_study, "--sampling", "xyz").stderr.splitlines()[-1]
-    assert said.endswith("'xyz' is not one of disjoint, replacement, independent")
+def test_a_word_unlike_all_known_ones_gets_no_suggestion(scorecube: Cli, finished_study: Path) -> None:
+    stderr = scorecube("swap", finished_study, "--sampling", "xyz").stderr.splitlines()[-1]
+    assert stderr.endswith("'xyz' is not one of disjoint, replacement, independent")
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -186,9 +189,9 @@ def test_a_dry_run_changes_no_file(
 
 
 def test_gain_settings_are_explained_and_listed(scorecube: Cli, finished_study: Path, tmp_path: Path) -> None:
-    told = scorecube("list", "gains").succeeded().stdout
-    assert "highest level first" in told
-    assert all(len(line) <= WIDTH for line in told.splitlines())
+    stderr = scorecube("list", "gains").succeeded().stdout
+    assert "highest level first" in stderr
+    assert all(len(line) <= WIDTH for line in stderr.splitlines())
     assert scorecube("list", "gains", finished_study).stdout == "small: levels 3, 2, 1; gains auto, 1:1:1\n"
     (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,1\n")
     scorecube("import", tmp_path / "s", "--name", "x", "--gain", "3:1", tmp_path / "ap.csv").succeeded()
@@ -206,7 +209,7 @@ def test_every_table_fits_a_terminal(analysed_study: Path, analysis: str, table:
     frame = collect_table(open_study(analysed_study), analysis, table).head(40)
     shown = render(frame, "text", WIDTH)
     assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
-    # Not a number is lost, however narrow it gets: the words of a wide table are all there, but for shortened labels.
+    # Only labels are shortened: a narrow table has all numbers of the wide one.
     missing = set(render(frame, "text").split()) - set(shown.split())
     numbers = {word for word in missing if re.fullmatch(r"-?[\d.]+%?", word)}
     kept = " ".join(shown.split())
@@ -233,7 +236,7 @@ def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) ->
             assert not right or value in re.split(r"[ ;\n]+", shown)
 
 
-def test_a_table_that_fits_is_as_it_is() -> None:
+def test_a_table_that_fits_is_unchanged() -> None:
     frame = pd.DataFrame({"collection": ["a", "a"], "metric": ["AP", "Q"], "share": [0.5, 0.25]})
     assert render(frame, "text", WIDTH) == render(frame, "text")
     narrow = render(frame, "text", 22)
@@ -245,12 +248,12 @@ def test_a_table_that_fits_is_as_it_is() -> None:
 def test_a_terminal_gets_tables_of_its_width_and_a_pipe_whole_ones(
     scorecube_process: Cli, finished_study: Path
 ) -> None:
-    asked = ("show", finished_study, "swap", "--table", "rates")
-    status, seen = on_terminal(program(*asked))
+    command_words = ("show", finished_study, "swap", "--table", "rates")
+    status, seen = on_terminal(program(*command_words))
     assert status == 0
     assert max(map(len, seen.splitlines())) <= WIDTH
     assert seen.startswith("collection: small")
-    piped = scorecube_process(*asked).succeeded().stdout
+    piped = scorecube_process(*command_words).succeeded().stdout
     assert max(map(len, piped.splitlines())) > WIDTH
     assert piped.rstrip("\n") == render(collect_table(open_study(finished_study), "swap", "rates"), "text")
 
@@ -260,24 +263,26 @@ COLOUR, CONTROL = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m"), re.compile
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_colour_and_bars_are_for_terminals_that_want_them(study: Path, scorecube_process: Cli) -> None:
-    asked = ("randomisation", study, "--seed", 1, "--block-size", 1, "--workers", 1, "--trials")
-    _, coloured = on_terminal(program(*asked, 2000))
+def test_colours_and_bars_depend_on_the_terminal(study: Path, scorecube_process: Cli) -> None:
+    command_words = ("randomisation", study, "--seed", 1, "--block-size", 1, "--workers", 1, "--trials")
+    _, coloured = on_terminal(program(*command_words, 2000))
     assert "left" in coloured
     assert COLOUR.search(coloured)
-    _, plain = on_terminal(program(*asked, 2001), NO_COLOR="1")
+    _, plain = on_terminal(program(*command_words, 2001), NO_COLOR="1")
     assert "left" in plain
     assert not COLOUR.search(plain)
-    _, dumb = on_terminal(program(*asked, 2002), TERM="dumb")
+    _, dumb = on_terminal(program(*command_words, 2002), TERM="dumb")
     assert not CONTROL.search(dumb)
-    piped = scorecube_process(*asked, 2003).succeeded()
+    piped = scorecube_process(*command_words, 2003).succeeded()
     assert not CONTROL.search(piped.stdout + piped.stderr)
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("asked", [("show", "STUDY", "scores", "--table", "cells"), ("list", "metrics"), ("--help",)])
-def test_a_reader_that_leaves_early_hears_no_complaint(finished_study: Path, asked: tuple[str, ...]) -> None:
-    command = program(*(str(finished_study) if word == "STUDY" else word for word in asked))
+@pytest.mark.parametrize(
+    "command_words", [("show", "STUDY", "scores", "--table", "cells"), ("list", "metrics"), ("--help",)]
+)
+def test_a_closed_pipe_is_no_error(finished_study: Path, command_words: tuple[str, ...]) -> None:
+    command = program(*(str(finished_study) if word == "STUDY" else word for word in command_words))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -288,13 +293,14 @@ def test_a_reader_that_leaves_early_hears_no_complaint(finished_study: Path, ask
 
 
 @pytest.mark.parametrize(
-    ("unit", "expected"), [("trials", r"work: 1 of 4 trials, about 0:00 min left"), (None, r"work: 25%, about 0:00 min left")]
-)  # fmt: skip
-def test_plain_progress_tells_the_time_left(
+    ("unit", "expected"),
+    [("trials", r"work: 1 of 4 trials, about 0:00 min left"), (None, r"work: 25%, about 0:00 min left")],
+)
+def test_plain_progress_shows_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unit: str | None, expected: str
 ) -> None:
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
-    with terminal.tracking("work", unit) as progress:
+    with terminal.track_progress("work", unit) as progress:
         progress(1, 4)
         progress(4, 4)
     assert capsys.readouterr().err.splitlines() == [expected]

@@ -1,4 +1,4 @@
-"""Commands of the tests of pairs of runs: every option does what its help says, replayed is drawn, mistakes are one message."""
+"""Commands of pair tests: effects of every option, replayed samples, and messages on mistakes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 RESAMPLING = ["bootstrap", "randomisation", "unpaired", "tukey"]
-EVERY = [*RESAMPLING, "paired"]
-HOW = ("--trials", 60, "--seed", 4)
+PAIR_TESTS = [*RESAMPLING, "paired"]
+OPTIONS = ("--trials", 60, "--seed", 4)
 
 
 def newest(study: Path, name: str) -> xr.Dataset:
@@ -32,57 +32,57 @@ def options_of(result: xr.Dataset) -> dict[str, Any]:
     return options
 
 
-def same(one: xr.Dataset, other: xr.Dataset) -> None:
+def assert_same_values(one: xr.Dataset, other: xr.Dataset) -> None:
     xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PAIR_TESTS)
 def test_help_shows_an_example_that_runs(scorecube: Cli, study: Path, name: str) -> None:
     shown = " ".join(scorecube(name, "--help").succeeded().stdout.split())
     (example,) = re.findall(rf"Example: scorecube ({name} study.zarr .*?) Arguments:", shown) or [""]
     assert example.startswith(f"{name} study.zarr ")
-    given = re.sub(r"--trials \d+", "--trials 20", example).replace("geo:AP", "AP").split()
-    scorecube(name, study, *given[2:]).succeeded()
+    words = re.sub(r"--trials \d+", "--trials 20", example).replace("geo:AP", "AP").split()
+    scorecube(name, study, *words[2:]).succeeded()
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PAIR_TESTS)
 def test_every_analysis_is_listed_with_one_line(scorecube: Cli, name: str) -> None:
     lines = scorecube("list", "analyses").succeeded().stdout.splitlines()
     (line,) = [line for line in lines if line.startswith(f"{name} ")]
     assert line.split(maxsplit=1)[1] == (registry.load(name).__doc__ or "").splitlines()[0]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PAIR_TESTS)
 def test_a_dry_run_stores_nothing(scorecube: Cli, study: Path, name: str) -> None:
-    said = scorecube(name, study, *HOW, "--dry-run").succeeded().stderr
-    assert "small: " in said
-    assert "15 comparisons" in said or "45 comparisons" in said or "75 comparisons" in said
+    stderr = scorecube(name, study, *OPTIONS, "--dry-run").succeeded().stderr
+    assert "small: " in stderr
+    assert "15 comparisons" in stderr or "45 comparisons" in stderr or "75 comparisons" in stderr
     assert list(open_study(study)["small"].results(name)) == []
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PAIR_TESTS)
 def test_levels_are_those_of_the_option(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--alpha", "0.3,0.02,0.3").succeeded()
+    scorecube(name, study, *OPTIONS, "--alpha", "0.3,0.02,0.3").succeeded()
     assert newest(study, name)["alpha"].values.tolist() == [0.3, 0.02]
 
 
 @pytest.mark.parametrize("name", RESAMPLING)
 def test_plus_one_adds_one_to_counts_and_trials(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--plus-one").succeeded()
+    scorecube(name, study, *OPTIONS, "--plus-one").succeeded()
     result = newest(study, name)
     np.testing.assert_allclose(result["p_value"], (result["reached"] + 1) / 61)
-    scorecube(name, study, *HOW).succeeded()
+    scorecube(name, study, *OPTIONS).succeeded()
     again = newest(study, name)
     np.testing.assert_allclose(again["p_value"], result["reached"] / 60)
 
 
 @pytest.mark.parametrize("name", RESAMPLING[:3])
 def test_only_significant_pairs_make_the_estimated_difference(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--alpha", "0.3", "--only-significant").succeeded()
+    scorecube(name, study, *OPTIONS, "--alpha", "0.3", "--only-significant").succeeded()
     result = newest(study, name).isel(gain=0, alpha=0)
     kth = result["kth_difference"].where(result["p_value"] < 0.3)
     np.testing.assert_array_equal(result["estimated_difference"], kth.max("pair"))
-    scorecube(name, study, *HOW, "--alpha", "0.3").succeeded()
+    scorecube(name, study, *OPTIONS, "--alpha", "0.3").succeeded()
     every = newest(study, name).isel(gain=0, alpha=0)
     np.testing.assert_array_equal(every["estimated_difference"], every["kth_difference"].max("pair"))
     assert (kth.isnull().sum() > 0).item()
@@ -90,7 +90,7 @@ def test_only_significant_pairs_make_the_estimated_difference(scorecube: Cli, st
 
 @pytest.mark.parametrize("name", RESAMPLING[:2])
 def test_one_sided_p_values_of_both_directions_add_up(scorecube: Cli, study: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--sided", 1).succeeded()
+    scorecube(name, study, *OPTIONS, "--sided", 1).succeeded()
     result = newest(study, name)
     ahead = result["t"] > 0
     assert (result["p_value"].where(ahead).max() <= 0.7).item()
@@ -98,16 +98,16 @@ def test_one_sided_p_values_of_both_directions_add_up(scorecube: Cli, study: Pat
 
 
 def test_the_statistic_and_the_precision_are_chosen(scorecube: Cli, study: Path) -> None:
-    scorecube("bootstrap", study, *HOW).succeeded()
+    scorecube("bootstrap", study, *OPTIONS).succeeded()
     usual = newest(study, "bootstrap")
-    scorecube("bootstrap", study, *HOW, "--unstudentised").succeeded()
+    scorecube("bootstrap", study, *OPTIONS, "--unstudentised").succeeded()
     plain = newest(study, "bootstrap")
     assert options_of(plain)["studentised"] is False
     assert (plain["reached"] != usual["reached"]).any().item()
-    scorecube("bootstrap", study, *HOW, "--precision", "mixed").succeeded()
+    scorecube("bootstrap", study, *OPTIONS, "--precision", "mixed").succeeded()
     mixed = newest(study, "bootstrap")
     assert options_of(mixed)["precision"] == "mixed"
-    same(mixed, usual)
+    assert_same_values(mixed, usual)
 
 
 def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
@@ -117,20 +117,20 @@ def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
 
 @pytest.mark.parametrize("name", RESAMPLING)
 def test_replayed_samples_give_what_was_drawn(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--save-samples", tmp_path / "samples").succeeded()
+    scorecube(name, study, *OPTIONS, "--save-samples", tmp_path / "samples").succeeded()
     drawn = newest(study, name)
     scorecube(name, study, "--trials", 60, "--replay", tmp_path / "samples").succeeded()
     replayed = newest(study, name)
     assert replayed.attrs["seed"] == "replayed"
-    same(replayed, drawn)
+    assert_same_values(replayed, drawn)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PAIR_TESTS)
 def test_results_go_where_out_says(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
-    scorecube(name, study, *HOW, "--out", tmp_path / "other").succeeded()
+    scorecube(name, study, *OPTIONS, "--out", tmp_path / "other").succeeded()
     assert list(open_study(study)["small"].results(name)) == []
-    scorecube(name, study, *HOW).succeeded()
-    same(newest(tmp_path / "other", name), newest(study, name))
+    scorecube(name, study, *OPTIONS).succeeded()
+    assert_same_values(newest(tmp_path / "other", name), newest(study, name))
 
 
 @pytest.mark.parametrize(("prefix", "differs"), [("geo", True), ("area", True)])
@@ -141,13 +141,15 @@ def test_imported_scores_are_summed_up_as_their_name_says(
     rows = [",".join(["topic", *"abcde"]), *(f"{k}," + ",".join(map(str, row)) for k, row in enumerate(table))]
     (tmp_path / "ap.csv").write_text("\n".join(rows) + "\n")
     scorecube("import", tmp_path / "s", "--name", "small", "--metric", f"{prefix}:AP", tmp_path / "ap.csv").succeeded()
-    scorecube("unpaired", tmp_path / "s", *HOW).succeeded()
-    found = newest(tmp_path / "s", "unpaired")["mean"].values[0, 0]
-    direct = np.exp(np.log(table).mean(axis=0)) if prefix == "geo" else (
-        np.sort(table, axis=0)[:3].T @ np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3
-    )  # fmt: skip
-    np.testing.assert_allclose(found, direct, rtol=1e-12)
-    assert differs == (np.abs(found - table.mean(axis=0)).min() > 1e-3)
+    scorecube("unpaired", tmp_path / "s", *OPTIONS).succeeded()
+    means = newest(tmp_path / "s", "unpaired")["mean"].values[0, 0]
+    direct = (
+        np.exp(np.log(table).mean(axis=0))
+        if prefix == "geo"
+        else (np.sort(table, axis=0)[:3].T @ np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3)
+    )
+    np.testing.assert_allclose(means, direct, rtol=1e-12)
+    assert differs == (np.abs(means - table.mean(axis=0)).min() > 1e-3)
 
 
 @pytest.fixture
@@ -163,7 +165,7 @@ def refused(scorecube: Cli) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", PAIR_TESTS)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -174,7 +176,7 @@ def refused(scorecube: Cli) -> Callable[..., str]:
         ("--runs run1", "needs 2 runs and 2 topics; found 1 run and 8 topics"),
     ],
 )
-def test_a_test_of_pairs_that_cannot_be_done(
+def test_impossible_pair_tests_are_refused(
     refused: Callable[..., str], study: Path, command: str, options: str, message: str
 ) -> None:
     assert message in refused(study, command, *options.split(), "--trials", 5)
@@ -202,7 +204,7 @@ def test_no_classical_test(refused: Callable[..., str], study: Path) -> None:
     assert "choose one or more of t, wilcoxon, sign" in refused(study, "paired", "--tests", ",")
 
 
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", PAIR_TESTS)
 def test_missing_scores_name_what_to_do(
     refused: Callable[..., str], scorecube: Cli, tmp_path: Path, command: str
 ) -> None:
@@ -213,24 +215,29 @@ def test_missing_scores_name_what_to_do(
     scorecube(command, study, "--trials", 5, "--drop-missing").succeeded()
 
 
-@pytest.mark.parametrize("command", [each for each in EVERY if each != "unpaired"])
+@pytest.mark.parametrize("command", [name for name in PAIR_TESTS if name != "unpaired"])
 def test_tests_of_means_point_to_the_test_of_other_summaries(
     refused: Callable[..., str], scorecube: Cli, tmp_path: Path, command: str
 ) -> None:
     matrix, study = tmp_path / "ap.csv", tmp_path / "s"
     matrix.write_text("topic,a,b\n1,0.5,1\n2,0.1,0.5\n3,1,0\n")
     scorecube("import", study, "--name", "x", "--metric", "geo:AP", matrix).succeeded()
-    said = refused(study, command, "--trials", 5)
-    assert "geo:AP is no mean" in said
-    assert said.endswith("scorecube unpaired")
+    stderr = refused(study, command, "--trials", 5)
+    assert "geo:AP is no mean" in stderr
+    assert stderr.endswith("scorecube unpaired")
     scorecube("unpaired", study, "--trials", 5).succeeded()
 
 
-FORMS = {"bootstrap": "topic_sample", "randomisation": "topic_sign", "unpaired": "topic_sample", "tukey": "run_permutation"}  # fmt: skip
+FORMS = {
+    "bootstrap": "topic_sample",
+    "randomisation": "topic_sign",
+    "unpaired": "topic_sample",
+    "tukey": "run_permutation",
+}
 
 
 @pytest.mark.parametrize("drawn", FORMS)
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", PAIR_TESTS)
 def test_samples_of_another_form(scorecube: Cli, study: Path, tmp_path: Path, command: str, drawn: str) -> None:
     if command == drawn:
         pytest.skip("its own form")

@@ -1,4 +1,4 @@
-"""The demonstration: from nothing to a report, repeatable, and true to what was simulated."""
+"""Command demo: its table, its report, repeated runs, and agreement with the simulated quality."""
 
 from __future__ import annotations
 

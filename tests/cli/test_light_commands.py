@@ -49,8 +49,11 @@ def run(*words: str, **environment: str) -> tuple[str, set[str]]:
     """Run the program in a process of its own; return what it printed and the names of the modules it imported."""
     done = subprocess.run(
         [sys.executable, "-c", RUN.format(words=list(words))],
-        env=os.environ | environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     modules = set(json.loads(done.stderr.splitlines()[-1]))
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout, modules
@@ -96,10 +99,10 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "graded_plugin").mkdir()
     (tmp_path / "graded_plugin" / "__init__.py").write_text(PLUGIN)
     (tmp_path / "graded_plugin" / "analysis.py").write_text(ANALYSIS)
-    facts = tmp_path / "graded_plugin-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: graded-plugin\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[scorecube.plugins]\ngraded = graded_plugin\nlost = graded_nowhere\n")
+    metadata = tmp_path / "graded_plugin-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: graded-plugin\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[scorecube.plugins]\ngraded = graded_plugin\nlost = graded_nowhere\n")
     return {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
 
 

@@ -223,8 +223,8 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
     ("words", "text"),
     [
         (["adhoc"], "no public collection 'adhoc'; known: adhoc5"),
-        ([], "needs a name: scorecube fetch --list"),
-        (["adhoc5"], "say where the scores go: --into STUDY, or --out DIR"),
+        ([], "name at least one; scorecube fetch --list"),
+        (["adhoc5"], "no destination: use --into STUDY for the scores, or --out DIR"),
     ],
 )
 def test_slips_are_explained(scorecube: Cli, tmp_path: Path, words: list[str], text: str) -> None:

@@ -331,7 +331,7 @@ def test_dots_are_the_shares(several: Study) -> None:
         (["swop", "--out", "x.png"], "no analysis 'swop'; known: "),
         (["tukey", "--out", "x.png"], "no result of tukey yet; run: scorecube tukey"),
         (["swap", "--collection", "c1", "--gain", "9", "--out", "x.png"], "no gain setting '9' in the result of swap; it has: 3:2:1"),
-        (["swap", "--gain", "3:2:1", "--out", "x.png"], "--gain chooses within one collection; name one of them with --collection: c0, c1"),
+        (["swap", "--gain", "3:2:1", "--out", "x.png"], "--gain chooses within one collection; name one with --collection: c0, c1"),
         (["swap", "--collection", "c99", "--out", "x.png"], "no collection 'c99'"),
         (["swap", "--out", "x.gif"], "x.gif"),
     ],
@@ -362,4 +362,6 @@ def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> Non
     scorecube("stability", study, "--trials", 5, "--seed", 1).succeeded()
     outcome = scorecube("figure", study, "stability", "--out", tmp_path / "x.png")
     assert outcome.status == 1
-    assert "stability is drawn collection by collection; name one with --collection: small, stricter" in outcome.stderr
+    assert (
+        "stability is drawn for one collection at a time; name one with --collection: small, stricter" in outcome.stderr
+    )

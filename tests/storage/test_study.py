@@ -239,7 +239,7 @@ def test_a_large_group_is_written_and_read_in_pieces(
     assert ended.value.code == 1
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.startswith("error: a part of the study cannot be read")
-    assert told.endswith("scorecube verify names it")
+    assert told.endswith("run scorecube verify to find it")
     chunk.write_bytes(written)
     next(each for each in (pieces / "count/c").rglob("0") if each.is_file()).unlink()
     with pytest.raises(CorruptStudy, match="chunks of count are missing; run scorecube verify"):

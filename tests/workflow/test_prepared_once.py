@@ -1,4 +1,4 @@
-"""What is computed of a cube once in a command: its digest, the pools of its teams, positions of given samples."""
+"""Work that a command does once: the digest of a cube, the pools of its teams, positions of replayed samples."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     def count(module: Any, name: str) -> list[int]:
         function, calls = getattr(module, name), [0]
 
-        def called(*given: Any, **how: Any) -> Any:
+        def counting(*arguments: Any, **options: Any) -> Any:
             calls[0] += 1
-            return function(*given, **how)
+            return function(*arguments, **options)
 
-        monkeypatch.setattr(module, name, called)
+        monkeypatch.setattr(module, name, counting)
         return calls
 
     return count
@@ -45,7 +45,7 @@ def test_a_command_builds_pools_once_and_hashes_the_cube_once(scorecube: Cli, st
     assert (pools, hashed, checked) == ([1], [1], [1])
 
 
-def test_given_samples_are_read_once(scorecube: Cli, study: Path, tmp_path: Path, counted: Counted) -> None:
+def test_replayed_samples_are_read_once(scorecube: Cli, study: Path, tmp_path: Path, counted: Counted) -> None:
     scorecube("swap", study, "--trials", 4, "--seed", 1, "--save-samples", tmp_path / "samples").succeeded()
     read, hashed = counted(base, "sample_positions"), counted(plan, "samples_digest")
     scorecube("swap", study, "--trials", 4, "--replay", tmp_path / "samples").succeeded()

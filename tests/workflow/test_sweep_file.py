@@ -1,4 +1,4 @@
-"""Sweep files: what they expand to, and what is said about mistakes in them."""
+"""Sweep files: their collections and entries, and messages on mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scorecube.workflow import read_sweep
 ANALYSIS = '[[analysis]]\nname = "swap"\n'
 
 
-def written(folder: Path, text: str) -> Path:
+def write_sweep(folder: Path, text: str) -> Path:
     path = folder / "sweep.toml"
     path.write_text(text)
     return path
@@ -35,15 +35,15 @@ def test_a_grid_gives_one_plan_for_each_combination(tmp_path: Path) -> None:
         trials = 70
         alphas = [0.1]
     """
-    found = read_sweep(written(tmp_path, text))
-    assert found.study == str(tmp_path / "here.zarr")
-    swaps, bootstrap = found.entries[:4], found.entries[4]
-    assert [each.analysis for each in swaps] == [
+    sweep = read_sweep(write_sweep(tmp_path, text))
+    assert sweep.study == str(tmp_path / "here.zarr")
+    swaps, bootstrap = sweep.entries[:4], sweep.entries[4]
+    assert [entry.analysis for entry in swaps] == [
         Swap(rule="s1", sampling=sampling, size=size)
         for sampling in ("disjoint", "replacement")
         for size in (5, (10, 15, 20))
     ]
-    assert {(each.trials, each.seed, each.collections) for each in swaps} == {(50, 3, ("trec*",))}
+    assert {(entry.trials, entry.seed, entry.collections) for entry in swaps} == {(50, 3, ("trec*",))}
     assert swaps[0].selection == {"top_runs": 30}
     assert (bootstrap.analysis, bootstrap.trials, bootstrap.seed) == (Bootstrap(alphas=(0.1,)), 70, None)
 
@@ -53,18 +53,21 @@ def test_each_match_is_a_collection(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("")
     text = f'[[collection]]\neach = "*/x.csv*"\nname = "{{folder}}-{{stem}}"\nscores = "{{path}}"\n{ANALYSIS}'
-    found = read_sweep(written(tmp_path, text))
-    assert [(each.name, each.settings["scores"]) for each in found.sources] == [
+    sweep = read_sweep(write_sweep(tmp_path, text))
+    assert [(source.name, source.settings["scores"]) for source in sweep.sources] == [
         ("a-x", str(tmp_path / "a/x.csv")),
         ("b-x", str(tmp_path / "b/x.csv.gz")),
     ]
-    assert found.sources[0].where == (str(tmp_path / "sweep.toml"), 1)
+    assert sweep.sources[0].location == (str(tmp_path / "sweep.toml"), 1)
 
 
 MISTAKES = {
     "not TOML": ("study = ", "is not TOML"),
     "nothing to do": ("trials = 5", "no [[analysis]]"),
-    "unknown setting": ("trails = 5\n" + ANALYSIS, "unknown setting 'trails' of a sweep; the nearest known ones are: trials"),
+    "unknown setting": (
+        "trails = 5\n" + ANALYSIS,
+        "unknown setting 'trails' of a sweep; the nearest known ones are: trials",
+    ),
     "wrong kind": ("trials = true\n" + ANALYSIS, "trials = True of a sweep; expected a whole number"),
     "unknown analysis": ('[[analysis]]\nname = "swop"\n', "unknown analysis 'swop'; the nearest known ones are: swap"),
     "unknown option": (ANALYSIS + "sise = 5\n", "unknown setting 'sise' of swap; the nearest known ones are: size"),
@@ -75,28 +78,31 @@ MISTAKES = {
         '[[collection]]\nname = "x"\nscores = "x"\nruns = "y"\nqrels = "q"\n' + ANALYSIS,
         "has one of runs, scores, study; found runs and scores",
     ),
-    "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, "needs qrels"),
-    "no match": ('[[collection]]\neach = "none/*"\nscores = "{path}"\n' + ANALYSIS, "nothing there matches"),
-    "unknown place": ('[[collection]]\neach = "*.toml"\nscores = "{file}"\n' + ANALYSIS, "known between braces are path"),
+    "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, "needs judgements; add qrels = FILE"),
+    "no match": ('[[collection]]\neach = "none/*"\nscores = "{path}"\n' + ANALYSIS, "no file matches"),
+    "unknown place": (
+        '[[collection]]\neach = "*.toml"\nscores = "{file}"\n' + ANALYSIS,
+        "unknown field in braces; known are path",
+    ),
     "one name twice": (
         '[[collection]]\nname = "x"\nscores = "a"\n[[collection]]\nname = "x"\nscores = "b"\n' + ANALYSIS,
         "two collections are called 'x'",
     ),
     "impossible": ('impossible = "ignore"\n' + ANALYSIS, "expected one of skip, stop"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistakes_are_named_with_their_place(tmp_path: Path, text: str, message: str) -> None:
-    path = written(tmp_path, text)
+def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    path = write_sweep(tmp_path, text)
     with pytest.raises(BadInput) as caught:
         read_sweep(path)
     assert message in str(caught.value)
     assert str(caught.value).startswith(str(path))
 
 
-def test_the_line_of_the_table_is_told(tmp_path: Path) -> None:
-    path = written(tmp_path, ANALYSIS + "\n\n" + ANALYSIS + "sise = 5\n")
+def test_errors_name_the_line_of_the_table(tmp_path: Path) -> None:
+    path = write_sweep(tmp_path, ANALYSIS + "\n\n" + ANALYSIS + "sise = 5\n")
     with pytest.raises(BadInput, match=r"sweep\.toml:5: unknown setting"):
         read_sweep(path)
 
@@ -107,6 +113,6 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 
 def test_values_that_an_analysis_refuses_at_once(tmp_path: Path) -> None:
-    path = written(tmp_path, ANALYSIS + 'size = "5..x"\n')
+    path = write_sweep(tmp_path, ANALYSIS + 'size = "5..x"\n')
     with pytest.raises((BadInput, BadPlan), match=r"5\.\.x"):
         read_sweep(path)

@@ -1,4 +1,4 @@
-"""Sweeps through the command and from Python: the same bits as one by one, nothing done twice, nothing hidden."""
+"""Sweeps: bit-identical with single analyses, resumed, limited in memory, on clusters, interrupted."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ def study_of(folder: Path, name: str = "study.zarr") -> Study:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_same_bits_as_one_by_one(tmp_path: Path, workers: int) -> None:
+def test_results_equal_those_of_single_analyses(tmp_path: Path, workers: int) -> None:
     study = study_of(tmp_path)
     tree = sc.sweep(study, PLANS, workers=workers)
     assert {name: sorted(node.children) for name, node in tree.children.items()} == {
-        "a": ["bootstrap", "swap"], "b1": ["bootstrap", "swap", "tukey"], "b2": ["bootstrap", "swap", "tukey"],
-    }  # fmt: skip
+        "a": ["bootstrap", "swap"],
+        "b1": ["bootstrap", "swap", "tukey"],
+        "b2": ["bootstrap", "swap", "tukey"],
+    }
     for entry in PLANS:
         name = entry.analysis.name
         for collection in ("b1", "b2"):
@@ -55,30 +57,30 @@ def test_same_bits_as_one_by_one(tmp_path: Path, workers: int) -> None:
                 np.testing.assert_array_equal(stored[variable].values, alone[variable].values)
 
 
-def test_what_is_stored_is_not_done_again_and_more_is_added(scorecube: Cli, tmp_path: Path) -> None:
+def test_stored_results_are_kept_and_new_ones_added(scorecube: Cli, tmp_path: Path) -> None:
     study_of(tmp_path, "given.zarr")
     file = tmp_path / "sweep.toml"
     head = 'study = "all.zarr"\ntrials = 50\nseed = 1\n[[collection]]\nstudy = "given.zarr"\n'
     file.write_text(head + '[[analysis]]\nname = "swap"\n')
-    told = scorecube("sweep", file).succeeded().stderr
-    assert "3 plans, 0 done already, 0 left out" in told
-    assert "3 results" in told
+    stderr = scorecube("sweep", file).succeeded().stderr
+    assert "3 plans, 0 done already, 0 left out" in stderr
+    assert "3 results" in stderr
     before = sc.open_study(tmp_path / "all.zarr")["a"].result("swap")
     file.write_text(head + '[[analysis]]\nname = "swap"\n[[analysis]]\nname = "tukey"\n')
-    told = scorecube("sweep", file, "--resume").succeeded().stderr
-    assert "6 plans, 3 done already, 0 left out" in told
-    assert "3 results" in told
+    stderr = scorecube("sweep", file, "--resume").succeeded().stderr
+    assert "6 plans, 3 done already, 0 left out" in stderr
+    assert "3 results" in stderr
     after = sc.open_study(tmp_path / "all.zarr")["a"].result("swap")
     xr.testing.assert_identical(before, after)
     assert "6 done already" in scorecube("sweep", file).succeeded().stderr
 
 
-def test_resume_begins_nothing(scorecube: Cli, tmp_path: Path) -> None:
+def test_resume_creates_no_study(scorecube: Cli, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text('[[analysis]]\nname = "swap"\n')
     outcome = scorecube("sweep", file, "--resume")
     assert outcome.status == 1
-    assert "no study there to go on with" in outcome.stderr
+    assert "no study there to resume" in outcome.stderr
     assert not (tmp_path / "sweep.zarr").exists()
 
 
@@ -88,15 +90,15 @@ def test_changed_files_are_read_again_and_refused_if_they_contradict(scorecube: 
     file.write_text(
         '[[collection]]\nname = "c"\nscores = "ap.csv"\nmetric = "AP"\n[[analysis]]\nname = "bootstrap"\ntrials = 20\n'
     )
-    assert "c: 2 runs x 3 topics" in scorecube("sweep", file).succeeded().stderr
-    assert "topics, 1 metrics read" not in scorecube("sweep", file).succeeded().stderr
+    assert "c: read 2 runs x 3 topics, 1 metric" in scorecube("sweep", file).succeeded().stderr
+    assert "topics, 1 metric" not in scorecube("sweep", file).succeeded().stderr
     (tmp_path / "ap.csv").write_text("topic,x,y\n1,0.1,0.2\n2,0.3,0.1\n3,0.4,0.5\n")
     outcome = scorecube("sweep", file)
     assert outcome.status == 1
     assert "holds other scores" in outcome.stderr
 
 
-def test_what_is_impossible_is_told_or_stops(scorecube: Cli, tmp_path: Path) -> None:
+def test_impossible_plans_are_reported_or_stop(scorecube: Cli, tmp_path: Path) -> None:
     study = study_of(tmp_path, "given.zarr")
     entry = Entry(sc.Swap(size=26), trials=20, seed=1)
     with pytest.raises(BadPlan, match="26"):
@@ -113,9 +115,9 @@ def test_a_dry_run_computes_nothing(scorecube: Cli, tmp_path: Path) -> None:
     study_of(tmp_path, "given.zarr")
     file = tmp_path / "sweep.toml"
     file.write_text('study = "given.zarr"\n[[analysis]]\nname = "swap"\n')
-    told = scorecube("sweep", file, "--dry-run").succeeded().stderr
-    assert "3 plans, 0 done already" in told
-    assert "MiB" in told
+    stderr = scorecube("sweep", file, "--dry-run").succeeded().stderr
+    assert "3 plans, 0 done already" in stderr
+    assert "MiB" in stderr
     assert not sc.open_study(tmp_path / "given.zarr")["a"].results("swap")
 
 
@@ -152,13 +154,13 @@ def test_jobs_are_open_only_within_the_memory() -> None:
         return Job(str(number), size, run)
 
     sizes = [60, 60, 30, 30, 30, 10, 10, 10]
-    run_concurrently([job(*each) for each in enumerate(sizes)], 100, None, max_open=3)
+    run_concurrently([job(*numbered) for numbered in enumerate(sizes)], 100, None, max_open=3)
     assert most == {"bytes": 100, "jobs": 3}
     run_concurrently([job(0, 1000)], 100, None)  # too large for the memory, hence alone
     assert most["bytes"] == 1000
 
 
-def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
+def test_a_job_that_needs_more_memory_waits_for_others() -> None:
     held, most, order = {"bytes": 0}, [0], list[str]()
     lock, small_ones_ran = threading.Lock(), threading.Event()
 
@@ -190,7 +192,7 @@ def test_a_job_that_grows_lets_others_go_beside_it_first() -> None:
     assert order.index("large") > 0
 
 
-def test_a_pool_knows_when_it_was_at_work() -> None:
+def test_a_pool_measures_its_busy_share() -> None:
     with TimedThreadPool(2) as pool:
         for future in [pool.submit(time.sleep, 0.05) for _ in range(4)]:
             future.result()
@@ -210,7 +212,7 @@ def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_interrupted_by_hand_it_goes_on(scorecube: Cli, tmp_path: Path) -> None:
+def test_an_interrupted_sweep_keeps_its_blocks(scorecube: Cli, tmp_path: Path) -> None:
     study_of(tmp_path, "given.zarr")
     file = tmp_path / "sweep.toml"
     file.write_text('study = "given.zarr"\nseed = 1\n[[analysis]]\nname = "swap"\ntrials = 4000000\n')
@@ -223,10 +225,10 @@ def test_interrupted_by_hand_it_goes_on(scorecube: Cli, tmp_path: Path) -> None:
             assert time.monotonic() - waited < 120, "no block was recorded"
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; nothing that was finished is lost" in told
-    assert "Traceback" not in told
+    assert "interrupted: recorded blocks and results are kept" in stderr
+    assert "Traceback" not in stderr
     task = plan_sweep(
         sc.open_study(tmp_path / "given.zarr"), [Entry(sc.Swap(), trials=4_000_000, seed=1, collections=("a",))]
     ).tasks[0]

@@ -1,4 +1,4 @@
-"""As many trials as a width takes: deterministic, stored once, found again."""
+"""Doubling of trials until a Monte Carlo width is reached: deterministic, stored once, reused."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def test_trials_double_until_the_width_is_reached(
     path = study_at(tmp_path / "s.zarr")
     cube = sc.open_study(path)["demo"].cube
     widths = [monte_carlo_width(sc.analyse(cube, analysis, trials=100 * 2**k, seed=5)) for k in range(4)]
-    wanted = (widths[2] + max(widths[3], min(widths[:2]))) / 2 if widths[2] < min(widths[:2]) else widths[2]
-    first = next(k for k, width in enumerate(widths) if width <= wanted)
+    target = (widths[2] + max(widths[3], min(widths[:2]))) / 2 if widths[2] < min(widths[:2]) else widths[2]
+    first = next(k for k, width in enumerate(widths) if width <= target)
     assert first > 0, "the first number of trials is enough: nothing is doubled"
-    told = scorecube(command, path, *OPTIONS, wanted).succeeded().stderr
-    assert f"{100 * 2**first} trials: the widest Monte Carlo interval is {widths[first]:.4f}" in told
+    stderr = scorecube(command, path, *OPTIONS, target).succeeded().stderr
+    assert f"{100 * 2**first} trials: the widest Monte Carlo interval is {widths[first]:.4f}" in stderr
     (stored,) = sc.open_study(path)["demo"].results(command)
     alone = sc.analyse(cube, analysis, trials=100 * 2**first, seed=5)
     for name in map(str, alone.data_vars):
         np.testing.assert_array_equal(stored[name].values, alone[name].values)
-    assert "already there" in scorecube(command, path, *OPTIONS, wanted).succeeded().stderr
+    assert "already there" in scorecube(command, path, *OPTIONS, target).succeeded().stderr
     assert len(sc.open_study(path)["demo"].results(command)) == 1
 
 
-def test_an_end_that_comes_first_is_told(scorecube: Cli, tmp_path: Path) -> None:
+def test_the_most_trials_are_reported(scorecube: Cli, tmp_path: Path) -> None:
     path = study_at(tmp_path / "s.zarr")
-    told = scorecube("swap", path, *OPTIONS, 0.0001, "--most-trials", 300).succeeded().stderr
-    assert "300 trials" in told
-    assert "NOT reached with --most-trials 300" in told
+    stderr = scorecube("swap", path, *OPTIONS, 0.0001, "--most-trials", 300).succeeded().stderr
+    assert "300 trials" in stderr
+    assert "NOT reached with --most-trials 300" in stderr
 
 
 def test_in_a_sweep(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_in_a_sweep(tmp_path: Path) -> None:
     assert list(again.children) == [str(result.attrs["digest"])]
 
 
-def test_what_has_no_width(scorecube: Cli, tmp_path: Path) -> None:
+def test_an_analysis_without_width_is_refused(scorecube: Cli, tmp_path: Path) -> None:
     path = study_at(tmp_path / "s.zarr")
     outcome = scorecube("correlate", path, *OPTIONS, 0.01)
     assert outcome.status == 1

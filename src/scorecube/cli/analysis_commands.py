@@ -1,4 +1,4 @@
-"""Commands of the analyses, made from the options that their records declare."""
+"""Commands of the analyses, generated from the options that their records declare."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Extension:
-    """What the command of an analysis has beside the options of its record.
+    """Parameters and help of an analysis command in addition to the options of its record.
 
     Parameters
     ----------
     parameters
         Name -> type and default.
     before
-        Called with all options by name before the analysis; returns them, some perhaps changed.
+        Called with the values of all options before the analysis; returns the values to use.
     details, example
-        For its help.
+        Texts for the help.
     """
 
     parameters: Mapping[str, tuple[Any, Any]]
@@ -40,22 +40,32 @@ class Extension:
     example: str
 
 
-def evaluate_two(given: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate run files with two files of judgements into the study, if they are given; return options that name both."""
-    files = [given[key] for key in ("run_files", "qrels_a", "qrels_b")]
+def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate run files with two files of judgements, if any; return the values with both collections named."""
+    files = [values[key] for key in ("run_files", "qrels_a", "qrels_b")]
     if not any(files):
-        return given
+        return values
     if not all(files):
-        raise BadPlan("--run-files, --qrels-a and --qrels-b go together: the same runs, and two files of judgements")
-    if given["dry_run"]:
-        raise BadPlan("--dry-run evaluates nothing: make both collections with scorecube evaluate first")
+        raise BadPlan("--run-files, --qrels-a and --qrels-b go together: set all three, or none of them")
+    if values["dry_run"]:
+        raise BadPlan(
+            "--dry-run cannot be used with --run-files: it evaluates no runs; run scorecube evaluate twice first"
+        )
     from scorecube.cli.run_analysis import evaluate_two_sets
 
-    labels = given["collection"] or [path.name.split(".")[0] for path in files[1:]]
-    metrics, gains = given["metrics"] or names.DEFAULT_METRICS, given["gains"] or ["auto"]
-    how = {"run_name": given["run_name"], "workers": given["workers"]}
-    evaluate_two_sets(given["study"], labels, files[0], files[1:], metrics, gains, **how)
-    return given | {"collection": labels}
+    labels = values["collection"] or [path.name.split(".")[0] for path in files[1:]]
+    metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
+    evaluate_two_sets(
+        values["study"],
+        labels,
+        files[0],
+        files[1:],
+        metrics,
+        gains,
+        run_name=values["run_name"],
+        workers=values["workers"],
+    )
+    return values | {"collection": labels}
 
 
 EXTENSIONS = {
@@ -75,34 +85,34 @@ EXTENSIONS = {
             "qrels_b": (Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")], None),
             "run_name": (options.RunName, "tag"),
         },
-        evaluate_two,
-        "The sets are two collections of the study, the first of which is the truth; with just two in the study they need not be "
-        "named. Or they are made of run files and two files of judgements: --collections then names them, else the files' names do.",
+        evaluate_first,
+        "The two sets of judgements are two collections of the study; the first is the truth. In a study of two collections they need "
+        "not be named. With --run-files, both collections are evaluated first, and named by --collections or by the files of judgements.",
         "--run-files runs/ --qrels-a official.txt --qrels-b llm.txt --metrics AP,nDCG@10",
     )
 }
 
 
 def analysis_command(name: str) -> Callable[..., None]:
-    """Return the function behind the command of an analysis; its signature is made from the declared options."""
+    """Return the function of an analysis command, with a signature made from the declared options."""
     kind, extension = registry.load(name), EXTENSIONS.get(name)
-    own = {key: each for key, each in options_of(kind).items() if each.on_command_line}
-    shared = {key: replace(each, **kind.changed_options.get(key, {})) for key, each in SHARED.items()}
+    own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
+    shared = {key: replace(option, **kind.changed_options.get(key, {})) for key, option in SHARED.items()}
 
-    def command(**given: Any) -> None:
+    def command(**parsed: Any) -> None:
         from scorecube.cli.run_analysis import run_analysis
 
-        values = given | {key: options.value_of(each, given[key]) for key, each in (own | shared).items()}
+        values = parsed | {key: options.value_of(option, parsed[key]) for key, option in (own | shared).items()}
         if extension is not None:
             values = extension.before(values)
         run_analysis(kind(**{key: values[key] for key in own}), {key: values[key] for key in ("study", *shared)})
 
     parameters = [inspect.Parameter("study", KIND, annotation=options.StudyPath)]
-    parameters += _parameters({key: options.parameter(each) for key, each in own.items()})
+    parameters += _parameters({key: options.parameter(option) for key, option in own.items()})
     parameters += _parameters({} if extension is None else extension.parameters)
-    parameters += _parameters({key: options.parameter(each) for key, each in shared.items()})
+    parameters += _parameters({key: options.parameter(option) for key, option in shared.items()})
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = _help(name)
     return command
 
@@ -118,5 +128,5 @@ def _help(name: str) -> str:
     if extension is not None:
         details.append(extension.details)
         examples.append(extension.example)
-    shown = [f"Example: scorecube {name} study.zarr {example}" for example in examples]
-    return "\n\n".join([summary, *filter(None, details), *shown])
+    example_lines = [f"Example: scorecube {name} study.zarr {example}" for example in examples]
+    return "\n\n".join([summary, *filter(None, details), *example_lines])

@@ -1,4 +1,4 @@
-"""What a shell user meets beside the commands: the list of commands, completion, "did you mean"."""
+"""The list of commands, completion in shells, and suggestions for misspelt words."""
 
 from __future__ import annotations
 
@@ -11,43 +11,44 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scorecube.cli.terminal import give_up_stdout, say
+from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import did_you_mean
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells expect it."""
 LISTED = ("metrics", "analyses", "gains")
-CHOICE = re.compile(r"^(?:Value error, )?'(?P<found>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
+"""Arguments of the command list."""
+CHOICE = re.compile(r"^(?:Value error, )?'(?P<word>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
 
 
-def amended(message: str) -> str:
-    """Return a message about a word that is not among the known ones, with the ones it looks like.
+def with_suggestion(message: str) -> str:
+    """Return a message about an unknown word, with similar known words appended.
 
     Examples
     --------
-    >>> amended("'disjiont' is not one of disjoint, replacement, independent")
+    >>> with_suggestion("'disjiont' is not one of disjoint, replacement, independent")
     "'disjiont' is not one of disjoint, replacement, independent. Did you mean 'disjoint'?"
     """
-    told = CHOICE.match(message)
-    if told is None:
+    match = CHOICE.match(message)
+    if match is None:
         return message
-    known = [word.strip(" '") for word in told["known"].split(",")]
-    return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(told["found"], known)
+    known = [word.strip(" '") for word in match["known"].split(",")]
+    return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(match["word"], known)
 
 
 @dataclass(frozen=True)
 class CommandSource:
-    """A command that is not built yet: what it does in one sentence, and how to get the function behind it."""
+    """A command before it is built: its summary in one sentence, and a loader of its function."""
 
     summary: str
     function: Callable[[], Callable[..., None]]
 
 
 class Commands(TyperGroup):
-    """The program: builds a command when it is invoked, lists commands with whole sentences, suggests similar words."""
+    """A group of commands that builds a command when it is invoked, and suggests similar words."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**how)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
         self.sources = self.find_sources()
         self.commands = {name: TyperCommand(name, help=source.summary) for name, source in self.sources.items()}
 
@@ -57,50 +58,50 @@ class Commands(TyperGroup):
 
     def build(self, name: str) -> Any:
         """Return a command with its options."""
-        one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        one.command(name)(self.sources[name].function())
-        return typer.main.get_command(one)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        single.command(name)(self.sources[name].function())
+        return typer.main.get_command(single)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that words begin with, built, and the other words."""
+        """Return the name of a command, the command with its options, and the remaining words."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else self.build(name), rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the list of commands, wrapped instead of cut off."""
+        """Write the list of commands, with wrapped summaries."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, source.summary) for name, source in self.sources.items()])
 
-    def make_context(self, *given: Any, **how: Any) -> Any:
-        """Read the words; --help is printed here."""
-        with _readers_may_leave():
-            return super().make_context(*given, **how)
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse the words; --help is printed here."""
+        with _closed_pipe_allowed():
+            return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            with _readers_may_leave():
+            with _closed_pipe_allowed():
                 return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = amended(error.message)
+            error.message = with_suggestion(error.message)
             raise
         except KeyboardInterrupt:
-            say("interrupted; nothing that was finished is lost, and the same command goes on from there")
+            notify("interrupted: recorded blocks and results are kept; rerun the same command to resume")
             raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
-def _readers_may_leave() -> Iterator[None]:
-    """End well when nobody reads on; told here, as the parser around would end with status 1."""
+def _closed_pipe_allowed() -> Iterator[None]:
+    """Exit with status 0 if the reader of stdout closes the pipe; the parser would exit with status 1."""
     try:
         yield
     except BrokenPipeError:
-        give_up_stdout()
+        discard_stdout()
         raise typer.Exit(0) from None
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:
-    """Return a completion by some words."""
+    """Return a function that completes one of some words."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -108,29 +109,29 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
     return complete
 
 
-def listing(incomplete: str, known: Sequence[str]) -> list[str]:
-    """Return completions of the last word of a comma-separated text by words that it does not hold yet.
+def complete_list(incomplete: str, known: Sequence[str]) -> list[str]:
+    """Return completions of the last word of a comma-separated text, without words it already contains.
 
     Examples
     --------
-    >>> listing("AP,n", ["AP", "nDCG@10", "nERR@10"])
+    >>> complete_list("AP,n", ["AP", "nDCG@10", "nERR@10"])
     ['AP,nDCG@10', 'AP,nERR@10']
     """
     before, comma, last = incomplete.rpartition(",")
-    there = before.split(",")
-    return [before + comma + word for word in known if word.startswith(last) and word not in there]
+    used = before.split(",")
+    return [before + comma + word for word in known if word.startswith(last) and word not in used]
 
 
 def shown_names(incomplete: str) -> list[str]:
-    """Complete what `scorecube show` has tables of."""
+    """Complete the names of views with tables, for `scorecube show`."""
     from scorecube.report.views.registry import view_names
 
     return one_of(*view_names())(incomplete)
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Complete metrics, separated by commas; those that need a cut-off end in @."""
+    """Complete metrics, separated by commas; metrics that require a cut-off end in @."""
     from scorecube.metrics import DEFINITIONS
 
-    names = [name + ("@" if each.cutoff == "required" else "") for name, each in DEFINITIONS.items()]
-    return listing(incomplete, names)
+    names = [name + ("@" if definition.cutoff == "required" else "") for name, definition in DEFINITIONS.items()]
+    return complete_list(incomplete, names)

@@ -1,4 +1,4 @@
-"""A simulated study from nothing to a report: what analyses look like, in seconds."""
+"""Command demo: simulate a study, analyse it and write its report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scorecube.analyses import Bootstrap, Swap
 from scorecube.analyses.base import Analysis
-from scorecube.cli.terminal import say, tracking
+from scorecube.cli.terminal import notify, track_progress
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.ingest.published import ntcir_clir
@@ -27,7 +27,8 @@ def run_demo(out: Path) -> str:
     """Simulate four collections, run the swap method and the bootstrap test on them, write a report.
 
     The numbers of relevant documents per topic are those of S1 Tables 7-9; the 30 runs of 10 teams in each are
-    simulated (see `scorecube.testing`), so the results are like the paper's in kind, not in value. What is stored already is not computed again.
+    simulated (see `scorecube.testing`), so the results resemble the paper's but do not equal them. Stored results are not
+    computed again.
 
     Parameters
     ----------
@@ -37,21 +38,21 @@ def run_demo(out: Path) -> str:
     Returns
     -------
     text
-        The sensitivity table and where the page is.
+        The sensitivity table and the path of the page.
     """
     out.mkdir(parents=True, exist_ok=True)
     study = api.open_study(out / "study.zarr", mode="a")
-    facts = ntcir_clir()
-    with tracking("simulating", "collections") as progress:
-        for k, (name, (topics, judged)) in enumerate(facts.items()):
+    collections = ntcir_clir()
+    with track_progress("simulating", "collections") as progress:
+        for k, (name, (topics, judged)) in enumerate(collections.items()):
             if name not in study:
-                say(f"simulating {name}: {len(topics)} topics, 30 runs of 10 teams")
+                notify(f"simulating {name}: {len(topics)} topics, 30 runs of 10 teams")
                 rankings = simulate_rankings(judged, topics=topics, seed=SEED + k)
                 api.evaluate_into(study, name, rankings, METRICS, GAINS)
-            progress(k + 1, len(facts))
+            progress(k + 1, len(collections))
     for analysis in ANALYSES:
         tasks = api.plan_in_study(study, analysis, trials=TRIALS, seed=SEED)
-        with tracking(analysis.name, "collections") as progress:
+        with track_progress(analysis.name, "collections") as progress:
             for k, task in enumerate(tasks):
                 if not task.is_stored():
                     task.run(Executor(workers=default_workers()))
@@ -63,6 +64,6 @@ def run_demo(out: Path) -> str:
     columns = ["collection", "metric", "required_difference", "max_performance", "relative_difference", "share"]
     return (
         f"Swap method, samples of all topics with replacement, {TRIALS:,} trials, gains {GAINS[0]}, simulated runs:\n"
-        "the difference that 95% confidence requires, and the share of comparisons that have it\n\n"
+        "required difference at 95% confidence, and the share of comparisons that reach it\n\n"
         f"{render(shown[columns].reset_index(drop=True), 'text')}\n\nThe report with all figures and tables: {page}"
     )

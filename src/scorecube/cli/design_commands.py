@@ -1,4 +1,4 @@
-"""Commands of topic set size design: from variances that are given, or from those of a study's scores."""
+"""Commands design and wcw: topic set size design from variances, or from the scores of a study."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import typer
 
 from scorecube.cli import options
 from scorecube.cli.completion import metric_names
-from scorecube.cli.options import choice, numbers
-from scorecube.cli.terminal import say, split, terminal_width
-from scorecube.errors import BadPlan
+from scorecube.cli.options import check_choice, parse_numbers
+from scorecube.cli.terminal import notify, split, terminal_width
+from scorecube.errors import BadPlan, default_flag
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Study = Annotated[
-    Optional[str], typer.Argument(metavar="STUDY", help="Study whose scores give the variances; or --variance.")
+    Optional[str], typer.Argument(metavar="STUDY", help="Study to estimate variances from; or --variance.")
 ]
 Variance = Annotated[Optional[str], typer.Option("--variance", help="Within-system variances, separated by commas.")]
-Systems = Annotated[str, typer.Option("--systems", help="Number of systems to be compared (ANOVA).")]
-Alpha = Annotated[str, typer.Option("--alpha", help="Probability of a type I error; 1 - confidence of intervals.")]
+Systems = Annotated[str, typer.Option("--systems", help="Number of systems to compare (ANOVA).")]
+Alpha = Annotated[str, typer.Option("--alpha", help="Significance level; 1 - confidence level of intervals.")]
 Beta = Annotated[str, typer.Option("--beta", help="Probability of a type II error; power is 1 - beta.")]
 Collections = Annotated[
     Optional[str], typer.Option("--collection", help="Collections of the study, separated by commas; all by default.")
@@ -38,7 +38,7 @@ TopRuns = Annotated[Optional[int], typer.Option("--top-runs", min=1, help="Only 
 By = Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")]
 Format = options.Format
 FigureFile = Annotated[
-    Optional[Path], typer.Option("--figure", help="Draw the result into this file, too: .png, .svg or .pdf.")
+    Optional[Path], typer.Option("--figure", help="Also draw the result into this file: .png, .svg or .pdf.")
 ]
 
 
@@ -46,7 +46,7 @@ def design(
     study: Study = None,
     variance: Variance = None,
     min_diff: Annotated[
-        Optional[str], typer.Option("--min-diff", help="Difference in mean score to be detected; 0.1 by default.")
+        Optional[str], typer.Option("--min-diff", help="Difference in mean score to detect; 0.1 by default.")
     ] = None,
     width: Annotated[
         Optional[str], typer.Option("--width", help="Widest confidence interval (--method ci); 0.1 by default.")
@@ -55,8 +55,8 @@ def design(
         Optional[str],
         typer.Option(
             "--topics",
-            help="Numbers of topics at hand, e.g. 50 or 25..100:25: asks for the difference they detect, for the power "
-            "if --min-diff is given, for the width if --method is ci.",
+            help="Available numbers of topics, e.g. 50 or 25..100:25: compute the difference they detect, the power with "
+            "--min-diff, or the width with --method ci.",
         ),
     ] = None,
     systems: Systems = "10",
@@ -68,9 +68,7 @@ def design(
             "--method", help="anova (best and worst of several systems), t (paired t test) or ci (confidence interval)."
         ),
     ] = "anova",
-    mode: Annotated[
-        str, typer.Option("--mode", help="exact power, or sakai: the sizes that Sakai's spreadsheets give.")
-    ] = "exact",
+    mode: Annotated[str, typer.Option("--mode", help="exact power, or sakai: as in Sakai's spreadsheets.")] = "exact",
     sided: Annotated[int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")] = 2,
     collection: Collections = None,
     metrics: Metrics = None,
@@ -87,21 +85,19 @@ def design(
     """
     from scorecube.design import METHODS, MODES
 
-    choice("--method", method, METHODS)
-    choice("--mode", mode, MODES)
-    asked = {
-        "min_diff": listed("--min-diff", min_diff), "width": listed("--width", width), "topics": whole("--topics", topics),
-        "systems": whole("--systems", systems), "alpha": listed("--alpha", alpha), "beta": listed("--beta", beta),
-        "method": method, "mode": mode, "sided": sided,
-    }  # fmt: skip
+    check_choice("--method", method, METHODS)
+    check_choice("--mode", mode, MODES)
+    texts = {"min_diff": min_diff, "width": width, "alpha": alpha, "beta": beta}
+    settings = {name: numbers_of(default_flag(name), text) for name, text in texts.items()}
+    settings |= {name: integers_of(f"--{name}", text) for name, text in {"topics": topics, "systems": systems}.items()}
+    settings |= {"method": method, "mode": mode, "sided": sided}
     selection = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs), "top_runs": top_runs, "by": by}
     check_output(form, figure)
-    starts = variances_to_use(study, variance, split(collection), selection)
     results = []
-    for name, start in starts.items():
+    for name, variances in find_variances(study, variance, split(collection), selection).items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # its text is among the notes
-            result = answer(start, asked)
+            warnings.simplefilter("ignore", UserWarning)  # the notes of the result repeat its text
+            result = compute_design(variances, settings)
         results.append(result if study is None else result.assign_attrs(collection=name))
     show(results, form, figure)
 
@@ -114,8 +110,8 @@ def wcw(
         str,
         typer.Option(
             "--route",
-            help="ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with so many "
-            "topics, as S2 reads it; several are separated by commas.",
+            help="ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects with this number of "
+            "topics, as in S2; several are separated by commas.",
         ),
     ] = "ci",
     systems: Systems = "10",
@@ -136,52 +132,54 @@ def wcw(
     """
     from scorecube import design as calculators
 
-    numbers_of_topics, routes = whole("--topics", topics), split(route) or []
-    how = {
-        "route": routes[0] if len(routes) == 1 else routes, "systems": whole("--systems", systems),
-        "alpha": listed("--alpha", alpha), "beta": listed("--beta", beta),
-    }  # fmt: skip
+    n_topics, routes = integers_of("--topics", topics), split(route) or []
+    settings = {
+        "route": routes[0] if len(routes) == 1 else routes,
+        "systems": integers_of("--systems", systems),
+        "alpha": numbers_of("--alpha", alpha),
+        "beta": numbers_of("--beta", beta),
+    }
     selection = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs), "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []
-    for name, start in variances_to_use(study, variance, split(collection), selection).items():
-        result = calculators.wcw(start, numbers_of_topics, **how)
+    for name, variances in find_variances(study, variance, split(collection), selection).items():
+        result = calculators.wcw(variances, n_topics, **settings)
         results.append(result if study is None else result.assign_attrs(collection=name))
     show(results, form, figure)
 
 
-def answer(variance: Any, asked: dict[str, Any]) -> xr.Dataset:
-    """Return the result for what was asked: numbers of topics, or what is left open when they are given."""
+def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
+    """Return the numbers of topics; or, for numbers of topics, the width, difference or power."""
     from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size
 
-    difference, width, topics = asked["min_diff"], asked["width"], asked["topics"]
-    shared = {key: asked[key] for key in ("systems", "alpha", "method", "mode", "sided")}
+    difference, width, topics = settings["min_diff"], settings["width"], settings["topics"]
+    shared = {key: settings[key] for key in ("systems", "alpha", "method", "mode", "sided")}
     if topics is None:
-        return topic_set_size(variance, difference, width=width, beta=asked["beta"], **shared)
-    if width is not None or (asked["method"] == "ci" and difference is not None):
-        given = "--width" if width is not None else "--min-diff"
-        raise BadPlan(f"--topics with {given}: numbers of topics answer for the width themselves; leave {given} out")
-    if asked["method"] == "ci":
-        return expected_width(variance, topics, alpha=asked["alpha"])
+        return topic_set_size(variances, difference, width=width, beta=settings["beta"], **shared)
+    if width is not None or (settings["method"] == "ci" and difference is not None):
+        flag = "--width" if width is not None else "--min-diff"
+        raise BadPlan(f"--topics with {flag}: the width is computed from the numbers of topics; leave {flag} out")
+    if settings["method"] == "ci":
+        return expected_width(variances, topics, alpha=settings["alpha"])
     if difference is None:
-        return detectable_difference(variance, topics, beta=asked["beta"], **shared)
-    return achieved_power(variance, difference, topics, **shared)
+        return detectable_difference(variances, topics, beta=settings["beta"], **shared)
+    return achieved_power(variances, difference, topics, **shared)
 
 
-def variances_to_use(
+def find_variances(
     study: str | None, variance: str | None, collections: list[str] | None, selection: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return variances by collection; those that are given have no collection."""
+    """Return variances by collection; the name of the collection is empty for those of --variance."""
     if (study is None) == (variance is None):
         found = "neither" if study is None else "both"
         raise BadPlan(
-            f"give --variance V, or a STUDY whose scores tell the variances; found {found}, expected one of them"
+            f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
     if study is None:
         unused = [name for name, value in {"collection": collections, **selection}.items() if value is not None]
         if unused:
-            raise BadPlan(f"--{unused[0].replace('_', '-')} chooses from a STUDY; with --variance leave it out")
-        return {"": listed("--variance", variance)}
+            raise BadPlan(f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out")
+        return {"": numbers_of("--variance", variance)}
     from scorecube.collection.selection import select
     from scorecube.design import design_variances
     from scorecube.errors import BadStudy
@@ -191,24 +189,24 @@ def variances_to_use(
     chosen = list(opened) if collections is None else list(dict.fromkeys(collections))
     if not chosen:
         raise BadStudy(
-            f"{study}: no collection to take variances from; add one with scorecube evaluate or scorecube import"
+            f"{study}: no collection to estimate variances from; add one with scorecube evaluate or scorecube import"
         )
-    starts = {}
+    variances = {}
     for name in chosen:
         cube = select(opened[name].cube, **selection)
-        starts[name] = design_variances(cube)
-        say(f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics")
-    return starts
+        variances[name] = design_variances(cube)
+        notify(f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics")
+    return variances
 
 
 def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
-    """Print the table of results, say what there is to say about them, and draw them if wanted."""
+    """Print the table and the notes of results, and draw them if a figure is requested."""
     from scorecube.report.results import table
     from scorecube.report.tables.rows import combine
     from scorecube.report.text_formats import render
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
-        say(f"note: {note}")
+        notify(f"note: {note}")
     typer.echo(render(combine([table(result) for result in results]), form, terminal_width()))
     if figure is None:
         return
@@ -217,43 +215,43 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
 
     draw = size_panels if results[0].attrs["analysis"] == "design" else wcw_of_collections
     save_figure(draw(results), figure)
-    say(f"figure written to {figure}")
+    notify(f"figure written to {figure}")
 
 
 def check_output(form: str, figure: Path | None) -> None:
-    """Refuse an output that cannot be made before anything is computed."""
+    """Refuse an output that cannot be written, before anything is computed."""
     from scorecube.report.text_formats import FORMATS
 
-    choice("--format", form, FORMATS)
+    check_choice("--format", form, FORMATS)
     if figure is not None:
         from scorecube.report.figures.files import check_figure_path
 
         check_figure_path(figure)
 
 
-def listed(option: str, text: str | None) -> Any:
-    """Return the number of a text, or the numbers, if there are several; None for none."""
+def numbers_of(flag: str, text: str | None) -> Any:
+    """Return the number of a text, or a list of several; None if the option is not set."""
     if text is None:
         return None
-    found = numbers(option, text)
-    if not found:
-        raise BadPlan(f"{option} {text!r}: no number given")
-    return found[0] if len(found) == 1 else list(found)
+    values = parse_numbers(flag, text)
+    if not values:
+        raise BadPlan(f"{flag} {text!r}: expected at least one number")
+    return values[0] if len(values) == 1 else list(values)
 
 
-def whole(option: str, text: str | None) -> Any:
-    """Return the whole number of a text like 50, or the numbers of one like 25,50 or 10..200:10; None for none."""
+def integers_of(flag: str, text: str | None) -> Any:
+    """Return the integer of a text such as 50, or a list for 25,50 or 10..200:10; None if the option is not set."""
     from scorecube.analyses.topic_samples.base import parse_sizes
 
     if text is None:
         return None
     try:
-        found = parse_sizes(text)
+        values = parse_sizes(text)
     except BadPlan:
         raise BadPlan(
-            f"{option} {text!r} is not whole numbers like 50, or 25,50,100, or 10..200:10, of at most 1,000 each"
+            f"{flag} {text!r} is not whole numbers like 50, or 25,50,100, or 10..200:10, of at most 1,000 each"
         ) from None
-    return found[0] if len(found) == 1 else list(found)
+    return values[0] if len(values) == 1 else list(values)
 
 
 COMMANDS = (design, wcw)

@@ -1,4 +1,4 @@
-"""The command that fetches public score matrices."""
+"""Command fetch: public score matrices from their sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.terminal import say
+from scorecube.cli.terminal import notify
 
 if TYPE_CHECKING:
     from scorecube.ingest.public import PublicCollection
@@ -20,75 +20,73 @@ def fetch(
         Optional[str], typer.Option("--into", metavar="STUDY", help="Add the scores to this study.")
     ] = None,
     out: Annotated[
-        Optional[Path], typer.Option("--out", metavar="DIR", help="Put the files into DIR/NAME, with their source.")
+        Optional[Path], typer.Option("--out", metavar="DIR", help="Write the files to DIR/NAME, with their source.")
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--list", help="Show what can be fetched, with source and licence.")
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the public collections with source and licence.")
     ] = False,
     base: Annotated[
         Optional[str],
         typer.Option("--from", metavar="ADDRESS", help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror."),
     ] = None,
-    cache: Annotated[
-        Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder that keeps what was fetched.")
-    ] = None,
+    cache: Annotated[Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")] = None,
     registry: Annotated[
         Optional[Path],
         typer.Option(
-            "--registry", metavar="FILE", help="Collections of your own: a file like scorecube's data/public.toml."
+            "--registry", metavar="FILE", help="More collections, in the format of scorecube's data/public.toml."
         ),
     ] = None,
     replace: options.Replace = False,
 ) -> None:
     """Fetch public score matrices from their sources, check their SHA-256 sums, and add them to a study.
 
-    What was fetched once is read from the cache folder and needs no network. SCORECUBE_DATA_URL stands for --from, and
-    SCORECUBE_DATA_CACHE for --cache.
+    Fetched files are read from the cache folder later, without network. The environment variables SCORECUBE_DATA_URL and
+    SCORECUBE_DATA_CACHE set the defaults of --from and --cache.
 
     Example: scorecube fetch adhoc5 --into study.zarr
 
     Example: scorecube fetch --list
     """
-    from scorecube.errors import BadPlan
+    from scorecube.errors import BadPlan, counted
     from scorecube.ingest.public import fetch as fetch_cube
     from scorecube.ingest.public import fetch_files, public_collections, write_files
     from scorecube.workflow import api
 
     known = public_collections(registry)
-    if everything:
-        typer.echo("\n".join(map(listed, known.values())))
+    if show_list:
+        typer.echo("\n".join(map(entry_lines, known.values())))
         return
     if not names:
-        raise BadPlan("scorecube fetch needs a name: scorecube fetch --list shows them")
+        raise BadPlan("no collection to fetch: name at least one; scorecube fetch --list shows all")
     if into is None and out is None:
-        raise BadPlan("say where the scores go: --into STUDY, or --out DIR for the files")
+        raise BadPlan("no destination: use --into STUDY for the scores, or --out DIR for the files")
     study = None if into is None else api.open_study(into, mode="a")
-    # All are fetched before the first is written.
+    # Fetch all before writing any: a failure leaves the study unchanged.
     fetched = {name: fetch_files(name, base=base, cache=cache, registry=registry) for name in dict.fromkeys(names)}
     for name, paths in fetched.items():
-        say(known[name].credit)
+        notify(known[name].credit)
         if out is not None:
-            place = write_files(known[name], paths, out, replace=replace)
-            say(f"{place}: {len(paths)} files")
+            folder = write_files(known[name], paths, out, replace=replace)
+            notify(f"{folder}: {counted(len(paths), 'file')}")
         if study is not None:
             cube = fetch_cube(name, base=base, cache=cache, registry=registry)
             study.add(name, cube=cube, replace=replace)
-            count = cube.sizes["metric"]
-            say(f"{into}: {name}: {size_of(known[name])}, {count} metric{'s' * (count != 1)}")
+            notify(f"{into}: {name}: {size_of(known[name])}, {counted(cube.sizes['metric'], 'metric')}")
 
 
-def listed(known: PublicCollection) -> str:
-    """Return a collection as three lines of at most 80 columns."""
-    metrics = ", ".join(file.metric for file in known.files)
-    beside = "\n" + " " * 15
-    return (
-        f"{known.name:<15}{known.title}: {size_of(known)}{beside}{metrics}{beside}{known.licence}, {known.repository}"
-    )
+def entry_lines(collection: PublicCollection) -> str:
+    """Return the description of a collection: three lines of at most 80 columns."""
+    lines = [
+        f"{collection.title}: {size_of(collection)}",
+        ", ".join(file.metric for file in collection.files),
+        f"{collection.licence}, {collection.repository}",
+    ]
+    return f"{collection.name:<15}" + ("\n" + " " * 15).join(lines)
 
 
-def size_of(known: PublicCollection) -> str:
-    """Return the size of a collection in words."""
-    return f"{known.runs} runs x {known.topics} topics"
+def size_of(collection: PublicCollection) -> str:
+    """Return the numbers of runs and topics as text."""
+    return f"{collection.runs} runs x {collection.topics} topics"
 
 
 COMMANDS = (fetch,)

@@ -1,4 +1,4 @@
-"""Flags of arguments, for messages of the command line."""
+"""Flags of arguments, for error messages on the command line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,24 @@ FLAGS = {
     "profile": "--cluster",
     "samples": "--replay",
 }
-"""Argument in Python -> flag, where functions and commands call one thing by different names."""
+"""Argument -> flag, for arguments of functions that commands name differently."""
 
 
 def flags_of(command: Any) -> Callable[[str], str]:
-    """Return a function that returns the flag of an argument, as a command has it.
+    """Return a function from the name of an argument to the flag of a command.
 
     Parameters
     ----------
     command
-        Command of the parser; None for the flags that are alike in all commands.
+        Command of the parser; None for flags that do not depend on the command.
+
+    Returns
+    -------
+    flag_of
+        For `scorecube.errors.ScorecubeError.message`.
     """
-    known = {each.name: each.opts[0] for each in getattr(command, "params", ()) if each.opts[0].startswith("--")}
+    parameters = getattr(command, "params", ())
+    known = {parameter.name: parameter.opts[0] for parameter in parameters if parameter.opts[0].startswith("--")}
 
     def flag_of(name: str) -> str:
         return known.get(name) or FLAGS.get(name) or default_flag(name)

@@ -1,4 +1,4 @@
-"""The command that lists what there is to choose from."""
+"""Command list: metrics, analyses, and gain settings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from scorecube.cli.completion import LISTED, one_of
-from scorecube.cli.options import choice
-from scorecube.cli.terminal import fitted, terminal_width
+from scorecube.cli.options import check_choice
+from scorecube.cli.terminal import terminal_width, wrap_lines
 
 if TYPE_CHECKING:
     from scorecube.storage import Study
@@ -24,12 +24,12 @@ gains (scorecube list metrics says which) have the same scores in all of them.""
 
 
 def list_(
-    what: Annotated[
+    kind: Annotated[
         str,
         typer.Argument(metavar="metrics|analyses|gains", help="What to list.", autocompletion=one_of(*LISTED)),
     ],
     study: Annotated[
-        Optional[str], typer.Argument(metavar="STUDY", help="With gains: a study whose gain settings to list.")
+        Optional[str], typer.Argument(metavar="STUDY", help="With gains: the study whose gain settings to list.")
     ] = None,
 ) -> None:
     """List metrics or analyses; explain gain settings, or list those of a study.
@@ -41,18 +41,18 @@ def list_(
     from scorecube.report.text_formats import render
     from scorecube.workflow import api
 
-    choice("list", what, LISTED)
-    if study is not None and what != "gains":
-        raise typer.BadParameter(f"is for: scorecube list gains {study}", param_hint="STUDY")
-    if what == "gains":
-        typer.echo(fitted(NOTATION if study is None else gains_of(api.open_study(study))))
+    check_choice("list", kind, LISTED)
+    if study is not None and kind != "gains":
+        raise typer.BadParameter(f"only gains are listed of a study: scorecube list gains {study}", param_hint="STUDY")
+    if kind == "gains":
+        typer.echo(wrap_lines(NOTATION if study is None else gains_of(api.open_study(study))))
         return
-    frame = api.list_metrics() if what == "metrics" else api.list_analyses()
+    frame = api.list_metrics() if kind == "metrics" else api.list_analyses()
     typer.echo(render(frame, "text", terminal_width()))
 
 
 def gains_of(study: Study) -> str:
-    """Return the gain settings of all collections of a study, as lines."""
+    """Return the gain settings of all collections of a study, one line per collection."""
     from scorecube import names
     from scorecube.collection.schema import labels_of
 
@@ -61,10 +61,10 @@ def gains_of(study: Study) -> str:
         collection = study[name]
         levels = ""
         if collection.contents()["rankings"]:
-            found = [int(level) for level in collection.rankings[names.LEVEL].values if level > 0]
-            levels = f"levels {', '.join(map(str, reversed(found)))}; "
+            relevant = [int(level) for level in collection.rankings[names.LEVEL].values if level > 0]
+            levels = f"levels {', '.join(map(str, reversed(relevant)))}; "
         lines.append(f"{name}: {levels}gains {', '.join(labels_of(collection.cube, names.GAIN))}")
-    return "\n".join(lines) or f"{study.path}: no collections yet"
+    return "\n".join(lines) or f"{study.path}: no collections"
 
 
 COMMANDS = (list_,)

@@ -1,4 +1,4 @@
-"""Options of the command line: types, names and help, in one place."""
+"""Options that several commands share: types, flags and help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Optional, cast
 import typer
 
 from scorecube import names
-from scorecube.analyses.options import Option, parse_numbers
+from scorecube.analyses import options
+from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
@@ -25,8 +26,8 @@ RunFiles = Annotated[
     list[str],
     typer.Option(
         "--runs",
-        help="Run files, directories or globs, plain or gzip; several may follow. Also NTCIREVAL's ranked lists "
-        "<topic>/<topic>.<run>.res (or .lab), by the directory above them.",
+        help="Run files, directories or globs, plain or gzip; several may follow. Or the directory that contains NTCIREVAL's "
+        "ranked lists <topic>/<topic>.<run>.res (or .lab).",
     ),
 ]
 QrelsFile = Annotated[
@@ -39,7 +40,7 @@ Metrics = Annotated[
 Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
 Order = Annotated[
     Literal["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"],
-    typer.Option("--order", help="Order of documents; score is trec_eval's, file NTCIREVAL's."),
+    typer.Option("--order", help="Order of documents: score as in trec_eval, file as in NTCIREVAL."),
 ]
 Precision = Annotated[
     Literal["single", "double"],
@@ -48,17 +49,19 @@ Precision = Annotated[
     ),
 ]
 Depth = Annotated[Optional[int], typer.Option("--depth", min=1, help="Ranks kept per topic.")]
-RunName = Annotated[Literal["tag", "file"], typer.Option("--run-name", help="Name runs by last column or by file.")]
+RunName = Annotated[
+    Literal["tag", "file"], typer.Option("--run-name", help="Name runs by their last column or by file name.")
+]
 Duplicates = Annotated[
     Literal["error", "first", "ntcireval"],
-    typer.Option("--duplicates", help="A document twice in a topic: an error, the first counts, or both."),
+    typer.Option("--duplicates", help="Document listed twice in a topic: an error, the first counts, or both."),
 ]
 QrelsFormat = Annotated[
     Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"],
     typer.Option(
         "--qrels-format",
-        help="Lines of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
-        "trec-intents is an intent, that of trec-classes a class of answers that say the same.",
+        help="Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; the second column of "
+        "trec-intents is an intent, that of trec-classes a class of equivalent answers.",
     ),
 ]
 Intents = Annotated[
@@ -69,12 +72,12 @@ Levels = Annotated[
     Optional[str],
     typer.Option(
         "--levels",
-        help="Change levels of the judgements, e.g. 2:3,1:1, or make levels of real numbers, e.g. '>=0.5:1,>=0.8:2'.",
+        help="Map levels of the judgements, e.g. 2:3,1:1, or real numbers to levels, e.g. '>=0.5:1,>=0.8:2'.",
     ),
 ]
 NoRelevant = Annotated[
     Literal["exclude", "zero"],
-    typer.Option("--no-relevant", help="Topics without a relevant document are left out, or score 0 (as trec_eval)."),
+    typer.Option("--no-relevant", help="Topics without relevant documents: excluded, or score 0 (as in trec_eval)."),
 ]
 MissingTopic = Annotated[
     Literal["zero", "nan"], typer.Option("--missing-topic", help="Score of a judged topic that a run lacks.")
@@ -83,22 +86,24 @@ Unjudged = Annotated[
     Literal["nonrelevant", "condense"],
     typer.Option(
         "--unjudged",
-        help="Unjudged documents are not relevant, or taken out of the lists (judged_only=True for all metrics).",
+        help="Unjudged documents: not relevant, or removed from the lists (judged_only=True for all metrics).",
     ),
 ]
 
 Format = Annotated[
     str,
     typer.Option(
-        "--format", help="text, csv, json, markdown or latex.", autocompletion=one_of("text", "csv", "json", "markdown", "latex")
+        "--format",
+        help="text, csv, json, markdown or latex.",
+        autocompletion=one_of("text", "csv", "json", "markdown", "latex"),
     ),
-]  # fmt: skip
+]
 
 
 def parameter(option: Option) -> tuple[Any, Any]:
-    """Return the type, with flags and help, and the default that the parser takes for a declared option.
+    """Return the annotated type and the default of a declared option, for the parser.
 
-    What is no single number, text or truth value is read as text, see `value_of`.
+    Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
     """
     completion = {"metrics": metric_names}.get(option.name) or (one_of(*option.choices) if option.choices else None)
     settings: dict[str, Any] = {"help": option.help, "autocompletion": completion}
@@ -111,42 +116,43 @@ def parameter(option: Option) -> tuple[Any, Any]:
     elif option.scalar is not None:
         default = option.default
         settings |= {"min": option.minimum, "max": option.maximum}
-    # A flag that is false by default has no opposite; that of an option that is true turns it off.
+    # A flag of a truth value always sets the opposite of the default.
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
-def value_of(option: Option, given: Any) -> Any:
-    """Return the value of a declared option for what the parser read; refuse what is not among its choices."""
+def value_of(option: Option, parsed: Any) -> Any:
+    """Return the value of a declared option for the value of the parser; refuse values that are not among its choices."""
     if option.scalar is bool:
-        return given != option.default
-    if given is None:
+        return parsed != option.default
+    if parsed is None:
         return option.default
-    value = given if option.scalar is not None else option.parse(given)
+    value = parsed if option.scalar is not None else option.parse(parsed)
     if problem := option.problem(value):
         raise typer.BadParameter(problem, param_hint=option.flag)
     return value
 
 
-def choice(flag: str, value: str, known: Sequence[str]) -> None:
+def check_choice(flag: str, value: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among the known ones."""
     if value not in known:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}", param_hint=flag)
 
 
-def numbers(flag: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text, each once."""
+def parse_numbers(flag: str, text: str) -> tuple[float, ...]:
+    """Return the distinct numbers of a comma-separated text."""
     try:
-        return parse_numbers(text)
+        return options.parse_numbers(text)
     except ValueError:
         raise BadPlan(f"{flag} {text!r} is not numbers separated by commas") from None
 
 
-def _of(name: str) -> Any:
+def _declaration(name: str) -> Any:
+    """Return the declaration of a shared option for the parser."""
     return parameter(SHARED[name])[0].__metadata__[0]
 
 
-Workers = Annotated[Optional[int], _of("workers")]
-Cluster = Annotated[Optional[Path], _of("cluster")]
-Scheduler = Annotated[Optional[str], _of("scheduler")]
-Memory = Annotated[Optional[str], _of("memory")]
+Workers = Annotated[Optional[int], _declaration("workers")]
+Cluster = Annotated[Optional[Path], _declaration("cluster")]
+Scheduler = Annotated[Optional[str], _declaration("scheduler")]
+Memory = Annotated[Optional[str], _declaration("memory")]

@@ -1,18 +1,19 @@
-"""Analyses, metrics and formats from other packages: modules named by entry points, which register them when imported."""
+"""Plugins: modules of other packages that register analyses, metrics or formats when imported."""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
 
-from scorecube.cli.terminal import say
+from scorecube.cli.terminal import notify
 
 GROUP = "scorecube.plugins"
+"""Group of the entry points."""
 
 
 def load_plugins() -> None:
-    """Import the modules that installed packages name in their entry points; report those that cannot be imported."""
+    """Import the plugins that installed packages declare as entry points; report those that fail to import."""
     for point in entry_points(group=GROUP):
         try:
             point.load()
         except Exception as error:
-            say(f"note: the plugin {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")
+            notify(f"note: the plugin {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")

@@ -1,4 +1,7 @@
-"""The command line: options in, calls of `scorecube.workflow.api`, words out. Heavy imports wait until a command needs them."""
+"""The command line: its entry point and its main commands, which call `scorecube.workflow.api`.
+
+Commands import what they need when they run, so that help and completion are fast.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ from scorecube.cli import design_commands, fetch_command, list_commands, options
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.completion import Commands, CommandSource, shown_names
 from scorecube.cli.flags import flags_of
-from scorecube.cli.options import choice
+from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
-from scorecube.cli.terminal import fitted, give_up_stdout, say, split, terminal_width, tracking
-from scorecube.errors import ScorecubeError
+from scorecube.cli.terminal import discard_stdout, notify, split, terminal_width, track_progress, wrap_lines
+from scorecube.errors import ScorecubeError, counted
 from scorecube.ingest.formats import AUTO, layouts
 
 CHUNK_DAMAGED = "decompression error"
-"""What the compressor says of bytes that are not those it wrote, when a large result is read piece by piece."""
+"""Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
 
 
 class Program(Commands):
-    """All commands: those of this package, and one for each analysis."""
+    """All commands: those of this package, and one per analysis."""
 
     def find_sources(self) -> dict[str, CommandSource]:
         """See `Commands.find_sources`."""
@@ -35,17 +38,16 @@ class Program(Commands):
             entry.name: CommandSource(entry.summary, partial(analysis_command, entry.name))
             for entry in registry.entries()
         }
-        first, last = (_sources(group) for group in (FIRST, LAST))
-        return first | analyses | last
+        return _sources(FIRST) | analyses | _sources(LAST)
 
 
 app = typer.Typer(
-    cls=Program, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False,
-)  # fmt: skip
+    cls=Program, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False
+)
 
 
 def main() -> None:
-    """Run the command line; a user's error is one message and exit status 1."""
+    """Run the command line; a `ScorecubeError` is printed as one message, with exit status 1."""
     words = sys.argv[1:]
     commands: Any = typer.main.get_command(app)
     try:
@@ -54,21 +56,21 @@ def main() -> None:
         sys.stdout.flush()
     except ScorecubeError as error:
         invoked = next((word for word in words if word in commands.sources), None)
-        say(f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}")
+        notify(f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}")
         sys.exit(1)
     except BrokenPipeError:
-        give_up_stdout()
+        discard_stdout()
         sys.exit(0)
     except RuntimeError as error:
         if CHUNK_DAMAGED not in str(error):
             raise
-        say(f"error: a part of the study cannot be read: {error}; scorecube verify names it")
+        notify(f"error: a part of the study cannot be read: {error}; run scorecube verify to find it")
         sys.exit(1)
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
-    if wanted:
+def show_version(requested: bool) -> None:
+    """Print the version and exit, if requested."""
+    if requested:
         from importlib.metadata import version
 
         typer.echo(version("scorecube"))
@@ -83,15 +85,15 @@ def program(
 ) -> None:
     """Resampling analyses for information-retrieval meta-evaluation.
 
-    From your own runs to a report: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. Each command's
-    --help has an example.
+    Usual steps: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. The --help of each command has an
+    example.
 
     Example: scorecube demo
     """
 
 
 def repeat_option(words: list[str], option: str) -> list[str]:
-    """Return the words with ``--runs a b c`` written as ``--runs a --runs b --runs c``, as the parser wants it."""
+    """Return the words with ``--runs a b c`` expanded to ``--runs a --runs b --runs c``, as the parser expects."""
     result: list[str] = []
     inside = False
     for word in words:
@@ -137,37 +139,42 @@ def evaluate(
     opened = api.open_study(study, mode="a")
     api.check_names(name, split(metrics) or [])
     reading: dict[str, Any] = {
-        "order": order, "precision": precision, "depth": depth, "run_name": run_name, "duplicates": duplicates,
-        "dialect": qrels_format, "level_map": None if levels is None else parse_level_map(levels),
+        "order": order,
+        "precision": precision,
+        "depth": depth,
+        "run_name": run_name,
+        "duplicates": duplicates,
+        "dialect": qrels_format,
+        "level_map": None if levels is None else parse_level_map(levels),
         "intents": intents,
-    }  # fmt: skip
+    }
     with (
         open_executor(choose_profile(cluster, scheduler, workers)) as executor,
-        tracking("reading runs", "files") as progress,
+        track_progress("reading runs", "files") as progress,
     ):
         rankings = api.read_rankings(
             runs, qrels, teams, workers=executor.workers, client=executor.client, progress=progress, **reading
         )
     scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
-    with tracking("evaluating", "metrics") as progress:
+    with track_progress("evaluating", "metrics") as progress:
         chosen = split(metrics) or []
-        wanted = (api.condensed(chosen) if unjudged == "condense" else chosen, split(gains) or [])
-        cube = api.evaluate_into(opened, name, rankings, *wanted, progress=progress, **scoring)
-    say(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
+        chosen = api.condensed(chosen) if unjudged == "condense" else chosen
+        cube = api.evaluate_into(opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring)
+    notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
     for line in remarks(rankings, cube):
-        say(line)
+        notify(line)
 
 
 def import_(
     study: options.StudyPath,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Files of per-topic scores, plain or gzip; all in one layout."),
+        typer.Argument(metavar="FILE...", help="Files of per-topic scores, plain or gzip, all in the same layout."),
     ],
     name: options.Name,
     metric: Annotated[
         Optional[str],
-        typer.Option("--metric", help="Metric, where the file does not name it; else the only one to read."),
+        typer.Option("--metric", help="Metric of files that do not name it; otherwise the only one to read."),
     ] = None,
     gain: Annotated[
         str,
@@ -180,7 +187,9 @@ def import_(
             help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
         ),
     ] = "auto",
-    transpose: Annotated[bool, typer.Option("--transpose", help="Matrices have runs down and topics across.")] = False,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
+    ] = False,
     teams: options.Teams = None,
     replace: options.Replace = False,
 ) -> None:
@@ -190,21 +199,21 @@ def import_(
     """
     from scorecube.workflow import api
 
-    choice("--layout", layout, [AUTO, *layouts()])
+    check_choice("--layout", layout, [AUTO, *layouts()])
     api.check_names(name, [])
     cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
     opened = api.open_study(study, mode="a")
     opened.add(name, cube=cube, replace=replace)
-    say(f"{study}: {name}: {describe(cube)}")
+    notify(f"{study}: {name}: {describe(cube)}")
     missing = int(cube["score"].isnull().sum())
     if missing:
-        say(f"{missing} of {cube['score'].size} scores are missing")
+        notify(f"{missing} of {cube['score'].size} scores are missing")
 
 
 def info(
     study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
 ) -> None:
-    """Show what a study holds.
+    """Show the collections and results of a study.
 
     Example: scorecube info study.zarr
     """
@@ -213,27 +222,25 @@ def info(
     from scorecube.report.study_overview import overview, overview_text
     from scorecube.storage import open_study
 
-    choice("--format", form, ["text", "json"])
+    check_choice("--format", form, ["text", "json"])
     facts = overview(open_study(study))
-    typer.echo(json.dumps(facts, indent=1) if form == "json" else fitted(overview_text(facts)))
+    typer.echo(json.dumps(facts, indent=1) if form == "json" else wrap_lines(overview_text(facts)))
 
 
 def show(
     study: options.StudyPath,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)],
     table: Annotated[
-        Optional[str], typer.Option("--table", help="Table of the analysis; its first by default.")
+        Optional[str], typer.Option("--table", help="Table of the analysis; the first by default.")
     ] = None,
     collection: Annotated[Optional[str], typer.Option("--collection", help="Collections, separated by commas.")] = None,
     form: options.Format = "text",
-    every: Annotated[
-        bool, typer.Option("--all", help="All stored results, not only each collection's latest.")
+    all_results: Annotated[
+        bool, typer.Option("--all", help="All stored results, not only the latest of each collection.")
     ] = False,
-    average: Annotated[
-        bool, typer.Option("--average", help="Means over the collections instead of each of them.")
-    ] = False,
+    average: Annotated[bool, typer.Option("--average", help="Means over the collections.")] = False,
     orderings: Annotated[
-        bool, typer.Option("--orderings", help="How consistently the collections order the metrics.")
+        bool, typer.Option("--orderings", help="Agreement of the collections in ordering the metrics.")
     ] = False,
 ) -> None:
     """Print a table of scores or results.
@@ -244,13 +251,13 @@ def show(
     from scorecube.report.text_formats import FORMATS, render
     from scorecube.storage import open_study
 
-    choice("--format", form, FORMATS)
+    check_choice("--format", form, FORMATS)
     if orderings:
         from scorecube.report.orderings import orderings as ordered
 
         frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
     else:
-        frame = collect_table(open_study(study), analysis, table, split(collection), every, average)
+        frame = collect_table(open_study(study), analysis, table, split(collection), all_results, average)
     typer.echo(render(frame, form, terminal_width()))
 
 
@@ -266,7 +273,7 @@ def verify(study: options.StudyPath) -> None:
     checked, problems = verify_study(open_study(study))
     if problems:
         raise CorruptStudy(f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems))
-    say(f"{study}: {checked} parts read, all match their checksums")
+    notify(f"{study}: {checked} parts read, all match their checksums")
 
 
 def demo(
@@ -282,37 +289,47 @@ def demo(
 
 
 def remarks(rankings: Any, cube: Any) -> list[str]:
-    """Return what a person should know of an evaluation."""
+    """Return notes on topics left out of an evaluation and on missing topics of runs."""
     from scorecube.collection.evaluation import EXCLUDED
     from scorecube.names import N_RETRIEVED, TOPIC
 
     lines = []
     if excluded := cube.attrs.get(EXCLUDED):
-        lines.append(f"{len(excluded)} topics without a relevant document are left out: {', '.join(excluded[:10])}")
+        lines.append(
+            f"{counted(len(excluded), 'topic')} without a relevant document left out: {', '.join(excluded[:10])}"
+        )
     if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
-        lines.append(f"{missing} times a run lacks a judged topic; its score there is {cube.attrs['missing_topic']}")
+        lines.append(
+            f"{counted(missing, 'ranking')} missing (a judged topic that a run lacks): score {cube.attrs['missing_topic']}"
+        )
     return lines
 
 
 def describe(cube: Any) -> str:
-    """Return the size of a cube in words."""
+    """Return the sizes of a cube as text."""
     sizes = cube.sizes
     return f"{sizes['run']} runs x {sizes['topic']} topics, {sizes['metric']} metrics x {sizes['gain']} gain settings"
 
 
 FIRST: tuple[Callable[..., None], ...] = (evaluate, import_, info)
 LAST: tuple[Callable[..., None], ...] = (
-    *design_commands.COMMANDS, *sweep_command.COMMANDS, *fetch_command.COMMANDS, *report_commands.COMMANDS, show, verify, demo,
+    *design_commands.COMMANDS,
+    *sweep_command.COMMANDS,
+    *fetch_command.COMMANDS,
+    *report_commands.COMMANDS,
+    show,
+    verify,
+    demo,
     *list_commands.COMMANDS,
-)  # fmt: skip
-"""Commands before and behind those of the analyses."""
+)
+"""Commands listed before and after those of the analyses."""
 
 
 def _sources(functions: tuple[Callable[..., None], ...]) -> dict[str, CommandSource]:
-    """Return commands by name: that of the function, without the underscore that keeps it from hiding a word of Python."""
+    """Return commands by the names of their functions, without the underscore of ``import_`` and ``list_``."""
     return {
         function.__name__.rstrip("_"): CommandSource(
-            (function.__doc__ or "").partition("\n\n")[0], partial(lambda each: each, function)
+            (function.__doc__ or "").partition("\n\n")[0], partial(lambda loaded: loaded, function)
         )
         for function in functions
     }

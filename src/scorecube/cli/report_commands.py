@@ -1,4 +1,4 @@
-"""Commands that draw: the report of a study, and single figures."""
+"""Commands report and figure: the report of a study, and single figures."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Annotated, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.terminal import say, split, tracking
+from scorecube.cli.terminal import notify, split, track_progress
 
 FILE, FOLDER = "report.html", "report"
+"""Default of --out for one page and for several."""
 
 
 def report(
@@ -19,11 +20,11 @@ def report(
         Optional[str],
         typer.Option(
             "--out",
-            help="HTML file to write, report.html by default; or a folder: with a / at its end, or one that is there.",
+            help="HTML file, report.html by default; or a folder: an existing one, or a path that ends in /.",
         ),
     ] = None,
     pages: Annotated[
-        bool, typer.Option("--pages", help="Write a folder: a summary and a page for each collection.")
+        bool, typer.Option("--pages", help="Write a folder: a summary and one page per collection.")
     ] = False,
 ) -> None:
     """Write all results of a study as one self-contained page, or as a folder of pages.
@@ -32,31 +33,32 @@ def report(
 
     Example: scorecube report study.zarr --out report/
     """
+    from scorecube.errors import counted
     from scorecube.report.page.render import write_page, write_pages
     from scorecube.storage import open_study
 
-    wanted = out or (FOLDER if pages else FILE)
-    target = Path(wanted)
-    pages = pages or wanted.endswith("/") or target.is_dir()
+    path = out or (FOLDER if pages else FILE)
+    target = Path(path)
+    pages = pages or path.endswith("/") or target.is_dir()
     opened = open_study(study)
-    with tracking("drawing", "results") as progress:
+    with track_progress("drawing", "results") as progress:
         (write_pages if pages else write_page)(opened, target, progress=progress)
     written = sorted(target.glob("*.html")) if pages else [target]
     size = sum(path.stat().st_size for path in written) / 1024
-    where = f"{target}/index.html and {len(written) - 1} pages beside it" if pages else str(target)
-    say(f"report written to {where} ({size:,.0f} KiB)")
+    where = f"{target}/index.html and {counted(len(written) - 1, 'page')} in the same folder" if pages else str(target)
+    notify(f"report written to {where} ({size:,.0f} KiB)")
 
 
 def figure(
     study: options.StudyPath,
     analysis: Annotated[
         str,
-        typer.Argument(metavar="ANALYSIS", help="An analysis with a stored result; design or wcw, from the scores."),
+        typer.Argument(metavar="ANALYSIS", help="Analysis with a stored result; or design or wcw."),
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to draw: .png, .svg or .pdf.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
     collection: Annotated[
         Optional[str],
-        typer.Option("--collection", help="Collections, separated by commas; all that have a result by default."),
+        typer.Option("--collection", help="Collections, separated by commas; all with a result by default."),
     ] = None,
     gain: Annotated[
         Optional[str], typer.Option("--gain", help="Gain setting, for one collection; the first by default.")
@@ -73,7 +75,7 @@ def figure(
     check_figure_path(out)
     drawn = draw(open_study(study), analysis, split(collection), gain)
     save_figure(drawn, out)
-    say(f"figure written to {out}")
+    notify(f"figure written to {out}")
 
 
 COMMANDS = (report, figure)

@@ -1,4 +1,4 @@
-"""What the analysis commands do: plan, say what will be done, run, say what came out."""
+"""Run an analysis command: plan, print the estimate, run, print the headline of the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
-from scorecube.cli.terminal import say, tracking
+from scorecube.cli.terminal import notify, track_progress
 from scorecube.errors import BadPlan
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
@@ -22,60 +22,77 @@ from scorecube.workflow import api
 from scorecube.workflow.tasks import Task, Until
 
 
-def run_analysis(analysis: Analysis, given: dict[str, Any]) -> None:
+def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     """Plan, run and store an analysis of the chosen collections.
 
     Parameters
     ----------
     analysis
-        With its own options.
-    given
-        Values of the options that all analyses take, by name, and `study`.
+        Record with its options.
+    values
+        Values of the shared options by name, and `study`.
     """
-    study: str = given["study"]
-
-    memory = None if given["memory"] is None else parse_memory(given["memory"])
-    profile = choose_profile(given["cluster"], given["scheduler"], given["workers"])
-    reading_only = given["dry_run"] or given["out"] or not exists(study)
-    opened = api.open_study(study, mode="r" if reading_only else "a")
-    samples = None if given["replay"] is None else read_samples(given["replay"])
-    selection = {key: given[key] for key in SELECTION}
+    study: str = values["study"]
+    memory = None if values["memory"] is None else parse_memory(values["memory"])
+    profile = choose_profile(values["cluster"], values["scheduler"], values["workers"])
+    read_only = values["dry_run"] or values["out"] or not exists(study)
+    opened = api.open_study(study, mode="r" if read_only else "a")
+    samples = None if values["replay"] is None else read_samples(values["replay"])
+    selection = {key: values[key] for key in SELECTION}
     tasks = api.plan_in_study(
-        opened, analysis, collections=given["collection"], trials=given["trials"], seed=given["seed"], samples=samples,
+        opened,
+        analysis,
+        collections=values["collection"],
+        trials=values["trials"],
+        seed=values["seed"],
+        samples=samples,
         **selection,
-    )  # fmt: skip
-    if given["save_samples"] is not None and len(tasks) > 1:
-        raise BadPlan("--save-samples writes the samples of one collection; name it with --collection")
-    if given["dry_run"]:
+    )
+    if values["save_samples"] is not None and len(tasks) > 1:
+        raise BadPlan(
+            f"--save-samples writes samples of one collection, found {len(tasks)}; name one with --collection"
+        )
+    if values["dry_run"]:
         count, total = profile.threads, memory or profile.total_memory()
         for task in tasks:
-            say(f"{task.collection.name}: {task.estimate(count, total).text(count)}")
+            notify(f"{task.collection.name}: {task.estimate(count, total).text(count)}")
         return
-    if given["out"]:
-        tasks = [copied(task, given["out"]) for task in tasks]
-    if given["save_samples"] is not None:
-        drawn = samples if samples is not None else analysis.samples(tasks[0].cube, tasks[0].plan.seed, given["trials"])
-        write_samples(drawn, given["save_samples"])
-        say(f"samples written to {given['save_samples']}")
-    if given["until_width"] is not None:
-        until = Until(given["until_width"], given["most_trials"])
+    if values["out"]:
+        tasks = [redirected(task, values["out"]) for task in tasks]
+    if values["save_samples"] is not None:
+        drawn = (
+            samples if samples is not None else analysis.samples(tasks[0].cube, tasks[0].plan.seed, values["trials"])
+        )
+        write_samples(drawn, values["save_samples"])
+        notify(f"samples written to {values['save_samples']}")
+    if values["until_width"] is not None:
+        until = Until(values["until_width"], values["most_trials"])
         tasks = [dataclasses.replace(task, until=until) for task in tasks]
-    open_tasks = [task for task in tasks if not already(task)]
-    if not open_tasks:  # then no cluster is started
+    pending = [task for task in tasks if not report_stored(task)]
+    if not pending:  # start no cluster
         return
     with open_executor(profile) as executor:
-        for task in open_tasks:
-            run_task(task, dataclasses.replace(executor, memory=memory or executor.memory), given["block_units"])
+        for task in pending:
+            run_task(task, dataclasses.replace(executor, memory=memory or executor.memory), values["block_units"])
 
 
 def evaluate_two_sets(
-    study: str, labels: Sequence[str], runs: Sequence[str], qrels: Sequence[Path], metrics: Sequence[str], gains: Sequence[str],
-    *, run_name: str, workers: int | None,
-) -> None:  # fmt: skip
+    study: str,
+    labels: Sequence[str],
+    runs: Sequence[str],
+    qrels: Sequence[Path],
+    metrics: Sequence[str],
+    gains: Sequence[str],
+    *,
+    run_name: str,
+    workers: int | None,
+) -> None:
     """Evaluate the same runs with two files of judgements into two collections.
 
     Parameters
     ----------
+    study
+        Path or address of the study.
     labels
         Names of both collections.
     runs, qrels
@@ -85,28 +102,28 @@ def evaluate_two_sets(
     """
     if len(labels) != len(qrels) or len(set(labels)) != len(labels):
         raise BadPlan(
-            f"two collections are made of two files of judgements, called {', '.join(labels)}: name both with --collections A,B"
+            f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
         )
     opened = api.open_study(study, mode="a")
     for label in labels:
         api.check_names(label, metrics)
     for label, path in zip(labels, qrels, strict=True):
-        with tracking(f"{label}: reading runs", "files") as progress:
+        with track_progress(f"{label}: reading runs", "files") as progress:
             rankings = api.read_rankings(runs, path, run_name=run_name, workers=workers, progress=progress)
         cube = api.evaluate_into(opened, label, rankings, metrics, gains)
-        say(f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}")
+        notify(f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}")
 
 
-def already(task: Task) -> bool:
-    """Say so if a task's result is there."""
+def report_stored(task: Task) -> bool:
+    """Return whether the result of a task is stored, and print a line if it is."""
     if not task.is_stored():
         return False
-    say(f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do")
+    notify(f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do")
     return True
 
 
-def copied(task: Task, out: str) -> Task:
-    """Return a task that stores into another study, which gets a copy of the scores."""
+def redirected(task: Task, out: str) -> Task:
+    """Return a task that stores its result in another study, and copy the scores to that study."""
     target = api.open_study(out, mode="a")
     name = task.collection.name
     if name not in target:
@@ -115,25 +132,26 @@ def copied(task: Task, out: str) -> Task:
 
 
 def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
-    """Run one task with progress, and say what came out."""
+    """Run one task with progress, and print the headline of its result."""
     plan, name = task.plan, task.collection.name
     for warning in task.warnings:
-        say(f"{name}: note: {warning}")
+        notify(f"{name}: note: {warning}")
     seed = "" if not plan.analysis.resamples else ", replayed samples" if plan.samples_digest else f", seed {plan.seed}"
-    say(
+    notify(
         f"{name}: {plan.analysis.name}{seed}: {task.estimate(executor.workers, executor.memory).text(executor.workers)}"
     )
     if recorded := task.recorded():
-        say(
+        notify(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
         )
-    with tracking(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
+    with track_progress(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
         result = task.run(executor, block_units=block_units, progress=progress)
     if task.until is not None:
-        width, wanted = monte_carlo_width(result), task.until.width
-        told = "reached" if width <= wanted else f"NOT reached with --most-trials {task.until.most_trials}"
-        say(
-            f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}, {wanted:g} is {told}"
+        width, target = monte_carlo_width(result), task.until.width
+        outcome = "reached" if width <= target else f"NOT reached with --most-trials {task.until.most_trials}"
+        notify(
+            f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}; "
+            f"--until-width {target:g} is {outcome}"
         )
     for line in headline(result):
-        say(f"{name}: {line}")
+        notify(f"{name}: {line}")

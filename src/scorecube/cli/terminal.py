@@ -1,4 +1,7 @@
-"""Words in and out of the terminal: lists in options, lines and progress on stderr (bars on a terminal, plain lines on a dumb one and elsewhere)."""
+"""Terminal input and output: lists in options, wrapped lines, messages and progress on stderr.
+
+Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, in a file or in a pipe.
+"""
 
 from __future__ import annotations
 
@@ -13,38 +16,38 @@ from contextlib import contextmanager, suppress
 from scorecube.analyses.options import split_list
 
 PLAIN_SECONDS = 5.0
-"""Without a terminal, a line of progress at most this often."""
+"""Shortest time between two plain lines of progress."""
 
 
-def say(text: str) -> None:
+def notify(text: str) -> None:
     """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def split(values: str | None) -> list[str] | None:
-    """Return the parts of a comma-separated option; None for none."""
+    """Return the parts of a comma-separated option; None if the option is not set."""
     return None if values is None else split_list(values)
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal that stdout is; None for a file or a pipe, which take lines of any length."""
+    """Return the number of columns of the terminal at stdout; None for a file or a pipe."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def fitted(text: str) -> str:
-    """Return lines that are broken between words, and indented below, where they are wider than the terminal."""
+def wrap_lines(text: str) -> str:
+    """Return a text with lines wrapped between words to the width of the terminal."""
     width = terminal_width()
     if width is None:
         return text
-    return "\n".join(fill(line, width) for line in text.splitlines())
+    return "\n".join(wrap_line(line, width) for line in text.splitlines())
 
 
-def fill(line: str, width: int) -> str:
-    """Return a line broken between words; what follows stands two columns further in than its beginning.
+def wrap_line(line: str, width: int) -> str:
+    """Return a line wrapped between words; continuation lines are indented by two more columns.
 
     Examples
     --------
-    >>> print(fill("  metrics  AP, Q, nDCG@10, P+", 24))
+    >>> print(wrap_line("  metrics  AP, Q, nDCG@10, P+", 24))
       metrics  AP, Q,
         nDCG@10, P+
     """
@@ -54,18 +57,18 @@ def fill(line: str, width: int) -> str:
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def give_up_stdout() -> None:
-    """Send what is still to be printed nowhere, as nobody reads it any more (``scorecube show ... | head -1``)."""
-    with suppress(OSError, ValueError):  # where it is no file of the system
+def discard_stdout() -> None:
+    """Discard further output after the reader of a pipe has closed it (``scorecube show ... | head -1``)."""
+    with suppress(OSError, ValueError):  # stdout may have no file descriptor, as in tests
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def remaining(done: int, total: int, seconds: float) -> str:
-    """Return how long the rest will take at the speed so far.
+def time_left(done: int, total: int, seconds: float) -> str:
+    """Return the estimated remaining time at the speed so far; empty before anything is done.
 
     Examples
     --------
-    >>> remaining(25, 100, 30.0), remaining(1, 1000, 30.0), remaining(0, 10, 30.0)
+    >>> time_left(25, 100, 30.0), time_left(1, 1000, 30.0), time_left(0, 10, 30.0)
     ('about 1:30 min left', 'about 8:19 h left', '')
     """
     if done <= 0:
@@ -77,20 +80,20 @@ def remaining(done: int, total: int, seconds: float) -> str:
 
 
 @contextmanager
-def tracking(what: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function (done, total) that shows the progress of long work, and the time left; without a unit, in percent."""
+def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of (done, total) that shows progress and remaining time; in percent without a unit."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        begun = last = time.monotonic()
+        start = last = time.monotonic()
 
-        def line(done: int, total: int) -> None:
+        def print_progress(done: int, total: int) -> None:
             nonlocal last
             now = time.monotonic()
             if now - last >= PLAIN_SECONDS and done < total:
                 last = now
                 count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-                say(f"{what}: {', '.join(filter(None, [count, remaining(done, total, now - begun)]))}")
+                notify(f"{label}: {', '.join(filter(None, [count, time_left(done, total, now - start)]))}")
 
-        yield line
+        yield print_progress
         return
     from rich.console import Console
     from rich.progress import (
@@ -102,8 +105,8 @@ def tracking(what: str, unit: str | None) -> Iterator[Callable[[int, int], None]
         TimeRemainingColumn,
     )
 
-    share = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
-    columns = (TextColumn("{task.description}"), BarColumn(), *share, TimeRemainingColumn(), TextColumn("left"))
+    amount = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
+    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn(), TextColumn("left"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

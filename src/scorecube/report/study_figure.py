@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, BadStudy
+from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.report.results import no_figure
 from scorecube.report.study_overview import find_view
 from scorecube.report.tables.rows import COLLECTION
@@ -62,9 +62,14 @@ def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, 
         return view.figure(result, gain)
     found = ", ".join(results)
     if gain is not None:
-        raise BadPlan(f"--gain chooses within one collection; name one of them with --collection: {found}")
+        raise BadPlan(
+            f"{option('gain')} chooses within one collection; name one with {option('collections')}: {found}",
+            option="gain",
+        )
     if view.overview is None:
-        raise BadPlan(f"{analysis} is drawn collection by collection; name one with --collection: {found}")
+        raise BadPlan(
+            f"{analysis} is drawn for one collection at a time; name one with {option('collections')}: {found}"
+        )
     return view.overview(list(results.values()))
 
 

@@ -1,11 +1,12 @@
-"""Sweeps: many analyses of many collections from one file, as one stream of work.
+"""What programs call: reading, evaluation and analyses (`api`), tasks of a study (`tasks`), and sweeps.
 
-`file.py` reads the file, `collections.py` puts what it names into the study, `plans.py` makes the list of tasks, and `run.py` does them.
+A sweep runs many analyses of many collections concurrently. `sweep_file` reads the TOML file, `sweep_sources` adds its collections
+to the study, `sweep_plan` makes the list of tasks, and `sweep_run` runs them.
 """
 
 from scorecube.workflow.sweep_file import Entry, SweepFile, read_sweep
 from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
 from scorecube.workflow.sweep_run import run_sweep, sweep
-from scorecube.workflow.sweep_sources import bring_in
+from scorecube.workflow.sweep_sources import add_collections
 
-__all__ = ["Entry", "SweepFile", "SweepPlan", "bring_in", "plan_sweep", "read_sweep", "run_sweep", "sweep"]
+__all__ = ["Entry", "SweepFile", "SweepPlan", "add_collections", "plan_sweep", "read_sweep", "run_sweep", "sweep"]

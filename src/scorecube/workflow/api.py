@@ -1,4 +1,4 @@
-"""What programs call; the command line does nothing that is not here."""
+"""Functions for programs; `import scorecube` re-exports them and the command line calls them."""
 
 from __future__ import annotations
 
@@ -52,40 +52,40 @@ def analyse(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Run an analysis of a cube in memory.
+    """Run an analysis of a cube without a study.
 
     Parameters
     ----------
     cube
-        Scores, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed.
+        ``score[metric, gain, run, topic]``, e.g. from `evaluate` or `cube_from_scores`; may be dask-backed.
     analysis
         E.g. ``Swap(sampling="replacement", size=50)``.
     trials
         Number of resampling trials.
     seed
-        0 .. 2**64 - 1; drawn and kept in the result if None.
+        0 .. 2**64 - 1; if None, a seed is drawn and recorded in the attributes of the result.
     samples
-        Given resamples instead of drawn ones.
+        Resamples to replay instead of drawing; their number of trials replaces `trials`.
     client
         A `distributed.Client`; None uses local threads.
     workers
         Local threads, by default one per core.
     block_units
-        Trials, or pairs of runs, per block; the result is the same whatever it is.
+        Trials, or pairs of runs, per block; does not change the result.
     memory
-        Bytes that results and workers may take; by default four fifths of the machine's.
+        Limit in bytes for results and workers; by default four fifths of the machine's memory.
     progress
-        Called with (trials done, trials in all).
+        Called with (trials done, trials in total).
 
     Returns
     -------
     result
-        Dataset of the analysis, with its provenance in the attributes.
+        Variables of the analysis over its dims; the attributes hold the provenance: plan, digests, versions, times.
 
     Raises
     ------
     BadPlan
-        Options that are impossible for the cube.
+        Options that are invalid or impossible for the cube.
 
     Examples
     --------
@@ -108,17 +108,17 @@ def analyse(
 
 
 def figure(result: xr.Dataset) -> Any:
-    """Return the figure of a result, as in the papers: a matplotlib Figure.
+    """Return the figure of a result as a matplotlib Figure, drawn as in the papers.
 
     Parameters
     ----------
     result
-        A result of an analysis.
+        Result of an analysis, e.g. from `analyse`.
 
     Returns
     -------
     figure
-        Drawn as the papers draw it; save it with ``figure.savefig("swap.svg")``.
+        Save it with ``figure.savefig("swap.svg")``.
 
     Examples
     --------
@@ -134,12 +134,13 @@ def figure(result: xr.Dataset) -> Any:
 
 
 def list_metrics() -> pd.DataFrame:
-    """Return all metrics: name, parameters, source.
+    """Return all metrics with their parameters and sources.
 
     Returns
     -------
     metrics
-        One row a metric: `name`, `cutoff` (whether ``@k`` is required, optional or there is none), `uses_gains`, `parameters`, `source`.
+        One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not available), `uses_gains`, `parameters`,
+        `source`.
 
     Examples
     --------
@@ -160,12 +161,12 @@ def list_metrics() -> pd.DataFrame:
 
 
 def list_analyses() -> pd.DataFrame:
-    """Return all analyses: name and what it answers.
+    """Return all analyses with the question each answers.
 
     Returns
     -------
     analyses
-        One row an analysis: `name`, as on the command line, and `about`, what it answers.
+        One row per analysis: `name`, as on the command line, and `about`, the question it answers.
 
     Examples
     --------
@@ -176,6 +177,22 @@ def list_analyses() -> pd.DataFrame:
 
 
 __all__ = [
-    "analyse", "check_names", "condensed", "cube_from_scores", "digest", "evaluate", "evaluate_into", "figure", "import_scores", "judged_documents",
-    "list_analyses", "list_metrics", "new_seed", "open_study", "plan_in_study", "read_rankings", "select", "table",
-]  # fmt: skip
+    "analyse",
+    "check_names",
+    "condensed",
+    "cube_from_scores",
+    "digest",
+    "evaluate",
+    "evaluate_into",
+    "figure",
+    "import_scores",
+    "judged_documents",
+    "list_analyses",
+    "list_metrics",
+    "new_seed",
+    "open_study",
+    "plan_in_study",
+    "read_rankings",
+    "select",
+    "table",
+]

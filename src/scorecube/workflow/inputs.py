@@ -1,4 +1,4 @@
-"""Files in, labelled data out: rankings, cubes of scores, collections of a study."""
+"""Read files into labelled data: rankings, cubes of scores, collections of a study."""
 
 from __future__ import annotations
 
@@ -57,37 +57,38 @@ def read_rankings(
     Parameters
     ----------
     runs
-        Run files, directories or globs; plain or gzip. NTCIREVAL's ranked lists (.res or .lab) are put together by run,
-        see `scorecube.ingest.ntcireval.run_sources`.
+        Run files, directories or globs; plain or gzip. NTCIREVAL's ranked lists (.res or .lab) are combined by run, see
+        `scorecube.ingest.ntcireval.run_sources`.
     qrels
-        Judgements: a file, or the folder of NTCIREVAL's .rel files, one a topic.
+        Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic.
     teams
-        CSV file with the columns run and team, or a mapping.
+        CSV file with the columns run and team, or a mapping from run to team.
     order
         ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
         ``file`` or ``rank``.
     precision
         ``single`` compares scores as 32-bit floats, as trec_eval up to version 9 and the official results made with
-        it; ``double`` as 64-bit floats, as trec_eval 10. It matters only for runs with scores that differ little.
+        it; ``double`` as 64-bit floats, as trec_eval 10. The choice matters only for runs with nearly equal scores.
     depth
         Ranks kept per topic, after ordering.
     run_name
-        ``tag``: runs are called by their last column; ``file``: by file name.
+        ``tag``: the name of a run is its last column; ``file``: the file name.
     duplicates
-        A document twice in a topic of a run: ``error``, ``first`` (its first line counts) or ``ntcireval`` (both count).
+        Treatment of a document listed twice in a topic of a run: ``error``, ``first`` (its first line counts) or
+        ``ntcireval`` (both count).
     dialect
-        Of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades``, ``trec-intents`` or ``trec-classes``; see
-        `scorecube.ingest.qrels.Dialect`.
+        Line format of the judgements: ``auto``, ``trec``, ``ntcir``, ``ntcir-grades``, ``trec-intents`` or ``trec-classes``;
+        see `scorecube.ingest.qrels.Dialect`.
     level_map
-        Level in the judgements -> level to use; others stay. Or `scorecube.ingest.qrels.Thresholds`.
+        Level in the judgements -> level to use, other levels unchanged; or `scorecube.ingest.qrels.Thresholds`.
     intents
         Probabilities of intents, see `scorecube.ingest.qrels.read_qrels`.
     workers
-        Files read at the same time, by default one per core.
+        Files read concurrently, by default one per core.
     client
-        A `distributed.Client`, whose workers see the files under the same paths; None uses local threads.
+        A `distributed.Client` whose workers have the files under the same paths; None uses local threads.
     progress
-        Called with (files read, files in all).
+        Called with (files read, files in total).
 
     Returns
     -------
@@ -97,7 +98,7 @@ def read_rankings(
     Raises
     ------
     BadInput
-        With file and line.
+        Files that cannot be read or parsed, with file and line.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def read_rankings(
 def judged_documents(
     qrels: PathLike, *, dialect: str = "auto", level_map: LevelMap | None = None
 ) -> dict[str, list[str]]:
-    """Read the ids of judged documents, by topic, in the order of their numbers in rankings.
+    """Read the ids of judged documents by topic, indexed by their numbers in rankings.
 
     Parameters
     ----------
@@ -145,21 +146,24 @@ def judged_documents(
     {'1': ['d1', 'd2']}
     """
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
-    found: list[dict[int, str]] = [{} for _ in judged.topics]
+    ids: list[dict[int, str]] = [{} for _ in judged.topics]
     for line, (topic, number) in enumerate(zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)):
-        found[topic][number] = judged.document(line).decode("utf-8", "replace")
-    return {topic: [own[k] for k in range(len(own))] for topic, own in zip(judged.topics, found, strict=True)}
+        ids[topic][number] = judged.document(line).decode("utf-8", "replace")
+    return {
+        topic: [by_number[k] for k in range(len(by_number))]
+        for topic, by_number in zip(judged.topics, ids, strict=True)
+    }
 
 
 def check_names(collection: str, metrics: Sequence[str]) -> None:
-    """Refuse names that cannot be used before hours of reading, not after."""
+    """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
     for metric in metrics:
         parse_metric(metric)
 
 
 def condensed(metrics: Sequence[str]) -> list[str]:
-    """Return the names of metrics over lists without their unjudged documents.
+    """Return the names of metrics that are computed on rankings without unjudged documents.
 
     Examples
     --------
@@ -177,20 +181,41 @@ def evaluate_into(
     gains: Sequence[str],
     *,
     replace: bool = False,
-    **how: Any,
+    **options: Any,
 ) -> xr.Dataset:
-    """Evaluate rankings into a collection, adding to the metrics and gain settings it has; return its cube."""
+    """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
+
+    Parameters
+    ----------
+    study
+        Opened for writing.
+    name
+        Name of the collection.
+    rankings
+        As from `read_rankings`.
+    metrics, gains
+        Metric names and gain settings to evaluate, in addition to those the collection has.
+    replace
+        Whether the collection is replaced instead of extended.
+    options
+        Other arguments of `scorecube.evaluate`.
+
+    Returns
+    -------
+    cube
+        ``score[metric, gain, run, topic]`` as stored.
+    """
     if name in study and not replace:
-        # Scores that were imported are kept as they are; only what was evaluated can be evaluated again.
+        # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
-        before = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
-        ours = [label for label in labels_of(before, names.METRIC) if isinstance(parse_known(label), Metric)]
-        metrics = _union(ours, [str(parse_metric(metric)) for metric in metrics])
-        gains = _union(labels_of(before, names.GAIN), gains)
-        cube = evaluate(rankings, metrics, gains, **how)
+        stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
+        known = [label for label in labels_of(stored, names.METRIC) if isinstance(parse_known(label), Metric)]
+        metrics = _union(known, [str(parse_metric(metric)) for metric in metrics])
+        gains = _union(labels_of(stored, names.GAIN), gains)
+        cube = evaluate(rankings, metrics, gains, **options)
         study.add(name, cube=cube)
     else:
-        cube = evaluate(rankings, metrics, gains, **how)
+        cube = evaluate(rankings, metrics, gains, **options)
         study.add(name, cube=cube, rankings=rankings, replace=replace)
     return cube
 
@@ -211,9 +236,9 @@ def import_scores(
     files
         Files, directories or globs, plain or gzip.
     metric
-        Name of the metric where the files do not name it, else the only one to take.
+        Metric of files that do not name it; of other files, the only metric to read.
     gain
-        Gain setting the scores were made with; of files with a gain column, the only one to take.
+        Gain setting of the scores; of files with a gain column, the only gain setting to read.
     teams
         CSV file with the columns run and team.
     layout, transpose
@@ -222,26 +247,30 @@ def import_scores(
     Returns
     -------
     cube
-        Scores (metric, gain, run, topic); missing scores are NaN.
+        ``score[metric, gain, run, topic]``; missing scores are NaN.
 
     Raises
     ------
-    BadInput, BadPlan
-        With file and line; options that do not fit the files.
+    BadInput
+        Files that cannot be read or parsed, with file and line.
+    BadPlan
+        Options that do not fit the files.
     """
-    found = read_scores(expand(files, "score files"), layout=layout, metric=metric, transpose=transpose)
-    if gain != names.AUTO and "" not in found:
-        if gain not in found:
-            raise BadPlan(f"{option('gain', gain)}: the files hold the gain settings {', '.join(found)}", option="gain")
-        found = {gain: found[gain]}
+    by_gain = read_scores(expand(files, "score files"), layout=layout, metric=metric, transpose=transpose)
+    if gain != names.AUTO and "" not in by_gain:
+        if gain not in by_gain:
+            raise BadPlan(
+                f"{option('gain', gain)}: the files hold the gain settings {', '.join(by_gain)}", option="gain"
+            )
+        by_gain = {gain: by_gain[gain]}
     team_of = None if teams is None else read_teams(teams)
-    cubes = [cube_from_scores(matrices, gain=label or gain, teams=team_of) for label, matrices in found.items()]
+    cubes = [cube_from_scores(matrices, gain=label or gain, teams=team_of) for label, matrices in by_gain.items()]
     scores = [cube[names.SCORE] for cube in cubes]
     if len(cubes) == 1:
         return cubes[0]
-    joined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
-    return joined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+    combined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
+    return combined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
 
 
-def _union(before: Sequence[str], new: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*before, *new]))
+def _union(known: Sequence[str], new: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*known, *new]))

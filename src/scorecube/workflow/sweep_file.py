@@ -1,11 +1,11 @@
-"""A sweep file (TOML) -> records: where collections come from, and which analyses with which options.
+"""Read a sweep file (TOML): its collections, and its analyses with their options.
 
     study = "sweep.zarr"
     trials = 1000
     seed = 1
 
     [[collection]]
-    each = "matrices/*.csv"          # one collection for each match
+    each = "matrices/*.csv"          # one collection per matching file
     name = "{stem}"
     scores = "{path}"
 
@@ -18,9 +18,9 @@
     [[analysis]]
     name = "swap"
     size = 25
-    grid = { sampling = ["disjoint", "replacement"] }      # one plan for each combination
+    grid = { sampling = ["disjoint", "replacement"] }      # one plan per combination
 
-Paths are relative to the folder of the file. Errors name the file and the line of the table they are in.
+Paths are relative to the folder of the file. Errors name the file and the line of the table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
-from scorecube.analyses.options import Option, options_of
+from scorecube.analyses.options import TYPE_NAMES, Option, options_of
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest
 from scorecube.storage.location import below
@@ -43,43 +43,64 @@ from scorecube.workflow.tasks import Until
 
 Table = Mapping[str, Any]
 STUDY, COLLECTION, ANALYSIS, GRID = "study", "collection", "analysis", "grid"
-TOP: dict[str, tuple[type, ...]] = {
-    STUDY: (str,), "trials": (int,), "seed": (int,), "workers": (int,), "memory": (str,), "cluster": (str,),
-    "metrics": (list,), "gains": (list,), "impossible": (str,), COLLECTION: (list,), ANALYSIS: (list,),
-}  # fmt: skip
-"""Settings of a sweep, and what they may be."""
-WORDS: dict[str, type] = {
-    "order": str, "precision": str, "depth": int, "run_name": str, "duplicates": str, "qrels_format": str, "levels": str,
-    "intents": str, "no_relevant": str, "missing_topic": str, "unjudged": str,
-}  # fmt: skip
-"""Options of the command evaluate, under the same names."""
-KINDS: dict[str, dict[str, tuple[type, ...]]] = {
+SWEEP_SETTINGS: dict[str, tuple[type, ...]] = {
+    STUDY: (str,),
+    "trials": (int,),
+    "seed": (int,),
+    "workers": (int,),
+    "memory": (str,),
+    "cluster": (str,),
+    "metrics": (list,),
+    "gains": (list,),
+    "impossible": (str,),
+    COLLECTION: (list,),
+    ANALYSIS: (list,),
+}
+"""Top-level settings of a sweep file, with their types."""
+EVALUATE_SETTINGS = (
+    *("order", "precision", "run_name", "duplicates", "qrels_format", "levels", "intents"),
+    *("no_relevant", "missing_topic", "unjudged"),
+)
+"""Options of the command evaluate whose values are text."""
+SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
     "runs": {
-        "runs": (str, list), "qrels": (str,), "teams": (str,), "metrics": (list,), "gains": (list,),
-        **{key: (kind,) for key, kind in WORDS.items()},
+        "runs": (str, list),
+        "qrels": (str,),
+        "teams": (str,),
+        "metrics": (list,),
+        "gains": (list,),
+        "depth": (int,),
+        **dict.fromkeys(EVALUATE_SETTINGS, (str,)),
     },
     "scores": {
-        "scores": (str, list), "metric": (str,), "gain": (str,), "layout": (str,), "transpose": (bool,), "teams": (str,),
+        "scores": (str, list),
+        "metric": (str,),
+        "gain": (str,),
+        "layout": (str,),
+        "transpose": (bool,),
+        "teams": (str,),
         "exclude": (str, list),
     },
     STUDY: {STUDY: (str,), "collections": (list,)},
-}  # fmt: skip
-"""Settings of a collection by the kind of its source; `name` and `each` go with all."""
-ANY_KIND: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
-PATHS = ("runs", "qrels", "teams", "scores", "study", "intents", "exclude")
-"""Settings that are paths or globs, relative to the file."""
-OF_PLAN = ("trials", "seed", "until_width", "most_trials")
-"""Shared options that a plan has beside its selection."""
-OF_ENTRY: dict[str, tuple[type, ...]] = {"name": (str,), "collections": (list,), GRID: (dict,)}
-"""Settings of an analysis that are no options."""
+}
+"""Settings of a collection by the kind of its source."""
+COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}
+"""Settings of a collection of any kind."""
+PATH_SETTINGS = ("runs", "qrels", "teams", "scores", "study", "intents", "exclude")
+"""Settings that are paths or globs, relative to the folder of the file."""
+ENTRY_OPTIONS = ("trials", "seed", "until_width", "most_trials")
+"""Shared options of an entry in addition to its selection."""
+ENTRY_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "collections": (list,), GRID: (dict,)}
+"""Settings of an analysis that are not options."""
 IMPOSSIBLE = ("skip", "stop")
 DERIVED = ("design", "variance", "wcw")
-"""Made from the scores whenever they are shown; nothing is to be run."""
+"""Views computed from the scores when they are shown; a sweep has nothing to run for them."""
+SETTING_TYPES = TYPE_NAMES | {list: "a list", dict: "a table"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one collection comes from.
+    """Source of one collection.
 
     Parameters
     ----------
@@ -88,34 +109,34 @@ class Source:
     kind
         ``runs``, ``scores`` or ``study``.
     settings
-        As in the file; paths are whole.
-    where
-        File and line, for error texts.
+        Settings of the table in the file, with absolute paths.
+    location
+        File and line, for error messages.
     """
 
     name: str
     kind: str
     settings: Table
-    where: tuple[str, int]
+    location: tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One analysis with all its options, and the collections it is of.
+    """One analysis with all its options, and the collections to analyse.
 
     Parameters
     ----------
     analysis
-        With its options.
+        Record with its options.
     trials, seed
-        As of `scorecube.analyse`; a seed of None is drawn.
+        As of `scorecube.analyse`.
     collections
         Names, or patterns such as ``trec*``; all by default.
     until
-        Trials are doubled until the result is so precise.
+        Precision that ends the doubling of trials; None runs `trials` trials.
     selection
-        Arguments of `scorecube.collection.selection.select`. Metrics, gain settings and runs that a collection has not are passed over, and so is a
-        collection that has none of them.
+        Arguments of `scorecube.collection.selection.select`. Metrics, gain settings, runs and topics that a collection lacks are
+        ignored; a collection that has none of them is skipped.
 
     Examples
     --------
@@ -134,20 +155,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class SweepFile:
-    """What a sweep file says; see the module.
+    """Content of a sweep file; see the module.
 
     Parameters
     ----------
     path
         The file.
     study
-        Study that takes the results.
+        Study for the results.
     sources
-        Where collections come from.
+        Sources of the collections.
     entries
-        Analyses with their options and the collections they are of.
+        Analyses with their options and collections.
     cluster, workers, memory
-        As of the command line; None leaves it to its options.
+        As on the command line, whose options take precedence; None for its defaults.
     impossible
         As of `plan_sweep`.
     """
@@ -168,17 +189,19 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     Parameters
     ----------
     path
-        TOML file, see the module.
+        TOML file; see the module.
 
     Returns
     -------
     sweep
-        What it asks for; paths are relative to the file.
+        Content of the file, with absolute paths.
 
     Raises
     ------
-    BadInput, BadPlan
-        With file and line: not TOML, unknown settings (and the nearest known ones), values of another kind, no such files.
+    BadInput
+        With file and line: invalid TOML, unknown settings (with the nearest known ones), values of another type, missing files.
+    BadPlan
+        With file and line: options that an analysis refuses.
     """
     file = Path(path)
     try:
@@ -189,84 +212,81 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"is not TOML: {error}", str(path)) from None
     lines = text.splitlines()
-    _check(content, TOP, "a sweep", (str(path), 1))
+    _check_table(content, SWEEP_SETTINGS, "a sweep", (str(path), 1))
     if content.get("impossible", "skip") not in IMPOSSIBLE:
         raise BadInput(f"impossible = {content['impossible']!r}; expected one of {', '.join(IMPOSSIBLE)}", str(path))
     folder = file.resolve().parent
     sources = [
         source
         for table, line in _tables(content, COLLECTION, lines)
-        for source in _sources(table, content, folder, (str(path), line))
+        for source in _read_sources(table, content, folder, (str(path), line))
     ]
     names = [source.name for source in sources]
     for source in sources:
         if names.count(source.name) > 1:
             raise BadInput(
                 f'two collections are called {source.name!r}; give them names, e.g. name = "{{folder}}-{{stem}}"',
-                *source.where,
+                *source.location,
             )
     entries = [
         entry
         for table, line in _tables(content, ANALYSIS, lines)
-        for entry in _entries(table, content, (str(path), line))
+        for entry in _read_entries(table, content, (str(path), line))
     ]
     if not content.get(ANALYSIS):
         raise BadInput("no [[analysis]] in the file: nothing to do", str(path))
     return SweepFile(
-        str(path), below(folder, content.get(STUDY, file.with_suffix(".zarr").name)), tuple(sources), tuple(entries),
-        None if "cluster" not in content else str(folder / content["cluster"]), content.get("workers"), content.get("memory"),
-        content.get("impossible", "skip"),
-    )  # fmt: skip
+        path=str(path),
+        study=below(folder, content.get(STUDY, file.with_suffix(".zarr").name)),
+        sources=tuple(sources),
+        entries=tuple(entries),
+        cluster=None if "cluster" not in content else str(folder / content["cluster"]),
+        workers=content.get("workers"),
+        memory=content.get("memory"),
+        impossible=content.get("impossible", "skip"),
+    )
 
 
 def _tables(content: Table, key: str, lines: Sequence[str]) -> Iterator[tuple[Table, int]]:
-    """Yield the tables of an array of tables, each with the line of its header."""
-    found = [number for number, line in enumerate(lines, 1) if line.strip().replace(" ", "").startswith(f"[[{key}]]")]
+    """Yield the tables of an array of tables with the line numbers of their headers."""
+    headers = [number for number, line in enumerate(lines, 1) if line.strip().replace(" ", "").startswith(f"[[{key}]]")]
     tables = content.get(key, [])
     for k, table in enumerate(tables):
-        yield table, found[k] if len(found) == len(tables) else 1
+        yield table, headers[k] if len(headers) == len(tables) else 1
 
 
-def _check(table: Any, known: Mapping[str, tuple[type, ...]], what: str, where: tuple[str, int]) -> None:
-    """Refuse settings that are not known, or not of the kind they should be."""
+def _check_table(table: Any, known: Mapping[str, tuple[type, ...]], what: str, location: tuple[str, int]) -> None:
+    """Refuse unknown settings, and values of another type than expected."""
     if not isinstance(table, dict):
-        raise BadInput(f"{what} is {table!r}, expected a table", *where)
+        raise BadInput(f"{what} is {table!r}, expected a table", *location)
     for key, value in table.items():
         if key not in known:
             raise BadInput(
-                f"unknown setting {key!r} of {what}; the nearest known ones are: {nearest(key, list(known))}", *where
+                f"unknown setting {key!r} of {what}; the nearest known ones are: {nearest(key, list(known))}", *location
             )
         if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
-            expected = " or ".join(
-                {
-                    "str": "text",
-                    "int": "a whole number",
-                    "list": "a list",
-                    "bool": "true or false",
-                    "dict": "a table",
-                }.get(kind.__name__, kind.__name__)
-                for kind in known[key]
-            )
-            raise BadInput(f"{key} = {value!r} of {what}; expected {expected}", *where)
+            expected = " or ".join(SETTING_TYPES[kind] for kind in known[key])
+            raise BadInput(f"{key} = {value!r} of {what}; expected {expected}", *location)
 
 
-def _sources(table: Any, content: Table, folder: Path, where: tuple[str, int]) -> Iterator[Source]:
-    """Yield the collections that one table names: several with `each`."""
-    kinds = [kind for kind in KINDS if isinstance(table, dict) and kind in table]
+def _read_sources(table: Any, content: Table, folder: Path, location: tuple[str, int]) -> Iterator[Source]:
+    """Yield the source of a collection, or with `each` one source per match."""
+    kinds = [kind for kind in SOURCE_SETTINGS if isinstance(table, dict) and kind in table]
     if len(kinds) != 1:
         raise BadInput(
-            f"a [[collection]] has one of {', '.join(KINDS)}; found {' and '.join(kinds) or 'none of them'}", *where
+            f"a [[collection]] has one of {', '.join(SOURCE_SETTINGS)}; found {' and '.join(kinds) or 'none of them'}",
+            *location,
         )
     kind = kinds[0]
-    _check(table, KINDS[kind] | ANY_KIND, f"a collection of {kind}", where)
+    _check_table(table, SOURCE_SETTINGS[kind] | COLLECTION_SETTINGS, f"a collection of {kind}", location)
     if kind == "runs" and "qrels" not in table:
-        raise BadInput("a collection of runs needs qrels = the file of judgements", *where)
+        raise BadInput("a collection of runs needs judgements; add qrels = FILE", *location)
     defaults = {key: content[key] for key in ("metrics", "gains") if kind == "runs" and key in content}
-    settings = defaults | {key: value for key, value in table.items() if key not in ANY_KIND}
+    settings = defaults | {key: value for key, value in table.items() if key not in COLLECTION_SETTINGS}
     if "each" not in table:
         if "name" not in table and kind != STUDY:
-            raise BadInput("a [[collection]] needs a name", *where)
-        yield Source(table.get("name", ""), kind, _absolute(settings, folder), where)
+            raise BadInput("a [[collection]] needs a name", *location)
+        yield Source(table.get("name", ""), kind, _absolute(settings, folder), location)
         return
     matches = (
         sorted(folder.glob(table["each"]))
@@ -274,84 +294,90 @@ def _sources(table: Any, content: Table, folder: Path, where: tuple[str, int]) -
         else sorted(Path("/").glob(table["each"].lstrip("/")))
     )
     if not matches:
-        raise BadInput(f"each = {table['each']!r}: nothing there matches", *where)
+        raise BadInput(f"each = {table['each']!r}: no file matches", *location)
     for match in matches:
         stem = match.name.removesuffix(".gz").rpartition(".")[0] or match.name
-        words = {"path": str(match), "folder": match.parent.name, "parent": str(match.parent), "stem": stem}
-        filled = {key: _fill(value, words, where) for key, value in settings.items()}
-        yield Source(_fill(table.get("name", "{stem}"), words, where), kind, _absolute(filled, folder), where)
+        fields = {"path": str(match), "folder": match.parent.name, "parent": str(match.parent), "stem": stem}
+        filled = {key: _fill(value, fields, location) for key, value in settings.items()}
+        yield Source(_fill(table.get("name", "{stem}"), fields, location), kind, _absolute(filled, folder), location)
 
 
-def _fill(value: Any, words: Mapping[str, str], where: tuple[str, int]) -> Any:
+def _fill(value: Any, fields: Mapping[str, str], location: tuple[str, int]) -> Any:
     if isinstance(value, list):
-        return [_fill(each, words, where) for each in value]
+        return [_fill(element, fields, location) for element in value]
     if not isinstance(value, str):
         return value
     try:
-        return value.format(**words)
+        return value.format(**fields)
     except (KeyError, IndexError, ValueError):
-        raise BadInput(f"{value!r}: known between braces are {', '.join(words)}", *where) from None
+        raise BadInput(f"{value!r}: unknown field in braces; known are {', '.join(fields)}", *location) from None
 
 
 def _absolute(settings: Table, folder: Path) -> Table:
-    def whole(value: Any) -> Any:
-        return [whole(each) for each in value] if isinstance(value, list) else below(folder, value)
+    def absolute(value: Any) -> Any:
+        return [absolute(element) for element in value] if isinstance(value, list) else below(folder, value)
 
-    return {key: whole(value) if key in PATHS else value for key, value in settings.items()}
+    return {key: absolute(value) if key in PATH_SETTINGS else value for key, value in settings.items()}
 
 
-def _entries(table: Any, content: Table, where: tuple[str, int]) -> Iterator[Entry]:
-    """Yield one entry for each combination of the grid."""
+def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iterator[Entry]:
+    """Yield one entry per combination of the grid."""
     if isinstance(table, dict) and table.get("name") in DERIVED:
-        _check(table, {"name": (str,)}, f"{table['name']}, which is made from the scores when it is shown", where)
+        _check_table(table, {"name": (str,)}, f"{table['name']}, which is computed when it is shown", location)
         return
     if not isinstance(table, dict) or table.get("name") not in registry.names():
         name = table.get("name") if isinstance(table, dict) else table
         raise BadInput(
             f"unknown analysis {name!r}; the nearest known ones are: {nearest(str(name), list(registry.names()))}",
-            *where,
+            *location,
         )
     kind = registry.load(table["name"])
     own = options_of(kind)
-    shared = {key: SHARED[key] for key in (*OF_PLAN, *SELECTION) if key not in own}
+    shared = {key: SHARED[key] for key in (*ENTRY_OPTIONS, *SELECTION) if key not in own}
     for key in (*table, *table.get(GRID, {})):
-        if key not in OF_ENTRY and key not in own and key not in shared:
-            known = [*own, *OF_ENTRY, *shared]
+        if key not in ENTRY_SETTINGS and key not in own and key not in shared:
+            known = [*own, *ENTRY_SETTINGS, *shared]
             raise BadInput(
-                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}", *where
+                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}", *location
             )
     grid = table.get(GRID, {})
-    _check({key: value for key, value in table.items() if key in OF_ENTRY}, OF_ENTRY, kind.name, where)
+    _check_table(
+        {key: value for key, value in table.items() if key in ENTRY_SETTINGS}, ENTRY_SETTINGS, kind.name, location
+    )
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise BadInput(f"grid.{key} = {values!r} of {kind.name}; expected a list of the values to try", *where)
-    for chosen in itertools.product(*grid.values()):
-        given = {key: value for key, value in table.items() if key != GRID} | dict(zip(grid, chosen, strict=True))
-        _check({key: value for key, value in given.items() if key in OF_ENTRY}, OF_ENTRY, kind.name, where)
-        made = _read(kind.name, own, given, where)
-        settings = _read(kind.name, shared, given, where)
+            raise BadInput(f"grid.{key} = {values!r} of {kind.name}; expected a list of values", *location)
+    for combination in itertools.product(*grid.values()):
+        values = {key: value for key, value in table.items() if key != GRID} | dict(zip(grid, combination, strict=True))
+        _check_table(
+            {key: value for key, value in values.items() if key in ENTRY_SETTINGS}, ENTRY_SETTINGS, kind.name, location
+        )
+        options = _read_options(kind.name, own, values, location)
+        settings = _read_options(kind.name, shared, values, location)
         try:
-            analysis = kind(**made)
+            analysis = kind(**options)
         except (ScorecubeError, TypeError, ValueError) as error:
-            raise BadPlan(f"{where[0]}, line {where[1]}: {kind.name}: {error}") from None
+            raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {error}") from None
         width = settings.get("until_width")
         yield Entry(
             analysis,
             trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
             seed=settings.get("seed", content.get("seed")),
-            collections=tuple(given.get("collections", ("*",))),
+            collections=tuple(values.get("collections", ("*",))),
             until=None if width is None else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
             selection={key: settings[key] for key in SELECTION if key in settings},
         )
 
 
-def _read(analysis: str, options: Mapping[str, Option], given: Table, where: tuple[str, int]) -> dict[str, Any]:
-    """Return the values of those options that are given, as records and functions take them."""
+def _read_options(
+    analysis: str, options: Mapping[str, Option], settings: Table, location: tuple[str, int]
+) -> dict[str, Any]:
+    """Return the values of the options that a table sets, converted to their declared types."""
     values = {}
-    for key, each in options.items():
-        if key in given:
+    for key, option in options.items():
+        if key in settings:
             try:
-                values[key] = each.read(given[key])
+                values[key] = option.read(settings[key])
             except ScorecubeError as error:
-                raise BadInput(f"{key} = {given[key]!r} of {analysis}; {error}", *where) from None
+                raise BadInput(f"{key} = {settings[key]!r} of {analysis}; {error}", *location) from None
     return values

@@ -1,4 +1,4 @@
-"""Entries of a sweep x collections of a study -> tasks; what a collection cannot do is told, not hidden."""
+"""Plan a sweep: one task per entry and collection; impossible plans are reported with the reason."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from scorecube.workflow.tasks import Task, plan_in_study
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep is about to do.
+    """Tasks of a sweep.
 
     Parameters
     ----------
     tasks
-        In the order in which they will be begun.
+        In the order of the entries and collections.
     skipped
-        Collection, analysis and reason of what is impossible.
+        Collection, analysis and reason of each impossible plan.
     """
 
     tasks: tuple[Task, ...]
@@ -43,74 +43,76 @@ def plan_sweep(
     Parameters
     ----------
     study
-        Holds the collections.
+        Study that holds the collections.
     entries
-        Analyses with their options and the collections they are of.
+        Analyses with their options and collections.
     collections
-        The collections of the sweep; all of the study by default.
+        Names of the collections of the sweep; by default all of the study.
     impossible
-        ``skip``: what a collection is too small for, or lacks scores for, is left out and told in `skipped`. ``stop``: it is an error.
+        What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
 
     Returns
     -------
     plan
-        Tasks, and what is left out with the reason.
+        Tasks, and skipped plans with the reasons.
 
     Raises
     ------
-    BadPlan, BadName
-        Patterns that match nothing; with ``stop``, the first plan that is impossible.
+    BadPlan
+        Patterns that match no collection; with ``stop``, the first impossible plan.
+    BadName
+        With ``stop``, a collection without the selected metrics, gain settings, runs or topics.
     """
     known = list(collections) if collections is not None else list(study)
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
     cubes: dict[str, xr.Dataset] = {}
     for entry in entries:
-        chosen = matching(known, entry.collections)
-        if not chosen:
+        matches = matching(known, entry.collections)
+        if not matches:
             raise BadPlan(
                 f"{entry.analysis.name}: no collection matches {', '.join(entry.collections)}; there are {', '.join(known) or 'none'}"
             )
-        groups = [chosen] if isinstance(entry.analysis, Agreement) else [[name] for name in chosen]
+        groups = [matches] if isinstance(entry.analysis, Agreement) else [[name] for name in matches]
         for group in groups:
             try:
-                found = _plan(study, entry, group, cubes)
+                planned = _plan_group(study, entry, group, cubes)
             except (BadPlan, BadName) as error:
                 if impossible == "stop":
                     raise
                 reason = str(error).removeprefix(f"{group[0]}: ")
                 skipped.append((", ".join(group), entry.analysis.name, reason))
                 continue
-            for task in found:
+            for task in planned:
                 tasks.setdefault((task.collection.name, task.plan.digest), task)
     return SweepPlan(tuple(tasks.values()), tuple(skipped))
 
 
-def _plan(study: Study, entry: Entry, group: Sequence[str], cubes: dict[str, xr.Dataset]) -> list[Task]:
+def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: dict[str, xr.Dataset]) -> list[Task]:
     whole = cubes.setdefault(f"{group[0]}/", study[group[0]].cube)
-    selection = present(entry.selection, whole)
-    found = plan_in_study(
+    selection = restricted(entry.selection, whole)
+    tasks = plan_in_study(
         study, entry.analysis, collections=group, trials=entry.trials, seed=entry.seed, cubes=cubes, **selection
     )
-    return [replace(task, until=entry.until) for task in found]
+    return [replace(task, until=entry.until) for task in tasks]
 
 
-def present(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:
-    """Return a selection without the metrics, gain settings, runs and topics that a cube has not.
+def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:
+    """Return a selection without the metrics, gain settings, runs and topics that a cube lacks.
 
     Raises
     ------
     BadName
-        The cube has none of them.
+        The cube has none of the selected ones.
     """
     result = dict(selection)
     for key, dim in (("metrics", names.METRIC), ("gains", names.GAIN), ("runs", names.RUN), ("topics", names.TOPIC)):
         if key not in selection:
             continue
-        has = set(labels_of(cube, dim))
+        labels = set(labels_of(cube, dim))
         result[key] = [
-            label for label in selection[key] if (str(parse_known(label)) if dim == names.METRIC else label) in has
+            label for label in selection[key] if (str(parse_known(label)) if dim == names.METRIC else label) in labels
         ]
         if not result[key]:
-            raise BadName(f"it has none of the {key} {', '.join(map(str, selection[key]))}")
+            raise BadName(f"the collection has none of the {key} {', '.join(map(str, selection[key]))}")
     return result

@@ -1,4 +1,4 @@
-"""Doing a sweep: all its tasks as one stream of blocks, on local cores or a cluster."""
+"""Run the tasks of a sweep concurrently, on local threads or a cluster."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MILLISECONDS = 1000
-TURN_SECONDS = 5e-4
+SWITCH_SECONDS = 5e-4
+"""Longest time that a thread keeps Python's global lock while others wait for it."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is left to do, for people to read beforehand: seconds of one core, bytes of memory and of the store."""
+    """Estimate of remaining work: seconds of one core, bytes of memory, bytes of results before compression."""
 
     tasks: int
     blocks: int
@@ -45,20 +46,22 @@ class Work:
 
 
 class Utilisation(NamedTuple):
-    """Shares of the workers' time."""
+    """Shares of the workers' time, 0 .. 1."""
 
     with_work: float
     on_cores: float
 
 
-def work(tasks: Sequence[Task], workers: int, memory: int | None = None) -> Work:
-    """Estimate tasks together."""
-    found = [task.estimate(workers, memory) for task in tasks]
-    needs = [max(each.result_bytes, each.computing_bytes(workers)) for each in found]
+def estimate_work(tasks: Sequence[Task], workers: int, memory: int | None = None) -> Work:
+    """Return the estimated work of several tasks, with the memory of the largest."""
+    estimates = [task.estimate(workers, memory) for task in tasks]
     return Work(
-        len(found), sum(each.blocks for each in found), sum(each.seconds for each in found), max(needs, default=0.0),
-        sum(each.result_bytes for each in found),
-    )  # fmt: skip
+        tasks=len(estimates),
+        blocks=sum(estimate.blocks for estimate in estimates),
+        seconds=sum(estimate.seconds for estimate in estimates),
+        memory=max((max(e.result_bytes, e.computing_bytes(workers)) for e in estimates), default=0.0),
+        stored=sum(estimate.result_bytes for estimate in estimates),
+    )
 
 
 def run_sweep(
@@ -69,7 +72,7 @@ def run_sweep(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Utilisation:
-    """Run tasks as one stream of blocks; what is stored already is left as it is.
+    """Run tasks concurrently, except those whose results are stored.
 
     Parameters
     ----------
@@ -80,30 +83,30 @@ def run_sweep(
     workers
         Local threads, by default one per core.
     memory
-        Bytes that all open tasks may need together; by default four fifths of the machine's.
+        Limit in bytes for all concurrent tasks; by default four fifths of the machine's memory.
     progress
-        Called with estimated milliseconds of work: done, and in all.
+        Called with estimated milliseconds of work: (done, total).
 
     Returns
     -------
-    busy
-        Of the local workers' time between the first block and the last: the share that they had something to do, and the share that this
-        process' threads were on a core. Both 1 on a cluster, which has its own view of that.
+    utilisation
+        Shares of the local workers' time between the first and the last block: with a block to compute, and with threads of this
+        process on a core. Both are 1 on a cluster.
     """
     count, allowed = workers or default_workers(), memory or default_memory()
-    # What libraries and the cubes of all tasks take is not there for several tasks at a time; one alone may always run.
+    # Libraries and the cubes of all tasks reduce the memory for concurrent tasks; a single task may always run.
     limit = max(allowed - resident_bytes(), allowed // 2)
-    left = [task for task in tasks if not task.is_stored()]
-    shares = _Shares(progress)
+    pending = [task for task in tasks if not task.is_stored()]
+    shares = _TotalProgress(progress)
     jobs = []
-    for task in left:
+    for task in pending:
         expected = task.estimate(count, allowed)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
         first = expected.computing_bytes(count)
-        do = _job(task, client, count, allowed, shares.of(name, expected.seconds))
-        jobs.append(Job(name, max(first, expected.result_bytes), do, first))
+        function = _job_function(task, client, count, allowed, shares.add(name, expected.seconds))
+        jobs.append(Job(name, max(first, expected.result_bytes), function, first))
     jobs.sort(key=lambda job: -job.bytes)
-    with _quick_turns():
+    with _short_switch_interval():
         if client is not None:
             run_concurrently(jobs, limit, None)
             return Utilisation(1.0, 1.0)
@@ -115,46 +118,46 @@ def run_sweep(
 
 
 @contextmanager
-def _quick_turns() -> Iterator[None]:
-    """Let threads that compute have Python's lock back soon, of which they need little, from those that plan and store."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(TURN_SECONDS)
+def _short_switch_interval() -> Iterator[None]:
+    """Shorten the switch interval, so that computing threads do not wait for threads that plan and store."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(interval)
 
 
-def _job(
+def _job_function(
     task: Task, client: Client | None, workers: int, memory: int, progress: Progress
 ) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
-    def do(pool: ThreadPoolExecutor | None, grow: ReserveMemory) -> None:
-        task.run(Executor(client, workers, memory, pool), progress=progress, before_finalize=grow)
+    def run_task(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
+        task.run(Executor(client, workers, memory, pool), progress=progress, before_finalize=reserve)
 
-    return do
+    return run_task
 
 
-class _Shares:
-    """Progress of many runs as one, weighted by their estimated time."""
+class _TotalProgress:
+    """Progress of all tasks together, weighted by their estimated time."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
         self._lock = threading.Lock()
         self._done: dict[str, float] = {}
-        self._whole = 0.0
+        self._total = 0.0
 
-    def of(self, name: str, seconds: float) -> Progress:
-        """Return the progress of one run."""
+    def add(self, name: str, seconds: float) -> Progress:
+        """Add a task and return the function that takes its progress."""
         weight = max(seconds * MILLISECONDS, 1.0)
-        self._whole += weight
+        self._total += weight
 
-        def told(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             with self._lock:
                 self._done[name] = weight * done / max(total, 1)
                 if self._progress is not None:
-                    self._progress(int(sum(self._done.values())), int(self._whole))
+                    self._progress(int(sum(self._done.values())), int(self._total))
 
-        return told
+        return update
 
 
 def sweep(
@@ -167,35 +170,37 @@ def sweep(
     impossible: str = "stop",
     progress: Progress | None = None,
 ) -> xr.DataTree:
-    """Run many analyses of many collections as one stream of blocks.
+    """Run many analyses of many collections of a study concurrently.
 
     Parameters
     ----------
     study
         A study opened for writing, or its path.
     plans
-        Analyses, of all collections with 1,000 trials, or entries that say more, e.g.
+        Analyses, to run on all collections with 1,000 trials, or entries with their own settings, e.g.
         ``sc.Entry(sc.Swap(size=25), trials=10_000, seed=1, collections=("trec*",), selection={"top_runs": 30})``.
     client
         A `distributed.Client`; None uses local threads.
     workers
         Local threads, by default one per core.
     memory
-        Bytes that all open tasks may need together; by default four fifths of the machine's.
+        Limit in bytes for all concurrent tasks; by default four fifths of the machine's memory.
     impossible
-        ``stop``: a plan that is impossible for a collection is an error. ``skip``: it is left out.
+        What to do with a plan that is impossible for a collection: ``stop`` raises an error, ``skip`` leaves it out.
     progress
-        Called with estimated milliseconds of work: done, and in all.
+        Called with estimated milliseconds of work: (done, total).
 
     Returns
     -------
     results
-        The results, new and old, at ``/collection/analysis/digest``; values are read when they are used.
+        All results at ``/collection/analysis/digest``, new and stored; values are loaded when they are used.
 
     Raises
     ------
-    BadPlan, BadName
-        See `plan_sweep`.
+    BadPlan
+        No plans, or as `plan_sweep`.
+    BadName
+        As `plan_sweep`.
 
     Examples
     --------
@@ -213,17 +218,17 @@ def sweep(
     opened = study if isinstance(study, Study) else open_study(study, mode="a")
     entries = [plan if isinstance(plan, Entry) else Entry(plan) for plan in plans]
     if not entries:
-        raise BadPlan("a sweep without plans: nothing to do")
+        raise BadPlan("a sweep needs at least one plan: found none")
     tasks = plan_sweep(opened, entries, impossible=impossible).tasks
     run_sweep(tasks, client=client, workers=workers, memory=memory, progress=progress)
     return results_tree(tasks)
 
 
 def results_tree(tasks: Iterable[Task]) -> xr.DataTree:
-    """Return the stored results of tasks as a tree, without reading their values."""
-    found = {}
+    """Return the stored results of tasks as a tree whose values are loaded when they are used."""
+    results = {}
     for task in tasks:
         result = task.stored()
         assert result is not None
-        found[f"/{task.collection.name}/{task.plan.analysis.name}/{result.attrs['digest']}"] = result
-    return xr.DataTree.from_dict(dict(sorted(found.items())))
+        results[f"/{task.collection.name}/{task.plan.analysis.name}/{result.attrs['digest']}"] = result
+    return xr.DataTree.from_dict(dict(sorted(results.items())))

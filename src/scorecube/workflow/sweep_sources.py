@@ -1,4 +1,4 @@
-"""What a sweep file names as collections -> collections of the study; what is there already is not read again."""
+"""Add the collections of a sweep file to its study; unchanged files are not read again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scorecube import names
-from scorecube.errors import BadInput, BadStudy, nearest
+from scorecube.errors import BadInput, BadStudy, counted, nearest
 from scorecube.ingest.files import expand
 from scorecube.ingest.qrels import parse_level_map
 from scorecube.storage import Study, open_study
@@ -18,13 +18,15 @@ from scorecube.workflow import api
 from scorecube.workflow.sweep_file import Source
 
 SOURCE = "sweep_source"
-"""Attribute of a collection: digest of the settings and files it was made from."""
+"""Attribute of a collection: digest of the settings and files it was read from."""
 READING = ("order", "precision", "depth", "run_name", "duplicates", "intents")
 SCORING = ("no_relevant", "missing_topic")
 
 
-def bring_in(study: Study, sources: Sequence[Source], *, say: Callable[[str], None], **how: Any) -> list[str]:
-    """Put collections into a study.
+def add_collections(
+    study: Study, sources: Sequence[Source], *, notify: Callable[[str], None], **options: Any
+) -> list[str]:
+    """Add collections to a study.
 
     Parameters
     ----------
@@ -32,109 +34,112 @@ def bring_in(study: Study, sources: Sequence[Source], *, say: Callable[[str], No
         Opened for writing.
     sources
         As from `read_sweep`.
-    say
-        Called with a line for each collection that was read.
-    how
+    notify
+        Called with a line of text for each collection that is read or copied.
+    options
         `workers` and `client`, as of `scorecube.read_rankings`.
 
     Returns
     -------
     collections
-        Names of all collections that the sources stand for, in their order.
+        Names of all collections of the sources, in their order.
 
     Raises
     ------
     BadInput, BadStudy
-        As the commands evaluate and import; files that changed since they were read.
+        Files that cannot be read, or that changed and contradict the stored collection.
     """
-    found: list[str] = []
+    collections: list[str] = []
     for source in sources:
         if source.kind == "study":
-            found += _copy(study, source, say)
+            collections += _copy(study, source, notify)
             continue
         digest = source_digest(source)
         recorded = study[source.name].group.attrs.get(SOURCE) if source.name in study else None
         if recorded != digest:
-            cube = _read(study, source, **how)
+            cube = _read(study, source, **options)
             study[source.name].group.attrs[SOURCE] = digest
-            say(
-                f"{source.name}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, {cube.sizes['metric']} metrics read"
+            sizes = cube.sizes
+            notify(
+                f"{source.name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
             )
-        found.append(source.name)
-    return found
+        collections.append(source.name)
+    return collections
 
 
 def source_digest(source: Source) -> str:
-    """Return the SHA-256 of a collection's settings and of the names, sizes and times of change of its files."""
-    facts = []
+    """Return the SHA-256 of a collection's settings and the names, sizes and modification times of its files."""
+    files = []
     for key in ("runs", "qrels", "teams", "scores", "intents"):
         for path in _files(source, key):
-            state = path.stat()
-            facts.append((key, str(path), state.st_size, state.st_mtime_ns))
-    return hashlib.sha256(json.dumps([source.settings, facts], sort_keys=True).encode()).hexdigest()
+            status = path.stat()
+            files.append((key, str(path), status.st_size, status.st_mtime_ns))
+    return hashlib.sha256(json.dumps([source.settings, files], sort_keys=True).encode()).hexdigest()
 
 
 def _files(source: Source, key: str) -> list[Path]:
-    """Return the files of a setting, without those excluded."""
+    """Return the files of a setting without excluded ones."""
     if key not in source.settings:
         return []
     try:
-        found = expand(source.settings[key], {"runs": "run files", "scores": "score files"}.get(key, key))
+        paths = expand(source.settings[key], {"runs": "run files", "scores": "score files"}.get(key, key))
         excluded = (
             set(expand(source.settings["exclude"], "files to exclude")) if "exclude" in source.settings else set()
         )
     except BadInput as error:
-        raise BadInput(f"{key} of collection {source.name!r}: {error}", *source.where) from None
-    return [path for path in found if path not in excluded]
+        raise BadInput(f"{key} of collection {source.name!r}: {error}", *source.location) from None
+    return [path for path in paths if path not in excluded]
 
 
-def _read(study: Study, source: Source, **how: Any) -> Any:
+def _read(study: Study, source: Source, **options: Any) -> Any:
     """Read and add a collection of runs or scores; return its cube."""
-    given = source.settings
-    api.check_names(source.name, given.get("metrics", []))
+    settings = source.settings
+    api.check_names(source.name, settings.get("metrics", []))
     if source.kind == "scores":
-        words = {key: given[key] for key in ("metric", "gain", "layout", "transpose", "teams") if key in given}
-        cube = api.import_scores(_files(source, "scores"), **words)
+        importing = {
+            key: settings[key] for key in ("metric", "gain", "layout", "transpose", "teams") if key in settings
+        }
+        cube = api.import_scores(_files(source, "scores"), **importing)
         study.add(source.name, cube=cube)
         return cube
-    reading = {key: given[key] for key in READING if key in given}
-    levels = parse_level_map(given["levels"]) if "levels" in given else None
+    reading = {key: settings[key] for key in READING if key in settings}
+    levels = parse_level_map(settings["levels"]) if "levels" in settings else None
     rankings = api.read_rankings(
-        given["runs"],
-        given["qrels"],
-        given.get("teams"),
-        dialect=given.get("qrels_format", "auto"),
+        settings["runs"],
+        settings["qrels"],
+        settings.get("teams"),
+        dialect=settings.get("qrels_format", "auto"),
         level_map=levels,
         **reading,
-        **how,
+        **options,
     )
-    metrics = given.get("metrics", list(names.DEFAULT_METRICS))
-    if given.get("unjudged") == "condense":
+    metrics = settings.get("metrics", list(names.DEFAULT_METRICS))
+    if settings.get("unjudged") == "condense":
         metrics = api.condensed(metrics)
-    scoring = {key: given[key] for key in SCORING if key in given}
-    return api.evaluate_into(study, source.name, rankings, metrics, given.get("gains", ["auto"]), **scoring)
+    scoring = {key: settings[key] for key in SCORING if key in settings}
+    return api.evaluate_into(study, source.name, rankings, metrics, settings.get("gains", ["auto"]), **scoring)
 
 
-def _copy(study: Study, source: Source, say: Callable[[str], None]) -> list[str]:
-    """Copy collections of another study that are not there yet; return their names."""
+def _copy(study: Study, source: Source, notify: Callable[[str], None]) -> list[str]:
+    """Copy the matching collections of another study unless they exist; return their names."""
     other = open_study(source.settings["study"])
     patterns = source.settings.get("collections", ["*"])
     chosen = matching(list(other), patterns)
     if not chosen:
         known = nearest(str(patterns[0]) if patterns else "", list(other))
         raise BadStudy(
-            f"{source.where[0]}:{source.where[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known}"
+            f"{source.location[0]}:{source.location[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known}"
         )
     for name in chosen:
         if name not in study:
             rankings = other[name].rankings if other[name].contents()["rankings"] else None
             study.add(name, cube=other[name].cube, rankings=rankings)
-            say(f"{name}: copied from {other.path}")
+            notify(f"{name}: copied from {other.path}")
     return chosen
 
 
 def matching(known: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match any of the patterns, in their order.
+    """Return the names that match any of the patterns, in the order of the names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plans for the collections of a study: what a command is about to do, and doing it."""
+"""Tasks: plans of an analysis for collections of a study, and their runs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ from scorecube.storage.blocks import BlockStore, select_disjoint
 
 @dataclass(frozen=True)
 class Until:
-    """How precise a result must be, and how many trials that may take at most; see `monte_carlo_width`."""
+    """Required precision: the widest Monte Carlo interval (see `monte_carlo_width`), and the most trials."""
 
     width: float
     most_trials: int
 
     def __post_init__(self) -> None:
         if not 0 < self.width < 1:
-            raise BadPlan(f"a width of {self.width} to be reached; it must lie between 0 and 1, e.g. 0.01")
+            raise BadPlan(
+                f"{option('until_width', self.width)} is not between 0 and 1; use a width such as 0.01",
+                option="until_width",
+            )
 
 
 @dataclass(frozen=True)
 class Task:
-    """A plan for one collection of a study: what a command is about to do.
+    """A plan for one collection of a study.
 
-    With `until`, the plan's trials are doubled until the result is precise enough. How many that takes depends on the plan and the width
-    alone, so it is the same everywhere.
+    With `until`, the trials of the plan are doubled until the result is precise enough. The final number of trials depends only on the
+    plan and the width, so it is the same on every machine.
     """
 
     collection: Collection
@@ -54,42 +57,42 @@ class Task:
     def __post_init__(self) -> None:
         if self.until is not None and self.prepared.samples is not None:
             raise BadPlan(
-                f"{option('until_width')} draws as many trials as it takes; given samples have their own number",
+                f"{option('until_width')} cannot be used with {option('samples')}: replayed samples have a fixed number of trials",
                 option="until_width",
             )
 
     @property
     def plan(self) -> Plan:
-        """What is to be computed."""
+        """Plan to compute."""
         return self.prepared.plan
 
     @property
     def cube(self) -> xr.Dataset:
-        """Scores that the plan is for."""
+        """Selected scores, ``score[metric, gain, run, topic]``."""
         return self.prepared.prepared.cube
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know of the plan."""
+        """Warnings for the user."""
         return self.prepared.warnings
 
     def stored(self) -> xr.Dataset | None:
-        """Return the result if it is there already; its values are read when they are used."""
+        """Return the stored result, or None; its values are loaded when they are used."""
         name = self.plan.analysis.name
-        found = (self.collection.open_result(name, step.plan.digest) for step in self._steps() if step._is_there())
-        return next((result for result in found if self._precise(result)), None)
+        results = (self.collection.open_result(name, step.plan.digest) for step in self._steps() if step._has_result())
+        return next((result for result in results if self._is_precise(result)), None)
 
     def is_stored(self) -> bool:
-        """Whether the result is there already."""
-        return self._is_there() if self.until is None else self.stored() is not None
+        """Whether the result is stored."""
+        return self._has_result() if self.until is None else self.stored() is not None
 
     def recorded(self) -> int:
-        """Return how many of the plan's units (trials, or pairs of runs) are recorded already."""
-        kept = select_disjoint(self._blocks().records(), self.prepared.n_units)
-        return sum(record.stop - record.start for record in kept)
+        """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
+        records = select_disjoint(self._blocks().records(), self.prepared.n_units)
+        return sum(record.stop - record.start for record in records)
 
     def estimate(self, workers: int, memory: int | None = None) -> Estimate:
-        """Return the work to be expected."""
+        """Return the estimated work."""
         return estimate(self.prepared, workers, memory=memory)
 
     def run(
@@ -100,12 +103,12 @@ class Task:
         progress: Progress | None = None,
         before_finalize: Callable[[], None] | None = None,
     ) -> xr.Dataset:
-        """Run the plan, recording blocks in the study, and store its result; arguments as of `execute.run.run`."""
+        """Run the plan, record its blocks, and store and return its result; arguments as of `execute.run.run`."""
         steps = self._steps()
         with self.collection.study.lock(self.collection.name):
             for step in steps:
                 last = step is steps[-1]
-                # Blocks of pairs have all their trials and serve no later step.
+                # A block of pairs holds all trials of its pairs, so later steps cannot use it.
                 result = run(
                     step.prepared,
                     executor,
@@ -114,22 +117,22 @@ class Task:
                     progress=progress,
                     before_finalize=before_finalize,
                 )
-                if last or self._precise(result):
+                if last or self._is_precise(result):
                     break
             result = result.assign_attrs(collection=self.collection.name)
             on_pool(executor.pool, self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
         return result
 
     def _steps(self) -> list[Task]:
-        """Return this task with as many trials as are tried in turn."""
+        """Return this task with each number of trials, in the order in which they are run."""
         trials = [self.plan.trials]
         while self.until is not None and trials[-1] < self.until.most_trials:
             trials.append(min(2 * trials[-1], self.until.most_trials))
-        if len(trials) == 1:  # given samples have their own number of trials
+        if len(trials) == 1:
             return [dataclasses.replace(self, until=None)]
         return [Task(self.collection, self.prepared.with_trials(n)) for n in trials]
 
-    def _precise(self, result: xr.Dataset) -> bool:
+    def _is_precise(self, result: xr.Dataset) -> bool:
         until = self.until
         return (
             until is None
@@ -137,7 +140,7 @@ class Task:
             or monte_carlo_width(result) <= until.width
         )
 
-    def _is_there(self) -> bool:
+    def _has_result(self) -> bool:
         return self.collection.has_result(self.plan.analysis.name, self.plan.digest)
 
     def _blocks(self) -> BlockStore:
@@ -155,41 +158,68 @@ def plan_in_study(
     cubes: dict[str, xr.Dataset] | None = None,
     **selection: Any,
 ) -> list[Task]:
-    """Plan an analysis of all or some collections of a study; `selection` as of `cube.select`.
+    """Plan an analysis of all or some collections of a study.
 
-    Plans that are given the same dictionary of `cubes`, empty at first, share those of equal selections.
+    Parameters
+    ----------
+    study
+        Study that holds the collections.
+    analysis
+        Record with its options.
+    collections
+        Names; by default all of the study.
+    trials, samples
+        As of `scorecube.analyse`.
+    seed
+        Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a repeated command
+        finds its result; otherwise a new one is drawn.
+    cubes
+        Cache of selected cubes, empty at first, which several calls may share.
+    selection
+        Arguments of `scorecube.collection.selection.select`.
 
-    Without a seed, that of a stored result which differs in nothing else but the number of trials is taken, so that a repeated command finds it.
+    Returns
+    -------
+    tasks
+        One per collection; one in total for `Agreement`.
+
+    Raises
+    ------
+    BadStudy
+        No collections.
+    BadPlan
+        Options that are invalid or impossible for a collection.
     """
     chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
     if collections is not None and not chosen:
-        raise BadStudy("no collection given: name some, or leave the choice out to take all")
+        raise BadStudy(f"no collection is named; name at least one, or omit {option('collection')} to use all")
     if not chosen:
         raise BadStudy(
-            f"{study.path}: the study has no collection yet; add one with scorecube evaluate or scorecube import"
+            f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
         )
     if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
-        raise BadPlan(f"given samples are topics of one collection; name it with {option('collection')}")
+        raise BadPlan(
+            f"samples hold topics of one collection; name it with {option('collection')}", option="collection"
+        )
     if isinstance(analysis, Agreement):
         if len(chosen) != 2:
             raise BadPlan(
-                f"two sets of judgements are two collections of the study, and {len(chosen)} are chosen: name the one that is the truth and "
-                f"the other with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}"
+                f"agreement compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
+                f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
+                option="collections",
             )
         analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
-        chosen_cubes = {
-            chosen[0]: select_joined(judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen), **selection)
-        }
+        both = judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen)
+        selected = {chosen[0]: select_from_both(both, **selection)}
     else:
-        chosen_cubes = {
-            name: _selected(study, name, analysis, selection, {} if cubes is None else cubes) for name in chosen
-        }
+        cache = {} if cubes is None else cubes
+        selected = {name: _selected(study, name, analysis, selection, cache) for name in chosen}
     tasks = []
-    fresh = new_seed() if seed is None else seed
-    for name, cube in chosen_cubes.items():
+    new = new_seed() if seed is None else seed
+    for name, cube in selected.items():
         collection = study[name]
         try:
-            prepared = make_plan(cube, analysis, trials=trials, seed=fresh, samples=samples)
+            prepared = make_plan(cube, analysis, trials=trials, seed=new, samples=samples)
         except BadPlan as error:
             raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
         if seed is None:
@@ -201,16 +231,37 @@ def plan_in_study(
 def _selected(
     study: Study, name: str, analysis: Analysis, selection: dict[str, Any], cubes: dict[str, xr.Dataset]
 ) -> xr.Dataset:
-    given = {option: value for option, value in selection.items() if value not in (None, False)}
-    key = json.dumps([name, analysis.uses_rankings, given])
+    """Return the selected part of a collection's cube, from the cache if it is there."""
+    chosen = {argument: value for argument, value in selection.items() if value not in (None, False)}
+    key = json.dumps([name, analysis.uses_rankings, chosen])
     if key not in cubes:
         cube = select(study[name].cube, **selection)
         cubes[key] = with_rankings(cube, study[name].rankings) if analysis.uses_rankings else cube
     return cubes[key]
 
 
-def select_joined(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:
-    """Return part of a cube of two sets of judgements; gain settings by their name within a set, the top runs of the first set."""
+def select_from_both(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:
+    """Return part of a cube of two sets of judgements.
+
+    Parameters
+    ----------
+    cube
+        As from `scorecube.judgement_sets`.
+    gains
+        Gain settings by their names within a set.
+    selection
+        Other arguments of `scorecube.collection.selection.select`; the top runs are those of the first set.
+
+    Returns
+    -------
+    cube
+        ``score[metric, gain, run, topic]`` of both sets.
+
+    Raises
+    ------
+    BadName
+        A gain setting that a set lacks.
+    """
     if gains is not None:
         settings = labels_of(cube, SETTING)
         for gain in gains:
@@ -223,11 +274,13 @@ def select_joined(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **sel
 
 
 def _seed_of_stored(collection: Collection, plan: Plan) -> int:
-    def without(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the seed of the newest stored result of the same plan, else the plan's own seed."""
+
+    def comparable(record: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in record.items() if key not in ("seed", "trials")}
 
-    for facts in reversed(collection.result_attributes(plan.analysis.name)):
-        stored = json.loads(facts["plan"])
-        if without(stored) == without(plan.record()) and stored["seed"]:
+    for attributes in reversed(collection.result_attributes(plan.analysis.name)):
+        stored = json.loads(attributes["plan"])
+        if comparable(stored) == comparable(plan.record()) and stored["seed"]:
             return int(stored["seed"])
     return plan.seed

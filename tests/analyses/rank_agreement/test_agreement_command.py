@@ -96,7 +96,7 @@ def test_what_only_one_collection_has_is_said(scorecube: Cli, two: Path, files: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--collections", "strict"], "two collections of the study, and 1 are chosen"),
+        (["--collections", "strict"], "each a collection; found 1"),
         (["--collections", "strict,none"], "no collection 'none'"),
         (["--gains", "2:1"], "no gain setting '2:1' in both sets"),
         (["--metrics", "P@5"], "no metric 'P@5'"),

@@ -34,6 +34,6 @@ def check_figure_path(path: Path) -> None:
     """
     if path.suffix.lower() not in FORMATS:
         found = path.suffix or "no ending"
-        raise BadPlan(f"--figure {path}: a figure is written as {', '.join(FORMATS)}; found {found}")
+        raise BadPlan(f"{path}: a figure is written as {', '.join(FORMATS)}; found {found}")
     if not path.parent.is_dir():
-        raise BadPlan(f"--figure {path}: there is no folder {path.parent}; create it first, or choose another folder")
+        raise BadPlan(f"{path}: there is no folder {path.parent}; create it first, or choose another folder")

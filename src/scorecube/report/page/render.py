@@ -14,7 +14,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from scorecube.errors import BadStudy
+from scorecube.errors import BadStudy, option
 from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
@@ -95,7 +95,10 @@ def _check_folder(target: Path) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise BadStudy(f"{target} is a file; pages need a folder: give another --out, or leave out --pages")
+        raise BadStudy(
+            f"{target} is a file; pages need a folder: use another {option('out')}, or omit {option('pages', True)}",
+            option="out",
+        )
     inside = sorted(path.name for path in target.iterdir())
     index = target / INDEX
     ours = index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]

@@ -40,7 +40,7 @@ def headline(result: xr.Dataset) -> list[str]:
     if below:
         lines.append(
             f"{below} intervals lie below the tau of all topics: samples with replacement have fewer distinct topics and rank runs less reliably; "
-            "--interval basic mirrors them at the observed value"
+            "basic intervals (option interval) mirror them at the observed value"
         )
     return lines
 

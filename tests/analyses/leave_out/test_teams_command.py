@@ -156,7 +156,7 @@ def test_every_table_in_every_format(scorecube: Cli, study: Path, table: str, fo
     ("words", "message"),
     [
         (["--leave", "3"], "3 teams"),
-        (["--leave", "0"], "leave=0: of 3 teams 1 to 2"),
+        (["--leave", "0"], "--leave 0: of 3 teams 1 to 2"),
         (["--leave", "x"], "--leave"),
         (["--leave", ""], "--leave"),
         (["--topics", "9"], "8 topics"),
@@ -210,6 +210,6 @@ def test_the_report_has_a_chapter(scorecube: Cli, study: Path, tmp_path: Path) -
     for words in (
         "Leaving teams out: pool depth 10",
         "also 6, 4 topics",
-        "Runs without what only their own team contributed",
+        "Runs without the unique contributions of their own team",
     ):
         assert words in page

@@ -210,6 +210,6 @@ def test_the_report_has_a_chapter(scorecube: Cli, study: Path, tmp_path: Path) -
     for words in (
         "Leaving teams out: pool depth 10",
         "also 6, 4 topics",
-        "Runs without what only their own team contributed",
+        "Runs without the unique contributions of their own team",
     ):
         assert words in page

@@ -6,8 +6,8 @@ from importlib.metadata import entry_points
 
 from scorecube.cli.terminal import notify
 
-GROUP = "scorecube.plugins"
-"""Group of the entry points."""
+GROUP = f"{__name__.partition('.')[0]}.plugins"
+"""Group of the entry points: ``scorecube.plugins``, which is no module."""
 
 
 def load_plugins() -> None:

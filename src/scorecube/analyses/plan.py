@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def work_digest(self) -> str:
-        """Digest of the plan's blocks: without options of `finalize`, or trials if units."""
+        """Digest of the plan's blocks; of no option of `finalize`, nor of trials as units."""
         record, excluded = self.record(), self.analysis.finalize_options()
         record["options"] = {name: value for name, value in record["options"].items() if name not in excluded}
         if self.analysis.unit == "trials":

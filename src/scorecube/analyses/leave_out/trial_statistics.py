@@ -118,7 +118,7 @@ def first_misses(
 
 
 def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
-    """Return means and ranks of runs without their team's contributions, (cell, run)."""
+    """Return means and ranks of runs with and without own contributions, (cell, run)."""
     n_cells, _, n_runs = inputs["whole"].shape
 
     def means_and_ranks(scores: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -109,7 +109,7 @@ class Prepared:
 
 
 class Analysis(ABC):
-    """Base class of analyses; the first line of a subclass' docstring is its summary in `registry.py`."""
+    """Base class of analyses; the first line of a docstring is the summary in the registry."""
 
     name: ClassVar[str]
     """Name on the command line and in stores."""
@@ -166,11 +166,11 @@ class Analysis(ABC):
 
     @abstractmethod
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Return replayed samples as arrays for `inputs`; raise BadPlan for samples that do not fit the cube."""
+        """Return replayed samples as arrays; raise BadPlan if they do not fit the cube."""
 
     @abstractmethod
     def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
-        """Return the arrays that `block` reads: scores, stream key, and those of `replay` if there are samples."""
+        """Return the arrays that `block` reads, with those of `replay` if there are samples."""
 
     @abstractmethod
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:

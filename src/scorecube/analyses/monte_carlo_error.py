@@ -19,7 +19,7 @@ MIN_SHARE = 0.01
 
 
 def monte_carlo_width(result: xr.Dataset) -> float:
-    """Return the widest 95 % Monte Carlo interval of what a result reports, over metrics and gain settings.
+    """Return the width of the widest 95 % Monte Carlo interval of a result, over cells.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Declared options: commands, sweep files, help texts and option tables of an analysis come from its fields.
+"""Declared options: fields that give commands, sweep files, help and option tables.
 
 `option_field` declares a field of an analysis; `options_of` returns the declarations of a class.
 """
@@ -72,7 +72,7 @@ class Option:
 
     @property
     def scalar(self) -> Any:
-        """Type of a single number, text or truth value; None for others, which the command line takes as text."""
+        """Type of a single number, text or truth value; None for others."""
         types_allowed = [hint for hint in (typing.get_args(self.type) or (self.type,)) if hint is not type(None)]
         single = (
             len(types_allowed) == 1 and types_allowed[0] in TYPE_NAMES and typing.get_origin(self.type) is not tuple
@@ -110,7 +110,7 @@ class Option:
             ) from None
 
     def read(self, value: Any) -> Any:
-        """Return the option's value for a value of a sweep file: lists become tuples, texts are parsed.
+        """Return the value for a sweep file's: lists become tuples, texts are parsed.
 
         Raises
         ------
@@ -190,7 +190,7 @@ def options_of(kind: type) -> Mapping[str, Option]:
 
 
 def option_table(kind: type) -> list[dict[str, str]]:
-    """Return the options of an analysis as rows of text: argument, flag, values, default, meaning.
+    """Return the options of an analysis as rows of text, by the names of columns.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def parse_numbers(text: str) -> tuple[float, ...]:
 
 
 def parse_integers(text: str) -> tuple[int, ...]:
-    """Return the distinct integers of a comma-separated text; raise ValueError if there is none."""
+    """Return the distinct integers of a comma-separated text; ValueError for none."""
     numbers = parse_numbers(text)
     if not numbers or any(not number.is_integer() for number in numbers):
         raise ValueError(text)
@@ -261,7 +261,7 @@ def parse_integers(text: str) -> tuple[int, ...]:
 
 
 def has_type(value: Any, hint: Any) -> bool:
-    """Return whether a value has a type; integers are valid floats, truth values are no numbers.
+    """Return whether a value has a type; integers are floats, truth values are not.
 
     Examples
     --------

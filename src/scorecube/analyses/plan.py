@@ -1,4 +1,4 @@
-"""Plans: one analysis of one cube with a seed and a number of trials, and the digests that identify it."""
+"""Plans: an analysis of a cube with a seed and a number of trials; their digests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def work_digest(self) -> str:
-        """Digest that identifies the plan's blocks: without options of `finalize`, and the number of trials if those are the units."""
+        """Digest of the plan's blocks; of no option of `finalize`, nor of trials as units."""
         record, excluded = self.record(), self.analysis.finalize_options()
         record["options"] = {name: value for name, value in record["options"].items() if name not in excluded}
         if self.analysis.unit == "trials":
@@ -161,7 +161,7 @@ def new_seed() -> int:
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels, scores and, if there are any, rankings, in hexadecimal."""
+    """Return the SHA-256 of a cube's labels, scores and rankings, in hexadecimal."""
     hasher = hashlib.sha256()
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")

@@ -47,7 +47,7 @@ def sample_positions(
 
 
 def labelled_samples(positions: np.ndarray[Any, Any], cube: xr.Dataset) -> xr.Dataset:
-    """Return topic positions (trial, half, draw) as labels, the form in which samples are saved and replayed."""
+    """Return topic positions (trial, half, draw) as labels, to be saved and replayed."""
     topics = cube[names.TOPIC].values.astype(object)
     dataset = xr.Dataset({names.TOPIC_SAMPLE: (schema.SAMPLES[0].dims, topics[positions])})
     return schema.annotate(dataset, schema.SAMPLES)

@@ -1,4 +1,4 @@
-"""Options that all analyses share: the selection of the cube, the trials, and the machines that compute."""
+"""Options of all analyses: parts of the cube, trials, computing resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled trials that leave teams out: scores, variance, ranks and means of the remaining runs, a block in one call."""
+"""Compiled trials that leave teams out: scores, variance and ranks of remaining runs."""
 
 from __future__ import annotations
 

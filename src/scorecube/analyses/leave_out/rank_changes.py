@@ -22,7 +22,7 @@ UNSET = -(2**62)
 
 @merged
 def sort_descending(values: Any, order: Any, n: int) -> None:
-    """Sort the first n runs of an order, int64 (position,), by descending values; fast if nearly sorted."""
+    """Sort the first n of an order by descending values; fast if nearly sorted."""
     for k in range(1, n):
         moved, position = order[k], k
         while position > 0 and values[order[position - 1]] < values[moved]:
@@ -55,7 +55,7 @@ def count_above(values: Any, order: Any, n: int, above: Any) -> None:
 
 @merged
 def compare_ranks(before: Any, after: Any, n: int) -> Any:
-    """Return concordant less discordant pairs and the most ranks lost, for int32 (run,) of `count_above`."""
+    """Return concordant less discordant pairs, and the most ranks that a run loses."""
     agreeing, drop = np.int64(0), np.int32(0)
     for run in range(n):
         old, new, total = before[run], after[run], np.int32(0)

@@ -45,7 +45,7 @@ ENTRY, CELL, RELEVANT, POOLED = "entries_", "cells_", "relevant_", "pooled_"
 
 
 def check_metrics(cube: xr.Dataset) -> list[Metric]:
-    """Return the metrics of a cube; raise BadPlan for metrics that cannot be computed from levels."""
+    """Return the metrics of a cube; raise BadPlan for metrics not computed from levels."""
     parsed = {label: parse_known(label) for label in schema.labels_of(cube, names.METRIC)}
     unknown = [label for label, metric in parsed.items() if not isinstance(metric, Metric)]
     if unknown:
@@ -66,7 +66,7 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
 
 
 def check_levels(cube: xr.Dataset) -> None:
-    """Raise BadPlan for levels at ranks that differ from those of the documents, as with classes of answers."""
+    """Raise BadPlan for levels at ranks that differ from those of the documents."""
     values = (cube[name].values for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK, names.LEVEL_OF_DOCUMENT))
     levels, documents, levels_of_documents = (np.ascontiguousarray(array) for array in values)
     if not same_levels(levels, documents, levels_of_documents):
@@ -137,7 +137,7 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
 
 
 def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
-    """Return the relevant documents of all topics, with what happens to those that no team contributed."""
+    """Return the relevant documents of all topics; see `keep_unpooled` of `Teams`."""
     topics, documents = np.nonzero(pools.levels > 0)
     words = pools.words[topics, documents]
     starts = np.concatenate([[0], np.cumsum(np.bincount(topics, minlength=len(pools.levels)))]).astype(np.int64)

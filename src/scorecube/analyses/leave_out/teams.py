@@ -1,4 +1,4 @@
-"""Scores without some of the teams, that is without their unique contributions to the pool, and without some of the topics.
+"""Scores without some teams, their unique contributions to the pool, and some topics.
 
 Without a team, the documents that only its runs contributed to the pool would not have been judged. Leaving teams out shows how far the
 variance of scores (the starting point of topic set size design), the order of the other runs and their means depend on the participants.
@@ -294,7 +294,7 @@ class Teams(Analysis):
         return {"variance_mean": mean, "variance_low": low, "variance_high": high, "n_defined": count}
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: scores of the remaining runs, their variance and ranks, and each team's own runs."""
+        """See `Analysis.cost`: scores, variance and ranks of remaining and own runs."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_teams, n_ranks = len(prepared.shared.pools.teams), cube.sizes[names.RANK]
@@ -319,7 +319,7 @@ class Teams(Analysis):
         return Cost(seconds, output_bytes, working_bytes, result_bytes=trials * output_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return the drawn ``team_left_out[leave, trial, team]`` and ``topic_kept[topic_step, topic]``."""
+        """Return drawn ``team_left_out[leave, trial, team]``, ``topic_kept[topic_step, topic]``."""
         teams, steps = sorted(set(schema.labels_of(cube, names.TEAM))), self.steps(cube)
         leaves = self.leaves(len(teams))
         drawn = (draw_teams(seed, len(teams), leaves, trials, self.distinct), draw_topics(seed, steps))

@@ -1,4 +1,4 @@
-"""Statistics of trials that leave teams out: variance, agreement with the full evaluation, changes of means.
+"""Statistics of trials that leave teams out: variance, rank correlation, changes.
 
 Means are compared, and their changes summed, in integer units of 2**-40, so that sums over trials are exact in any order.
 """
@@ -62,7 +62,7 @@ def compute_whole(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Outputs:
 
 
 def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arrays:
-    """Return mean and largest changes of the means of runs, (cell, leave, run), with 0 for the whole as the first."""
+    """Return changes of the means of runs, (cell, leave, run), the whole first."""
     stayed, rise, fall = totals["stayed"], totals["rise"], totals["fall"]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(stayed > 0, totals["change"] / stayed / UNITS, np.nan)
@@ -78,7 +78,7 @@ def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arr
 def trial_measures(
     inputs: Mapping[str, np.ndarray[Any, Any]], totals: Mapping[str, np.ndarray[Any, Any]], trials: int
 ) -> Arrays:
-    """Return variance, rank correlation and rank changes of all trials, with the whole collection as the first."""
+    """Return variance, rank correlation and rank changes of trials, the whole first."""
     whole = compute_whole(inputs)
     measures = {
         name: np.concatenate([np.repeat(getattr(whole, name), trials, axis=-1), totals[name]], axis=1)
@@ -103,7 +103,7 @@ def trial_measures(
 def first_misses(
     whole: np.ndarray[Any, Any], low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Return the first position along leave whose interval misses the whole's value, (cell, step); -1 for none.
+    """Return the first position along leave with an interval off the whole; -1 for none.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def first_misses(
 
 
 def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
-    """Return means and ranks of runs with and without their team's unique contributions, all runs kept, (cell, run)."""
+    """Return means and ranks of runs with and without own contributions, (cell, run)."""
     n_cells, _, n_runs = inputs["whole"].shape
 
     def means_and_ranks(scores: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

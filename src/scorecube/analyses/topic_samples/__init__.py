@@ -1,1 +1,1 @@
-"""Analyses of random topic samples: swap method, stability method, split-half correlations."""
+"""Analyses of random topic samples: swap, stability and split-half methods."""

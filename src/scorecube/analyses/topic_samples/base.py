@@ -1,4 +1,4 @@
-"""Base class of analyses of topic samples: sampling schemes, sample sizes, and scores in units of a decimal grid.
+"""Base class of analyses of topic samples: sampling schemes, sizes, grid units.
 
 References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
 metrics".
@@ -34,7 +34,7 @@ WIDTH = Fraction(1, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSampling(Analysis):
-    """Base class of analyses that draw two topic samples in each trial, for all cells and pairs of runs.
+    """Base class of analyses that draw two topic samples in each trial, for all cells.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class TopicSampling(Analysis):
         return [Grid(size, width, first.bits) for size in self.sizes(cube)]
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``topic_sample[trial, half, draw]``: the topic labels that are drawn, for the largest size."""
+        """Return the drawn ``topic_sample[trial, half, draw]`` of the largest size."""
         self.prepare_checked(cube)
         key, sampling = stream_key(seed, names.Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
         positions = topic_samples(key, sampling, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials)
@@ -153,7 +153,7 @@ def scales(grid: Grid) -> list[float]:
 
 
 def units_of(inputs: Mapping[str, np.ndarray[Any, Any]], step: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the scores in grid units of the step-th size, float64 (topic, cell * run), for a matrix product."""
+    """Return scores in grid units of the step-th size, float64 (topic, cell * run)."""
     units: np.ndarray[Any, np.dtype[np.float64]] = inputs["scores"] * inputs["scales"][step]
     np.rint(units, out=units)
     return units
@@ -162,7 +162,7 @@ def units_of(inputs: Mapping[str, np.ndarray[Any, Any]], step: int) -> np.ndarra
 def counts_of(
     inputs: Mapping[str, np.ndarray[Any, Any]], size: int, start: int, stop: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the count of each topic in the samples of the trials start .. stop-1, float64 (half, trial, topic)."""
+    """Return counts of topics in the trials start .. stop-1, float64 (half, trial, topic)."""
     n_topics = int(inputs["shape"][2])
     if "samples" in inputs:
         positions = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
@@ -173,7 +173,7 @@ def counts_of(
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the sample sizes of a text: numbers, and ranges that include both ends, with an optional step.
+    """Return the sample sizes of a text: numbers, and inclusive ranges with a step.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Groups of topics and of runs that are left out in turn, for intervals about the population of collections.
+"""Groups of topics and runs that are left out in turn, for population intervals.
 
 Each replicate leaves out one group; `scorecube.statistics.population_interval` computes the interval from the replicates.
 """
@@ -47,7 +47,7 @@ def random_groups(seed: int, n_topics: int, n_runs: int, groups: int) -> tuple[A
 
 
 def kept_size(sampling: str, size: int, n_topics: int, groups: int) -> int:
-    """Return the sample size without the largest group of topics: `size`, or the largest possible size."""
+    """Return the sample size without a group of topics: at most `size`."""
     n_kept = n_topics - -(-n_topics // min(groups, n_topics))
     return {"disjoint": min(size, n_kept // 2), "independent": min(size, n_kept), "replacement": size}[sampling]
 

@@ -153,7 +153,7 @@ class Splits(TopicSampling):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def _settled(self, cube: xr.Dataset, low: np.ndarray[Any, Any], pairs: int) -> np.ndarray[Any, Any]:
-        """Return the sizes from which on the lower quantile is at least each threshold, (metric, gain, threshold).
+        """Return the smallest settled size for each threshold, (metric, gain, threshold).
 
         Parameters
         ----------

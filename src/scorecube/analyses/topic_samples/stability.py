@@ -1,4 +1,4 @@
-"""The stability method: error rate and ties of the comparisons of two runs on topic samples.
+"""The stability method: error rate and ties of comparisons on topic samples.
 
 Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability", SIGIR.
 """

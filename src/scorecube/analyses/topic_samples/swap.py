@@ -1,4 +1,4 @@
-"""The swap method of Voorhees and Buckley: rates at which two topic samples disagree about two runs.
+"""The swap method: rates at which two topic samples disagree about two runs.
 
 References: S0 = Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information retrieval
 metrics"; S1 = Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant document".

@@ -51,11 +51,15 @@ def collections() -> Iterator[xr.Dataset]:
         folder = Path(name)
         write_files(folder)
         small = sc.read_rankings([str(folder / "runs")], str(folder / "qrels.txt"))
-    yield sc.evaluate(small, ("AP", "Q", "nDCG@10", "P+", "AP(judged_only=True)"), ("auto", "1:1:1"))
+    yield sc.evaluate(
+        small, ("AP", "Q", "nDCG@10", "P+", "AP(judged_only=True)"), ("auto", "1:1:1")
+    )
     by_intents = simulate_rankings(n_runs=4, n_intents=3)
     for metric, cutoff in sc.list_metrics()[["name", "cutoff"]].to_numpy():
         label = f"{metric}@10" if cutoff == "required" else str(metric)
-        with suppress(ScorecubeError):  # those by intents need judgements by intents, and the other way round
+        with suppress(
+            ScorecubeError
+        ):  # those by intents need judgements by intents, and the other way round
             sc.evaluate(small, (label,), ("auto",))
         with suppress(ScorecubeError):
             sc.evaluate(by_intents, (label,), ("auto",))
@@ -63,7 +67,9 @@ def collections() -> Iterator[xr.Dataset]:
     many = simulate_rankings(n_runs=250)
     yield sc.evaluate(many, ("AP", "nERR@10"), ("3:2:1",))
     few = many.isel(run=slice(12))
-    yield sc.judgement_sets(sc.evaluate(few, ("AP", "Q"), ("3:2:1",)), sc.evaluate(few, ("AP", "Q"), ("1:1:1",)))
+    yield sc.judgement_sets(
+        sc.evaluate(few, ("AP", "Q"), ("3:2:1",)), sc.evaluate(few, ("AP", "Q"), ("1:1:1",))
+    )
 
 
 def uncompiled() -> list[str]:
@@ -75,7 +81,9 @@ def uncompiled() -> list[str]:
             names += [
                 f"{module.__name__}.{name}"
                 for name, each in vars(module).items()
-                if isinstance(each, Dispatcher) and each.py_func.__module__ == module.__name__ and not each.signatures
+                if isinstance(each, Dispatcher)
+                and each.py_func.__module__ == module.__name__
+                and not each.signatures
             ]
     return names
 

@@ -26,9 +26,14 @@ from matplotlib.figure import Figure
 import scorecube as sc
 
 chance, folder = random.Random(7), Path(tempfile.mkdtemp())
-topics, documents = [f"{number:03d}" for number in range(1, 21)], [f"doc{number:03d}" for number in range(100)]
+topics, documents = (
+    [f"{number:03d}" for number in range(1, 21)],
+    [f"doc{number:03d}" for number in range(100)],
+)
 level = {
-    (topic, document): chance.choices([0, 1, 2, 3], [80, 10, 6, 4])[0] for topic in topics for document in documents
+    (topic, document): chance.choices([0, 1, 2, 3], [80, 10, 6, 4])[0]
+    for topic in topics
+    for document in documents
 }
 (folder / "qrels.txt").write_text(
     "".join(f"{topic} 0 {document} {each}\n" for (topic, document), each in level.items())
@@ -38,10 +43,14 @@ level = {
 for k in range(6):
     lines = []
     for topic in topics:
-        scores = {document: level[topic, document] + chance.gauss(0, 0.5 + 0.4 * k) for document in documents}
+        scores = {
+            document: level[topic, document] + chance.gauss(0, 0.5 + 0.4 * k)
+            for document in documents
+        }
         ranked = sorted(scores, key=lambda document: -scores[document])
         lines += [
-            f"{topic} Q0 {document} {rank} {scores[document]:.4f} run{k}\n" for rank, document in enumerate(ranked, 1)
+            f"{topic} Q0 {document} {rank} {scores[document]:.4f} run{k}\n"
+            for rank, document in enumerate(ranked, 1)
         ]
     (folder / "runs" / f"run{k}.txt").write_text("".join(lines))
 
@@ -73,7 +82,9 @@ cube["score"].sel(metric="AP", gain="3:2:1").mean("run").to_pandas().nsmallest(3
 # %%
 study = sc.open_study(folder / "study.zarr", mode="a")
 study.add("mine", cube=cube, rankings=rankings)
-stored = xr.open_dataset(folder / "study.zarr", group="mine/cube", engine="zarr", consolidated=False)
+stored = xr.open_dataset(
+    folder / "study.zarr", group="mine/cube", engine="zarr", consolidated=False
+)
 bool((stored["score"] == cube["score"]).all())
 
 # %% [markdown]
@@ -82,7 +93,11 @@ bool((stored["score"] == cube["score"]).all())
 # Means over topics, best run first.
 
 # %%
-means = sc.table(cube, "means").query("gain == '3:2:1'").pivot(index="run", columns="metric", values="mean")
+means = (
+    sc.table(cube, "means")
+    .query("gain == '3:2:1'")
+    .pivot(index="run", columns="metric", values="mean")
+)
 means.sort_values("AP", ascending=False).round(4)
 
 # %%

@@ -55,12 +55,21 @@ rates.loc[[0.0, 0.05, 0.1, 0.15, 0.2]].round(3)
 # share of comparisons that have such a difference: the more, the more sensitive the metric.
 
 # %%
-COLUMNS = {"required_difference": "(i)", "max_performance": "(ii)", "relative_difference": "(iii)", "share": "(iv)"}
+COLUMNS = {
+    "required_difference": "(i)",
+    "max_performance": "(ii)",
+    "relative_difference": "(iii)",
+    "share": "(iv)",
+}
 
 
 def sensitivity(result):
     frame = sc.table(result, "sensitivity").query("confidence == 0.95").set_index("metric")
-    return frame.rename(columns=COLUMNS)[list(COLUMNS.values())].sort_values("(iv)", ascending=False).round(3)
+    return (
+        frame.rename(columns=COLUMNS)[list(COLUMNS.values())]
+        .sort_values("(iv)", ascending=False)
+        .round(3)
+    )
 
 
 sensitivity(disjoint)

@@ -35,9 +35,9 @@ result = sc.analyse(cube, sc.Bootstrap(alphas=(0.05, 0.01)), trials=1000, seed=1
 
 # %%
 power = sc.table(result, "power").set_index(["alpha", "metric"])
-power.loc[0.05, ["significant", "pairs", "share", "estimated_difference"]].sort_values("share", ascending=False).round(
-    3
-)
+power.loc[0.05, ["significant", "pairs", "share", "estimated_difference"]].sort_values(
+    "share", ascending=False
+).round(3)
 
 # %% [markdown]
 # ## 435 tests at once

@@ -47,7 +47,9 @@ matrix.map("{:.3f}".format).replace("nan", "-")
 # `topics_low` to `topics_high` draws the topics anew: what other topics of this kind would have said about these runs.
 
 # %%
-pairs.nsmallest(4, "tau")[["metric_a", "metric_b", "tau", "tau_low", "tau_high", "topics_low", "topics_high"]].round(3)
+pairs.nsmallest(4, "tau")[
+    ["metric_a", "metric_b", "tau", "tau_low", "tau_high", "topics_low", "topics_high"]
+].round(3)
 
 # %% [markdown]
 # ## Gain settings (Sakai 2007, Table 5)

@@ -26,9 +26,13 @@ from scorecube.testing import simulate_rankings
 
 relevant = np.random.default_rng(3).poisson([6, 3], (60, 2)) + 1
 rankings = simulate_rankings(relevant, n_runs=24, n_teams=12, depth=10, seed=5)
-scores = sc.evaluate(rankings, metrics=["nDCG@1", "P+", "nERR@10", "nDCG@10", "Q@10"], gains=["3:1"])
+scores = sc.evaluate(
+    rankings, metrics=["nDCG@1", "P+", "nERR@10", "nDCG@10", "Q@10"], gains=["3:1"]
+)
 cube = sc.with_rankings(scores, rankings)
-result = sc.analyse(cube, sc.Teams(topic_sizes=(45, 30, 15), keep_unpooled=False), trials=10, seed=1)
+result = sc.analyse(
+    cube, sc.Teams(topic_sizes=(45, 30, 15), keep_unpooled=False), trials=10, seed=1
+)
 
 # %% [markdown]
 # ## Fewer teams (their Figure 1)
@@ -37,7 +41,9 @@ result = sc.analyse(cube, sc.Teams(topic_sizes=(45, 30, 15), keep_unpooled=False
 # teams whose loss moves the interval off the variance of the whole.
 
 # %%
-sc.table(result, "first_miss").query("n_topics_wanted == 60")[["metric", "variance", "first_miss"]].round(4)
+sc.table(result, "first_miss").query("n_topics_wanted == 60")[
+    ["metric", "variance", "first_miss"]
+].round(4)
 
 # %% [markdown]
 # ## Fewer topics (their Table 3)
@@ -47,8 +53,12 @@ sc.table(result, "first_miss").query("n_topics_wanted == 60")[["metric", "varian
 
 # %%
 whole = sc.table(result, "variance").query("left_out == 0")
-variance = whole.pivot(index="metric", columns="n_topics_wanted", values="variance_mean")[[60, 45, 30, 15]]
-sizes = sc.topic_set_size(xr.DataArray(variance), min_diff=0.15, systems=10, alpha=0.05, beta=0.2)["topics"].to_pandas()
+variance = whole.pivot(index="metric", columns="n_topics_wanted", values="variance_mean")[
+    [60, 45, 30, 15]
+]
+sizes = sc.topic_set_size(xr.DataArray(variance), min_diff=0.15, systems=10, alpha=0.05, beta=0.2)[
+    "topics"
+].to_pandas()
 variance.map("{:.3f}".format) + sizes.map(" ({})".format)
 
 # %% [markdown]

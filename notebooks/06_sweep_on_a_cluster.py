@@ -66,14 +66,22 @@ name = "bootstrap"
 # %%
 program = [sys.executable, "-c", "from scorecube.cli.program import main; main()"]
 words = ["sweep", "sweep.toml", "--cluster", "processes.yaml"]
-print(subprocess.run([*program, *words], cwd=folder, stderr=subprocess.PIPE, text=True, check=True).stderr)
+print(
+    subprocess.run(
+        [*program, *words], cwd=folder, stderr=subprocess.PIPE, text=True, check=True
+    ).stderr
+)
 
 # %% [markdown]
 # The same from Python: it finds everything done and only reads. So it is after a crash: what was recorded is not
 # computed again.
 
 # %%
-plans = [sc.Swap(size=15, sampling="disjoint"), sc.Swap(size=15, sampling="replacement"), sc.Bootstrap()]
+plans = [
+    sc.Swap(size=15, sampling="disjoint"),
+    sc.Swap(size=15, sampling="replacement"),
+    sc.Bootstrap(),
+]
 results = sc.sweep(folder / "results.zarr", [sc.Entry(plan, trials=1000, seed=1) for plan in plans])
 results
 

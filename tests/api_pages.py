@@ -34,7 +34,11 @@ def write_pages(folder: Path) -> Path:
         names = [*getattr(package, "__all__", ()), *sorted(set(children))]
         # The generator goes by `__all__`, and does not see what is imported when it is first used.
         for name in names:
-            setattr(package, name, import_module(f"{above}.{name}") if name in children else getattr(package, name))
+            setattr(
+                package,
+                name,
+                import_module(f"{above}.{name}") if name in children else getattr(package, name),
+            )
         package.__all__ = names
     pdoc.render.configure(docformat="numpy", show_source=False, footer_text="scorecube")
     with warnings.catch_warnings():

@@ -18,11 +18,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A first example may compile a kernel, and machines differ: time decides nothing here.
-settings.register_profile("ci", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("dev", settings.get_profile("ci"), max_examples=20)
 settings.load_profile("dev")
 
 REPO = Path(__file__).parents[1]
+collect_ignore_glob = ["recipes/toy_*.py"]
+"""Importing them would register what they define in this process."""
 Tree = dict[str, tuple[str, int]]
 
 
@@ -52,7 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("hypothesis"):
             test = item.obj  # type: ignore[attr-defined]
             own = test._hypothesis_internal_use_settings
-            test._hypothesis_internal_use_settings = settings(own, max_examples=min(most, own.max_examples))
+            test._hypothesis_internal_use_settings = settings(
+                own, max_examples=min(most, own.max_examples)
+            )
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,12 @@ def scorecube_process() -> Cli:
     """Run the command line in a process of its own, as users do."""
 
     def run(*words: object) -> Outcome:
-        command = [sys.executable, "-c", "from scorecube.cli.program import main; main()", *map(str, words)]
+        command = [
+            sys.executable,
+            "-c",
+            "from scorecube.cli.program import main; main()",
+            *map(str, words),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -136,9 +147,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     made = Files(folder / "runs", folder / "qrels.txt", folder / "teams.csv")
     made.runs.mkdir()
     chance = random.Random(20)
-    topics, documents = [f"{number:03d}" for number in range(1, 9)], [f"d{number:02d}" for number in range(30)]
-    level = {(topic, document): chance.choice([0, 0, 0, 1, 2, 3]) for topic in topics for document in documents}
-    made.qrels.write_text("".join(f"{topic} 0 {document} {each}\n" for (topic, document), each in level.items()))
+    topics, documents = (
+        [f"{number:03d}" for number in range(1, 9)],
+        [f"d{number:02d}" for number in range(30)],
+    )
+    level = {
+        (topic, document): chance.choice([0, 0, 0, 1, 2, 3])
+        for topic in topics
+        for document in documents
+    }
+    made.qrels.write_text(
+        "".join(f"{topic} 0 {document} {each}\n" for (topic, document), each in level.items())
+    )
     teams = ["run,team"]
     for number in range(6):
         name = f"run{number}"

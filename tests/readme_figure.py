@@ -18,8 +18,12 @@ def draw(path: Path) -> None:
     rankings = simulate_rankings(n_runs=30, seed=SEED)
     cube = sc.evaluate(rankings, metrics=["AP", "Q", "nDCG@10", "P+"], gains=["3:2:1"])
     result = sc.analyse(cube, sc.Swap(size=25), trials=1000, seed=1)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "scorecube", "font.family": "sans-serif"}):
-        sc.figure(result).savefig(path, metadata={"Date": None}, bbox_inches="tight", facecolor="white")
+    with mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "scorecube", "font.family": "sans-serif"}
+    ):
+        sc.figure(result).savefig(
+            path, metadata={"Date": None}, bbox_inches="tight", facecolor="white"
+        )
 
 
 if __name__ == "__main__":

@@ -13,10 +13,17 @@ WIDTH = 80
 
 def program(*words: object) -> list[str]:
     """Return the command that runs scorecube with some words."""
-    return [sys.executable, "-c", "from scorecube.cli.program import main; main()", *map(str, words)]
+    return [
+        sys.executable,
+        "-c",
+        "from scorecube.cli.program import main; main()",
+        *map(str, words),
+    ]
 
 
-def on_terminal(command: list[str], folder: Path | None = None, **environment: str) -> tuple[int, str]:
+def on_terminal(
+    command: list[str], folder: Path | None = None, **environment: str
+) -> tuple[int, str]:
     """Run a command whose output and errors are a terminal; return its status and what is seen."""
     master, slave = pty.openpty()
     settings = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(WIDTH)} | environment

@@ -24,7 +24,9 @@ def refused(scorecube: Cli, tree: Callable[[Path], Tree]) -> Refused:
         if study.is_file():
             return study.read_bytes()
         found = tree(study)
-        return {} if found.keys() == {"zarr.json"} else found  # an empty study stands for none, but see below
+        return (
+            {} if found.keys() == {"zarr.json"} else found
+        )  # an empty study stands for none, but see below
 
     def run(study: Path, command: str, *words: object) -> str:
         before = content(study)
@@ -65,14 +67,22 @@ def spoil(path: Path, line: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("001 Q0 d01 1 0.5", "5 columns; a line of a run file has 6: topic Q0 document rank score tag"),
+        (
+            "001 Q0 d01 1 0.5",
+            "5 columns; a line of a run file has 6: topic Q0 document rank score tag",
+        ),
         ("001 Q0 d99 1 abc run3", "score 'abc' is not a number"),
         ("001 Q0 d99 1 nan run3", "score 'nan' is not a number"),
-        ("001 Q0 d99 1 0.5 run4", "the run tag changes from 'run3' to 'run4'; one file holds one run"),
+        (
+            "001 Q0 d99 1 0.5 run4",
+            "the run tag changes from 'run3' to 'run4'; one file holds one run",
+        ),
     ],
     ids=["five columns", "no number", "nan", "two tags"],
 )
-def test_a_bad_line_of_a_run(refused: Refused, target: Path, changed: Files, text: str, message: str) -> None:
+def test_a_bad_line_of_a_run(
+    refused: Refused, target: Path, changed: Files, text: str, message: str
+) -> None:
     run = changed.runs / "run3.txt"
     spoil(run, 7, text)
     said = refused(target, "evaluate", "--name", "other", *changed.options())
@@ -85,13 +95,21 @@ def test_a_document_twice_in_a_topic(refused: Refused, target: Path, changed: Fi
     document = lines[2].split()[2]
     spoil(run, 9, lines[2])
     said = refused(target, "evaluate", "--name", "other", *changed.options())
-    assert said == f"{run}:9: document '{document}' stands twice in topic 001, first in line 3; remove one of the lines"
+    assert (
+        said
+        == f"{run}:9: document '{document}' stands twice in topic 001, first in line 3; remove one of the lines"
+    )
 
 
-def test_qrels_without_any_topic_of_the_runs(refused: Refused, target: Path, changed: Files) -> None:
+def test_qrels_without_any_topic_of_the_runs(
+    refused: Refused, target: Path, changed: Files
+) -> None:
     changed.qrels.write_text("901 0 d01 1\n902 0 d01 1\n")
     said = refused(target, "evaluate", "--name", "other", *changed.options())
-    assert said == f"{changed.qrels}: judges none of the topics of the 6 runs; it has topics such as 901, 902"
+    assert (
+        said
+        == f"{changed.qrels}: judges none of the topics of the 6 runs; it has topics such as 901, 902"
+    )
 
 
 def test_qrels_without_a_relevant_document(refused: Refused, target: Path, changed: Files) -> None:
@@ -104,7 +122,10 @@ def test_qrels_without_a_relevant_document(refused: Refused, target: Path, chang
 def test_an_empty_file(refused: Refused, target: Path, changed: Files, which: str) -> None:
     empty = changed.runs.parent / which
     empty.write_text("")
-    assert refused(target, "evaluate", "--name", "other", *changed.options()) == f"{empty}: the file is empty"
+    assert (
+        refused(target, "evaluate", "--name", "other", *changed.options())
+        == f"{empty}: the file is empty"
+    )
 
 
 @pytest.mark.parametrize("which", ["runs/run2.txt", "qrels.txt", "teams.csv"])
@@ -129,16 +150,27 @@ def test_a_missing_file(refused: Refused, target: Path, files: Files, option: st
     ("metric", "suggested"),
     [("ndcg@10", "nDCG"), ("MAP", "AP"), ("nDGC@10", "nDCG"), ("P+@x", "P+"), ("Rpec", "Rprec")],
 )
-def test_an_unknown_metric(refused: Refused, target: Path, files: Files, metric: str, suggested: str) -> None:
-    said = refused(target, "evaluate", "--name", "other", *files.options(), "--metrics", f"AP,{metric}")
+def test_an_unknown_metric(
+    refused: Refused, target: Path, files: Files, metric: str, suggested: str
+) -> None:
+    said = refused(
+        target, "evaluate", "--name", "other", *files.options(), "--metrics", f"AP,{metric}"
+    )
     start = f"unknown metric '{metric}'; the nearest known ones are: "
     assert said.startswith(start)
     assert suggested in said.removeprefix(start).split(", ")
 
 
 @pytest.mark.parametrize("options", ["--metrics MAP", "--gains 2:1", "--name .hidden"])
-def test_a_refused_evaluation_leaves_no_empty_study(scorecube: Cli, tmp_path: Path, files: Files, options: str) -> None:
-    assert scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *options.split()).status == 1
+def test_a_refused_evaluation_leaves_no_empty_study(
+    scorecube: Cli, tmp_path: Path, files: Files, options: str
+) -> None:
+    assert (
+        scorecube(
+            "evaluate", tmp_path / "s", "--name", "x", *files.options(), *options.split()
+        ).status
+        == 1
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,15 +185,22 @@ def test_a_refused_evaluation_leaves_no_empty_study(scorecube: Cli, tmp_path: Pa
         (",", "no metric: --metrics is empty"),
     ],
 )
-def test_a_metric_that_does_not_parse(refused: Refused, target: Path, files: Files, metrics: str, message: str) -> None:
-    assert refused(target, "evaluate", "--name", "other", *files.options(), "--metrics", metrics).startswith(message)
+def test_a_metric_that_does_not_parse(
+    refused: Refused, target: Path, files: Files, metrics: str, message: str
+) -> None:
+    assert refused(
+        target, "evaluate", "--name", "other", *files.options(), "--metrics", metrics
+    ).startswith(message)
 
 
 @pytest.mark.parametrize(
     ("gains", "message"),
     [
         ("3:2", "gain setting '3:2' has 2 values, but the collection has 3 relevant levels"),
-        ("auto,4:3:2:1", "gain setting '4:3:2:1' has 4 values, but the collection has 3 relevant levels"),
+        (
+            "auto,4:3:2:1",
+            "gain setting '4:3:2:1' has 4 values, but the collection has 3 relevant levels",
+        ),
         ("3:two:1", "gain setting '3:two:1' is not 'auto' or numbers joined by colons"),
         ("3:2:-1", "gain setting '3:2:-1': gains must be finite and not negative"),
     ],
@@ -169,20 +208,30 @@ def test_a_metric_that_does_not_parse(refused: Refused, target: Path, files: Fil
 def test_a_gain_setting_that_does_not_fit(
     refused: Refused, target: Path, files: Files, gains: str, message: str
 ) -> None:
-    assert refused(target, "evaluate", "--name", "other", *files.options(), "--gains", gains).startswith(message)
+    assert refused(
+        target, "evaluate", "--name", "other", *files.options(), "--gains", gains
+    ).startswith(message)
 
 
-def test_other_runs_for_an_existing_collection(refused: Refused, study: Path, changed: Files) -> None:
+def test_other_runs_for_an_existing_collection(
+    refused: Refused, study: Path, changed: Files
+) -> None:
     (changed.runs / "run5.txt").unlink()
     said = refused(study, "evaluate", "--name", "small", *changed.options())
-    assert said.startswith(f"{study}: collection 'small' exists with 6 runs, and the new scores have 5 or other ones")
+    assert said.startswith(
+        f"{study}: collection 'small' exists with 6 runs, and the new scores have 5 or other ones"
+    )
     assert "--replace" in said
 
 
-def test_other_judgements_for_an_existing_collection(refused: Refused, study: Path, changed: Files) -> None:
+def test_other_judgements_for_an_existing_collection(
+    refused: Refused, study: Path, changed: Files
+) -> None:
     changed.qrels.write_text(changed.qrels.read_text().replace(" 3\n", " 2\n", 5))
     said = refused(study, "evaluate", "--name", "small", *changed.options(), "--metrics", "P@10")
-    assert said.startswith(f"{study}: collection 'small' holds other scores or teams for the same runs and topics")
+    assert said.startswith(
+        f"{study}: collection 'small' holds other scores or teams for the same runs and topics"
+    )
 
 
 def test_imported_scores_of_other_runs(refused: Refused, study: Path, tmp_path: Path) -> None:
@@ -200,8 +249,14 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--size 5", "two disjoint samples of 5 topics need 10 topics, but there are only 8; use --size 4 or less"),
-        ("--size 9 --sampling independent", "a sample of 9 topics without replacement needs 9 topics"),
+        (
+            "--size 5",
+            "two disjoint samples of 5 topics need 10 topics, but there are only 8; use --size 4 or less",
+        ),
+        (
+            "--size 9 --sampling independent",
+            "a sample of 9 topics without replacement needs 9 topics",
+        ),
         ("--size 0", "sample size 0 must be at least 1"),
         ("--confidence 1.5", "confidence (1.5,) must be numbers between 0 and 1"),
         ("--confidence high", "--confidence 'high' is not numbers separated by commas"),
@@ -214,7 +269,10 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--metrics ,", "no metric"),
         ("--by P@5 --top-runs 2", "no metric 'P@5' in the cube"),
         ("--seed 18446744073709551616", "--seed 18446744073709551616 is not in 0 .. 2**64 - 1"),
-        ("--cluster {tmp}/none.yaml", "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory"),
+        (
+            "--cluster {tmp}/none.yaml",
+            "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory",
+        ),
         ("--replay {tmp}/none.zarr", "{tmp}/none.zarr: no zarr store with samples there"),
         ("--replay {study}", "{study}"),
         ("--save-samples {study}", "{study}"),
@@ -228,7 +286,9 @@ def test_an_analysis_that_cannot_be_done(
 ) -> None:
     (tmp_path / "file").write_text("mine")
     words = options.format(study=study, tmp=tmp_path).split()
-    assert message.format(study=study, tmp=tmp_path) in refused(study, "swap", *words, "--trials", 5)
+    assert message.format(study=study, tmp=tmp_path) in refused(
+        study, "swap", *words, "--trials", 5
+    )
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -241,17 +301,30 @@ def test_an_analysis_that_cannot_be_done(
         (["swap", "--collection", "big"], "{study}: no collection 'big'; it has: small"),
     ],
 )
-def test_a_table_that_is_not_there(refused: Refused, study: Path, words: list[str], message: str) -> None:
+def test_a_table_that_is_not_there(
+    refused: Refused, study: Path, words: list[str], message: str
+) -> None:
     assert refused(study, "show", *words).startswith(message.format(study=study))
 
 
-def test_a_result_that_is_not_there(refused: Refused, tmp_path: Path, files: Files, scorecube: Cli) -> None:
+def test_a_result_that_is_not_there(
+    refused: Refused, tmp_path: Path, files: Files, scorecube: Cli
+) -> None:
     study = tmp_path / "s"
     scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "AP").succeeded()
-    assert refused(study, "show", "swap") == f"{study}: no result of swap yet; run: scorecube swap {study}"
+    assert (
+        refused(study, "show", "swap")
+        == f"{study}: no result of swap yet; run: scorecube swap {study}"
+    )
 
 
-READING = [["info"], ["show", "scores"], ["swap"], ["verify"], ["report", "--out", "{tmp}/page.html"]]
+READING = [
+    ["info"],
+    ["show", "scores"],
+    ["swap"],
+    ["verify"],
+    ["report", "--out", "{tmp}/page.html"],
+]
 
 
 @pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
@@ -263,7 +336,9 @@ def test_a_study_that_is_not_there(refused: Refused, tmp_path: Path, words: list
 
 
 @pytest.mark.parametrize("words", [*READING, ["evaluate"], ["import"]], ids=lambda words: words[0])
-def test_a_study_path_that_is_a_file(refused: Refused, tmp_path: Path, files: Files, words: list[str]) -> None:
+def test_a_study_path_that_is_a_file(
+    refused: Refused, tmp_path: Path, files: Files, words: list[str]
+) -> None:
     path, matrix = tmp_path / "file", tmp_path / "ap.csv"
     path.write_text("mine")
     matrix.write_text("topic,x,y\n001,1,0.5\n")
@@ -273,7 +348,9 @@ def test_a_study_path_that_is_a_file(refused: Refused, tmp_path: Path, files: Fi
 
 
 @pytest.mark.parametrize("command", ["evaluate", "info"])
-def test_a_study_path_below_a_file(scorecube: Cli, tmp_path: Path, files: Files, command: str) -> None:
+def test_a_study_path_below_a_file(
+    scorecube: Cli, tmp_path: Path, files: Files, command: str
+) -> None:
     (tmp_path / "file").write_text("mine")
     more = ["--name", "x", *files.options()] if command == "evaluate" else []
     outcome: Outcome = scorecube(command, tmp_path / "file" / "study.zarr", *more)
@@ -295,20 +372,27 @@ def test_a_report_without_a_place(refused: Refused, study: Path, tmp_path: Path)
     assert said == f"{page}: cannot be written: No such file or directory"
 
 
-@pytest.mark.parametrize("content", ["topic,a,b\n1,0.5,x\n", "topic,a,b\n1,0.5,inf\n"], ids=["word", "infinite"])
-def test_an_imported_score_that_is_no_number(refused: Refused, target: Path, tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    "content", ["topic,a,b\n1,0.5,x\n", "topic,a,b\n1,0.5,inf\n"], ids=["word", "infinite"]
+)
+def test_an_imported_score_that_is_no_number(
+    refused: Refused, target: Path, tmp_path: Path, content: str
+) -> None:
     matrix = tmp_path / "ap.csv"
     matrix.write_text(content)
     assert refused(target, "import", "--name", "other", matrix).startswith(f"{matrix}:2: score ")
 
 
-def test_missing_scores_are_named_and_can_be_left_out(refused: Refused, scorecube: Cli, tmp_path: Path) -> None:
+def test_missing_scores_are_named_and_can_be_left_out(
+    refused: Refused, scorecube: Cli, tmp_path: Path
+) -> None:
     matrix, study = tmp_path / "ap.csv", tmp_path / "s"
     matrix.write_text("topic,a,b\n1,0.5,1\n2,,0.5\n3,1,0\n4,0.5,0.5\n5,0.25,0.5\n")
     scorecube("import", study, "--name", "x", matrix).succeeded()
     said = refused(study, "swap", "--size", 1)
     assert (
-        "1 scores are missing, the first is AP of run a on topic 2; leave such topics out with --drop-missing" in said
+        "1 scores are missing, the first is AP of run a on topic 2; leave such topics out with --drop-missing"
+        in said
     )
     scorecube("swap", study, "--size", 2, "--trials", 5, "--drop-missing").succeeded()
 
@@ -323,7 +407,9 @@ def flip(chunk: Path) -> None:
     "array", ["cube/score", "rankings/level_at_rank", "results/swap/*/count", "blocks/swap/*/count"]
 )
 @pytest.mark.parametrize("damage", [flip, Path.unlink], ids=["flipped bit", "missing chunk"])
-def test_damage_is_found(scorecube: Cli, study: Path, array: str, damage: Callable[[Path], None]) -> None:
+def test_damage_is_found(
+    scorecube: Cli, study: Path, array: str, damage: Callable[[Path], None]
+) -> None:
     scorecube("verify", study).succeeded()
     (folder,) = study.glob(f"small/{array}/c")
     damage(next(path for path in sorted(folder.rglob("*")) if path.is_file()))
@@ -360,7 +446,9 @@ def test_damage_is_found(scorecube: Cli, study: Path, array: str, damage: Callab
         "import {study} --name x f --layout diagonal",
     ],
 )
-def test_wrong_usage_exits_with_2(scorecube: Cli, study: Path, tree: Callable[[Path], Tree], words: str) -> None:
+def test_wrong_usage_exits_with_2(
+    scorecube: Cli, study: Path, tree: Callable[[Path], Tree], words: str
+) -> None:
     before = tree(study)
     outcome = scorecube(*words.format(study=study).split())
     assert outcome.status == 2, outcome

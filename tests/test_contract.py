@@ -84,7 +84,9 @@ def records(scorecube: Cli, *words: object) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_tables_have_the_columns_of_the_contract(scorecube: Cli, analysed_study: Path, table: str) -> None:
+def test_tables_have_the_columns_of_the_contract(
+    scorecube: Cli, analysed_study: Path, table: str
+) -> None:
     analysis, name = table.split()
     if name not in view_of(analysis).tables:
         pytest.skip(f"no table {table} yet")
@@ -99,10 +101,14 @@ def test_tables_have_the_columns_of_the_contract(scorecube: Cli, analysed_study:
 def test_first_table_is_the_default(analysis: str) -> None:
     if analysis not in view_names():
         pytest.skip(f"no analysis {analysis} yet")
-    assert view_of(analysis).first_table == next(table.split()[1] for table in COLUMNS if table.startswith(analysis))
+    assert view_of(analysis).first_table == next(
+        table.split()[1] for table in COLUMNS if table.startswith(analysis)
+    )
 
 
-def test_statistics_are_those_of_the_files(scorecube: Cli, finished_study: Path, files: Files) -> None:
+def test_statistics_are_those_of_the_files(
+    scorecube: Cli, finished_study: Path, files: Files
+) -> None:
     levels = Counter(line.split()[3] for line in files.qrels.read_text().splitlines())
     (row,) = records(scorecube, finished_study, "scores", "--table", "statistics")
     per_level = {f"n_level_{level}": count / 8 for level, count in levels.items()}
@@ -114,7 +120,9 @@ def test_means_are_those_of_the_cells(scorecube: Cli, finished_study: Path) -> N
     keys = ["metric", "gain", "run"]
     cells = pd.DataFrame(records(scorecube, finished_study, "scores", "--table", "cells"))
     means = pd.DataFrame(records(scorecube, finished_study, "scores")).set_index(keys)
-    np.testing.assert_allclose(means["mean"], cells.groupby(keys)["score"].mean()[means.index], rtol=1e-12)
+    np.testing.assert_allclose(
+        means["mean"], cells.groupby(keys)["score"].mean()[means.index], rtol=1e-12
+    )
     assert set(means["n_topics"]) == {8}
     assert means["team"].xs("run4", level="run").unique().tolist() == ["team1"]
 
@@ -134,7 +142,9 @@ def test_rates_count_every_pair_once_a_trial(scorecube: Cli, finished_study: Pat
 
 
 def options_of(scorecube: Cli, *command: str) -> set[str]:
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", scorecube(*command, "--help").succeeded().stdout))
+    return set(
+        re.findall(r"(?<![\w-])--[a-z][a-z-]*", scorecube(*command, "--help").succeeded().stdout)
+    )
 
 
 @pytest.mark.parametrize("command", OPTIONS)
@@ -149,9 +159,20 @@ def test_commands_take_the_options_of_the_contract(scorecube: Cli, command: str)
 def test_evaluate_takes_the_words_of_the_contract(
     scorecube: Cli, files: Files, tmp_path: Path, order: str, run_name: str
 ) -> None:
-    how = ["--metrics", "AP(rel=2),NWRR(beta=2:3:5)", "--order", order, "--run-name", run_name, "--depth", "5"]
+    how = [
+        "--metrics",
+        "AP(rel=2),NWRR(beta=2:3:5)",
+        "--order",
+        order,
+        "--run-name",
+        run_name,
+        "--depth",
+        "5",
+    ]
     scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *how).succeeded()
-    (facts,) = json.loads(scorecube("info", tmp_path / "s", "--format", "json").succeeded().stdout)["collections"]
+    (facts,) = json.loads(scorecube("info", tmp_path / "s", "--format", "json").succeeded().stdout)[
+        "collections"
+    ]
     assert facts["metrics"] == ["AP(rel=2)", "NWRR(beta=2:3:5)"]
     (row,) = records(scorecube, tmp_path / "s", "scores", "--table", "statistics")
     assert row["n_runs"] == 6
@@ -161,9 +182,31 @@ def test_evaluate_takes_the_words_of_the_contract(
 
 @pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
 @pytest.mark.parametrize("rule", ["s0", "s1"])
-def test_swap_takes_the_words_of_the_contract(scorecube: Cli, study: Path, sampling: str, rule: str) -> None:
-    chosen = ["--metrics", "nDCG@10,AP", "--gains", "auto", "--runs", "run1,run2,run3", "--topics", "001,003,005,007"]
-    how = ["--sampling", sampling, "--rule", rule, "--size", "2", "--trials", "5", "--confidence", "0.7"]
+def test_swap_takes_the_words_of_the_contract(
+    scorecube: Cli, study: Path, sampling: str, rule: str
+) -> None:
+    chosen = [
+        "--metrics",
+        "nDCG@10,AP",
+        "--gains",
+        "auto",
+        "--runs",
+        "run1,run2,run3",
+        "--topics",
+        "001,003,005,007",
+    ]
+    how = [
+        "--sampling",
+        sampling,
+        "--rule",
+        rule,
+        "--size",
+        "2",
+        "--trials",
+        "5",
+        "--confidence",
+        "0.7",
+    ]
     scorecube("swap", study, "--collection", "small", *chosen, *how, "--seed", "3").succeeded()
     rows = records(scorecube, study, "swap", "--collection", "small")
     assert {row["metric"] for row in rows} == {"AP", "nDCG@10"}
@@ -171,16 +214,24 @@ def test_swap_takes_the_words_of_the_contract(scorecube: Cli, study: Path, sampl
     assert all({key: row[key] for key in facts} == facts for row in rows)
 
 
-def test_top_runs_are_the_best_by_a_metric(scorecube: Cli, finished_study: Path, tmp_path: Path) -> None:
+def test_top_runs_are_the_best_by_a_metric(
+    scorecube: Cli, finished_study: Path, tmp_path: Path
+) -> None:
     means = records(scorecube, finished_study, "scores")
     chosen = {}
     for metric in ("AP", "Q"):
-        ranked = sorted((-row["mean"], row["run"]) for row in means if (row["metric"], row["gain"]) == (metric, "auto"))
+        ranked = sorted(
+            (-row["mean"], row["run"])
+            for row in means
+            if (row["metric"], row["gain"]) == (metric, "auto")
+        )
         chosen[metric] = ",".join(run for _, run in ranked[:3])
         rates = []
         for how in (["--top-runs", "3", "--by", metric], ["--runs", chosen[metric]]):
             out = tmp_path / f"{metric}-{how[0]}"
-            scorecube("swap", finished_study, *how, "--trials", 7, "--size", 3, "--seed", 5, "--out", out).succeeded()
+            scorecube(
+                "swap", finished_study, *how, "--trials", 7, "--size", 3, "--seed", 5, "--out", out
+            ).succeeded()
             rates.append(records(scorecube, out, "swap", "--table", "rates"))
         assert rates[0] == rates[1]
     assert chosen["AP"] != chosen["Q"]
@@ -189,32 +240,51 @@ def test_top_runs_are_the_best_by_a_metric(scorecube: Cli, finished_study: Path,
 def test_a_metric_may_be_written_in_another_way(scorecube: Cli, study: Path, files: Files) -> None:
     again = ["--metrics", "AP(rel=1),Q,nDCG @10", "--gains", "auto"]
     scorecube("evaluate", study, "--name", "small", *files.options(), *again).succeeded()
-    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)["collections"]
+    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)[
+        "collections"
+    ]
     assert facts["metrics"] == ["AP", "Q", "nDCG@10"]
 
 
 def test_evaluate_adds_metrics_and_gains(scorecube: Cli, study: Path, files: Files) -> None:
-    before = {(row["metric"], row["gain"], row["run"]): row["mean"] for row in records(scorecube, study, "scores")}
+    before = {
+        (row["metric"], row["gain"], row["run"]): row["mean"]
+        for row in records(scorecube, study, "scores")
+    }
     more = ["--metrics", "P@10", "--gains", "10:5:1"]
     scorecube("evaluate", study, "--name", "small", *files.options(), *more).succeeded()
-    after = {(row["metric"], row["gain"], row["run"]): row["mean"] for row in records(scorecube, study, "scores")}
+    after = {
+        (row["metric"], row["gain"], row["run"]): row["mean"]
+        for row in records(scorecube, study, "scores")
+    }
     assert {key: after[key] for key in before} == before
     assert {key[:2] for key in after} == {
-        (metric, gain) for metric in ("AP", "Q", "nDCG@10", "P@10") for gain in ("auto", "1:1:1", "10:5:1")
+        (metric, gain)
+        for metric in ("AP", "Q", "nDCG@10", "P@10")
+        for gain in ("auto", "1:1:1", "10:5:1")
     }
     assert all(value is not None for value in after.values())
 
 
-def test_imported_and_evaluated_scores_share_a_collection(scorecube: Cli, files: Files, tmp_path: Path) -> None:
+def test_imported_and_evaluated_scores_share_a_collection(
+    scorecube: Cli, files: Files, tmp_path: Path
+) -> None:
     study, matrix = tmp_path / "s", tmp_path / "last_rel.csv"
-    topics, runs = [f"{number:03d}" for number in range(1, 9)], [f"run{number}" for number in range(6)]
+    topics, runs = (
+        [f"{number:03d}" for number in range(1, 9)],
+        [f"run{number}" for number in range(6)],
+    )
     pd.DataFrame(7.5, index=pd.Index(topics, name="topic"), columns=runs).to_csv(matrix)
     scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "AP").succeeded()
     scorecube("import", study, "--name", "x", matrix, "--teams", files.teams).succeeded()
     scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "P@5").succeeded()
-    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)["collections"]
+    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)[
+        "collections"
+    ]
     assert facts["metrics"] == ["AP", "last_rel", "P@5"]
-    assert {row["mean"] for row in records(scorecube, study, "scores") if row["metric"] == "last_rel"} == {7.5}
+    assert {
+        row["mean"] for row in records(scorecube, study, "scores") if row["metric"] == "last_rel"
+    } == {7.5}
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -227,7 +297,15 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(record, field.name, None)
     options = json.loads(json.dumps(record.options()))
-    assert kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}) == record
+    assert (
+        kind(
+            **{
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in options.items()
+            }
+        )
+        == record
+    )
     assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
     assert name in view_names()
     assert view_of(name).figure is not None
@@ -237,10 +315,14 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_metrics_are_listed_and_score(scorecube: Cli, name: str) -> None:
-    assert re.search(rf"^{re.escape(name)} ", scorecube("list", "metrics").succeeded().stdout, re.MULTILINE)
+    assert re.search(
+        rf"^{re.escape(name)} ", scorecube("list", "metrics").succeeded().stdout, re.MULTILINE
+    )
     facts = sc.list_metrics().set_index("name").loc[name]
     written = f"{name}@10" if facts["cutoff"] == "required" else name
-    cube = sc.evaluate(simulate_rankings(n_runs=5, seed=4, n_intents=3), [written], ["3:2:1", "10:5:1"])
+    cube = sc.evaluate(
+        simulate_rankings(n_runs=5, seed=4, n_intents=3), [written], ["3:2:1", "10:5:1"]
+    )
     scores = cube["score"].values
     assert np.isfinite(scores).all()
     assert scores.min() >= 0
@@ -261,7 +343,9 @@ def test_the_default_level_is_not_printed() -> None:
 @pytest.mark.parametrize("table", ["sensitivity", "rates", "overlap"])
 def test_csv_holds_what_json_holds(scorecube: Cli, finished_study: Path, table: str) -> None:
     words = [finished_study, "swap", "--table", table]
-    rows = list(csv.DictReader(io.StringIO(scorecube("show", *words, "--format", "csv").succeeded().stdout)))
+    rows = list(
+        csv.DictReader(io.StringIO(scorecube("show", *words, "--format", "csv").succeeded().stdout))
+    )
     expected = records(scorecube, *words)
     assert [list(row) for row in rows] == [list(row) for row in expected]
     for row, wanted in zip(rows, expected, strict=True):
@@ -278,9 +362,16 @@ def cells_of(form: str, text: str) -> list[list[str]]:
     if form == "latex":
         assert lines[0].startswith(r"\begin{tabular}")
         assert lines[-1] == r"\end{tabular}"
-        rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in lines if line.endswith(r"\\")]
+        rows = [
+            re.split(r"(?<!\\)&", line.removesuffix(r"\\"))
+            for line in lines
+            if line.endswith(r"\\")
+        ]
         return [[re.sub(r"\\([_%&#$])", r"\1", cell).strip() for cell in row] for row in rows]
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] if form == "markdown" else re.split(r"  +", line) for line in lines]
+    rows = [
+        re.split(r"(?<!\\)\|", line)[1:-1] if form == "markdown" else re.split(r"  +", line)
+        for line in lines
+    ]
     assert all(set(cell.strip()) <= set("-:") for cell in rows[1])
     return [[cell.strip().replace(r"\|", "|") for cell in row] for row in [rows[0], *rows[2:]]]
 
@@ -298,11 +389,14 @@ def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, for
             for row in found
             if row["metric"] == wanted["metric"]
             and float(row["confidence"]) == wanted["confidence"]
-            and row["gain"] in (wanted["gain"], "any")  # one row for all gains where the metric uses none
+            and row["gain"]
+            in (wanted["gain"], "any")  # one row for all gains where the metric uses none
         )
         assert (row["share"] == "-") == (wanted["share"] is None)
         if wanted["share"] is not None:
-            assert float(row["share"].removesuffix("%")) == pytest.approx(100 * wanted["share"], abs=0.051)
+            assert float(row["share"].removesuffix("%")) == pytest.approx(
+                100 * wanted["share"], abs=0.051
+            )
             assert float(row["required_difference"]) == wanted["required_difference"]
 
 
@@ -328,12 +422,18 @@ def test_latex_escapes_what_latex_reads(scorecube: Cli, tmp_path: Path) -> None:
 
 
 def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
-    cube = sc.evaluate(simulate_rankings(n_runs=5, seed=1), metrics=["AP", "Q", "P+"], gains=["auto", "1:1:1"])
+    cube = sc.evaluate(
+        simulate_rankings(n_runs=5, seed=1), metrics=["AP", "Q", "P+"], gains=["auto", "1:1:1"]
+    )
     assert cube["score"].dims == ("metric", "gain", "run", "topic")
     swap = sc.Swap(sampling="replacement", size=50)
     result = sc.analyse(cube, swap, trials=30, seed=1, samples=None, client=None)
     assert isinstance(result, xr.Dataset)
-    assert [name for name, each in result.data_vars.items() if not {"long_name", "units"} <= each.attrs.keys()] == []
+    assert [
+        name
+        for name, each in result.data_vars.items()
+        if not {"long_name", "units"} <= each.attrs.keys()
+    ] == []
     columns = COLUMNS["swap sensitivity"].split()
     assert list(sc.table(result, "sensitivity").columns)[: len(columns)] == columns
     picture = tmp_path / "swap.png"
@@ -350,7 +450,9 @@ def test_a_cube_may_be_backed_by_dask_and_is_not_changed() -> None:
 
 
 def test_scores_become_a_cube_with_text_labels() -> None:
-    cube = sc.cube_from_scores({"AP": pd.DataFrame([[0.5, 0.25], [1, 0]], index=["r2", "r1"], columns=[402, 401])})
+    cube = sc.cube_from_scores(
+        {"AP": pd.DataFrame([[0.5, 0.25], [1, 0]], index=["r2", "r1"], columns=[402, 401])}
+    )
     assert cube["topic"].values.tolist() == ["401", "402"]
     assert cube["score"].sel(metric="AP", run="r2").values.tolist() == [[0.25, 0.5]]
 
@@ -360,7 +462,9 @@ def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
     assert list(study) == ["small"]
     rankings = sc.read_rankings(files.runs, files.qrels, teams=files.teams, order="score")
     xr.testing.assert_equal(study["small"].rankings, rankings)
-    xr.testing.assert_equal(study["small"].cube, sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"]))
+    xr.testing.assert_equal(
+        study["small"].cube, sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"])
+    )
     assert study["small"].result("swap").attrs["trials"] == 5
 
 

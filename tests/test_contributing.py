@@ -25,7 +25,9 @@ def test_the_page_names_files_and_targets_that_are_there() -> None:
         assert (REPO / path).exists(), path
     for link in re.findall(r"\]\((?!http|#)([^)#]+)\)", PAGE):
         assert (REPO / link).exists(), link
-    named = set(re.findall(r"\bmake ([a-z-]+)`", PAGE)) | set(re.findall(r"^make ([a-z-]+)", PAGE, re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z-]+)`", PAGE)) | set(
+        re.findall(r"^make ([a-z-]+)", PAGE, re.MULTILINE)
+    )
     assert named <= TARGETS
     assert {"check", "test", "test-all", "coverage", "lock"} <= named
 
@@ -33,7 +35,9 @@ def test_the_page_names_files_and_targets_that_are_there() -> None:
 def test_every_marker_has_a_tier() -> None:
     options = tomllib.loads((REPO / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     markers = {line.split(":")[0] for line in options["markers"]}
-    serial, quick = (re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0] for name in ("SERIAL", "QUICK"))
+    serial, quick = (
+        re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0] for name in ("SERIAL", "QUICK")
+    )
     assert set(re.findall(r"\w+", quick.replace("$(SERIAL)", serial))) - {"not", "or"} == markers
     (rest,) = re.findall(r'"\((.*) or hypothesis\) and not \(\$\(SERIAL\)\)"', MAKEFILE)
     assert set(f"{rest} or {serial}".split(" or ")) == markers
@@ -53,10 +57,16 @@ def test_the_workflow_runs_what_is_there() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"])
+@pytest.mark.parametrize(
+    "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
+)
 def test_the_workflow_is_valid(schema: str, tmp_path: Path) -> None:
     broken = tmp_path / "broken.yml"
-    broken.write_text(re.sub(r"^    (runs-on|timeout-minutes): .*\n", "", WORKFLOW.read_text(), flags=re.MULTILINE))
+    broken.write_text(
+        re.sub(
+            r"^    (runs-on|timeout-minutes): .*\n", "", WORKFLOW.read_text(), flags=re.MULTILINE
+        )
+    )
     for path, status in ((WORKFLOW, 0), (broken, 1)):
         command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -73,5 +83,7 @@ def test_hooks_are_local_and_the_one_for_large_files_finds_them(tmp_path: Path) 
     small.write_text("a")
     large.write_bytes(bytes(600_000))
     for files, said in (([small], ""), ([small, large], f"{large}\n")):
-        done = subprocess.run([*hooks["large-files"], *map(str, files)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*hooks["large-files"], *map(str, files)], capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stdout) == (int(bool(said)), said)

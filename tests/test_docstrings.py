@@ -54,10 +54,16 @@ def parameters(thing: Any) -> set[str]:
 def told_beside(thing: Any) -> set[str]:
     """Return the fields of a record that have a text of their own below them."""
     found: set[str] = set()
-    for kind in thing.__mro__[:-1] if inspect.isclass(thing) and dataclasses.is_dataclass(thing) else ():
+    for kind in (
+        thing.__mro__[:-1] if inspect.isclass(thing) and dataclasses.is_dataclass(thing) else ()
+    ):
         body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].__dict__["body"]
         for field, text in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
                 found.add(ast.unparse(field.target))
     return found
 
@@ -65,7 +71,9 @@ def told_beside(thing: Any) -> set[str]:
 def raised(function: Callable[..., Any]) -> set[str]:
     """Return the names of the exceptions that stand in a function's own ``raise`` statements."""
     found: set[str] = set()
-    waiting: list[ast.AST] = list(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].__dict__["body"])
+    waiting: list[ast.AST] = list(
+        ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].__dict__["body"]
+    )
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -105,7 +113,9 @@ def lacking(name: str, thing: Any, *, full: bool) -> list[str]:
     found, problems = sections(doc), []
     wanted, have = parameters(thing), described(found.get("Parameters", ""))
     if wanted - have - told_beside(thing):
-        problems.append(f"{name}: section Parameters lacks {', '.join(sorted(wanted - have - told_beside(thing)))}")
+        problems.append(
+            f"{name}: section Parameters lacks {', '.join(sorted(wanted - have - told_beside(thing)))}"
+        )
     if have - wanted and (wanted or inspect.isfunction(thing)):
         problems.append(
             f"{name}: section Parameters describes {', '.join(sorted(have - wanted))}, which it does not take"
@@ -128,14 +138,18 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
     named = getattr(holder, "__all__", None)
     for name in named or sorted(vars(holder)):
         thing = getattr(holder, name)
-        documentable = (inspect.isfunction(thing) or inspect.isclass(thing)) and not name.startswith("_")
+        documentable = (
+            inspect.isfunction(thing) or inspect.isclass(thing)
+        ) and not name.startswith("_")
         if documentable and (named or thing.__module__ == holder.__name__):
             yield f"scorecube.{module}.{name}", thing
 
 
 def test_what_the_package_offers_is_told_in_full() -> None:
     problems = [
-        line for name in scorecube.__all__ for line in lacking(f"scorecube.{name}", getattr(scorecube, name), full=True)
+        line
+        for name in scorecube.__all__
+        for line in lacking(f"scorecube.{name}", getattr(scorecube, name), full=True)
     ]
     assert not problems, f"docstrings of scorecube.__all__ ({RULES}):\n" + "\n".join(problems)
 
@@ -197,10 +211,14 @@ class Addresses(HTMLParser):
 @pytest.mark.process
 def test_pages_are_read_without_network(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.api_pages", str(tmp_path)], cwd=REPO, check=True, timeout=300
+        [sys.executable, "-W", "error", "-m", "tests.api_pages", str(tmp_path)],
+        cwd=REPO,
+        check=True,
+        timeout=300,
     )
     pages = {
-        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")
+        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8")
+        for path in tmp_path.rglob("*.html")
     }
     assert {f"scorecube/{name.replace('.', '/')}.html" for name in MODULES} <= set(pages)
     for name, text in pages.items():

@@ -55,7 +55,10 @@ def test_an_argument_is_shown_as_python_and_as_the_command_line_spell_it(
 def test_an_error_inside_another_keeps_its_arguments() -> None:
     inner = BadPlan(f"use {option('block_units', 5)}")
     outer = BadPlan(f"web: {inner.marked}")
-    assert (str(outer), outer.message(flag_of)) == ("web: use block_units=5", "web: use --block-size 5")
+    assert (str(outer), outer.message(flag_of)) == (
+        "web: use block_units=5",
+        "web: use --block-size 5",
+    )
     assert (str(ScorecubeError()), ScorecubeError().option) == ("", None)
 
 
@@ -73,10 +76,14 @@ def flags_in(path: Path) -> list[str]:
     formatted = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     left_out = {id(part) for node in formatted for part in node.values}
     left_out |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    left_out |= {id(part) for node in nodes for declared in declarations(node) for part in ast.walk(declared)}
+    left_out |= {
+        id(part) for node in nodes for declared in declarations(node) for part in ast.walk(declared)
+    }
     texts = [(node.lineno, "".join(map(constant, node.values))) for node in formatted]
     texts += [
-        (node.lineno, constant(node)) for node in nodes if isinstance(node, ast.Constant) and id(node) not in left_out
+        (node.lineno, constant(node))
+        for node in nodes
+        if isinstance(node, ast.Constant) and id(node) not in left_out
     ]
     return [
         f"{path.name}:{line}: {flag}"
@@ -94,7 +101,11 @@ def declarations(node: ast.AST) -> list[ast.expr]:
         return [node.value]
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        return [value for key, value in pairs if isinstance(key, ast.Constant) and key.value in DECLARATIONS]
+        return [
+            value
+            for key, value in pairs
+            if isinstance(key, ast.Constant) and key.value in DECLARATIONS
+        ]
     return []
 
 
@@ -104,16 +115,24 @@ def constant(node: ast.expr) -> str:
 
 
 def test_no_message_of_the_library_names_a_flag() -> None:
-    modules = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in ("cli", *UNCONVERTED)]
+    modules = [
+        path
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in ("cli", *UNCONVERTED)
+    ]
     assert len(modules) > 50
     assert [found for path in modules for found in flags_in(path)] == []
 
 
 def test_a_declared_flag_is_no_message(tmp_path: Path) -> None:
-    (tmp_path / "module.py").write_text('size = option_field(5, "Topics.", flag="--size")\n', encoding="utf-8")
+    (tmp_path / "module.py").write_text(
+        'size = option_field(5, "Topics.", flag="--size")\n', encoding="utf-8"
+    )
     assert flags_in(tmp_path / "module.py") == []
 
 
 def test_a_flag_in_a_message_is_found(tmp_path: Path) -> None:
-    (tmp_path / "module.py").write_text('"""Names --size."""\nraise ValueError(f"use --size {5}")\n', encoding="utf-8")
+    (tmp_path / "module.py").write_text(
+        '"""Names --size."""\nraise ValueError(f"use --size {5}")\n', encoding="utf-8"
+    )
     assert flags_in(tmp_path / "module.py") == ["module.py:2: --size"]

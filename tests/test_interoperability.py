@@ -31,12 +31,18 @@ def odd_study(tmp_path_factory: pytest.TempPathFactory, scorecube: Cli) -> Path:
     """A study whose runs have odd names, and one missing score."""
     folder = tmp_path_factory.mktemp("odd")
     scores = np.random.default_rng(5).uniform(0, 1, (6, len(ODD))).round(3)
-    frame = pd.DataFrame(scores, columns=ODD, index=pd.Index([f"0{k}" for k in range(6)], name="topic"))
+    frame = pd.DataFrame(
+        scores, columns=ODD, index=pd.Index([f"0{k}" for k in range(6)], name="topic")
+    )
     frame.to_csv(folder / "ap.csv")
-    scorecube("import", folder / "study.zarr", "--name", "odd", "--metric", "AP", folder / "ap.csv").succeeded()
+    scorecube(
+        "import", folder / "study.zarr", "--name", "odd", "--metric", "AP", folder / "ap.csv"
+    ).succeeded()
     frame.iloc[2, 1] = np.nan
     frame.to_csv(folder / "gaps.csv")
-    scorecube("import", folder / "study.zarr", "--name", "gaps", "--metric", "AP", folder / "gaps.csv").succeeded()
+    scorecube(
+        "import", folder / "study.zarr", "--name", "gaps", "--metric", "AP", folder / "gaps.csv"
+    ).succeeded()
     return folder / "study.zarr"
 
 
@@ -45,21 +51,35 @@ def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
         study = sc.open_study(analysed_study)
         for name in study:
             collection = study[name]
-            cubes = [node.to_dataset() for node in tree[f"/{name}"].subtree if set(node.data_vars) == {"score"}]
+            cubes = [
+                node.to_dataset()
+                for node in tree[f"/{name}"].subtree
+                if set(node.data_vars) == {"score"}
+            ]
             found = xr.combine_by_coords(cubes) if len(cubes) > 1 else cubes[0]
             assert isinstance(found, xr.Dataset)
             np.testing.assert_array_equal(
-                found["score"].sel({dim: collection.cube[dim].values for dim in collection.cube["score"].dims}).values,
+                found["score"]
+                .sel({dim: collection.cube[dim].values for dim in collection.cube["score"].dims})
+                .values,
                 collection.cube["score"].values,
             )
-            digests = {str(node.attrs["digest"]) for node in tree[f"/{name}"].subtree if "digest" in node.attrs}
+            digests = {
+                str(node.attrs["digest"])
+                for node in tree[f"/{name}"].subtree
+                if "digest" in node.attrs
+            }
             kept = collection.contents()["results"]
-            assert {str(result.attrs["digest"]) for each in kept for result in collection.results(each)} <= digests
+            assert {
+                str(result.attrs["digest"]) for each in kept for result in collection.results(each)
+            } <= digests
 
 
 def records(scorecube: Cli, study: Path, analysis: str, table: str) -> list[dict[str, Any]]:
     """Return a table as strict JSON tells it."""
-    shown = scorecube("show", study, analysis, "--table", table, "--format", "json").succeeded().stdout
+    shown = (
+        scorecube("show", study, analysis, "--table", table, "--format", "json").succeeded().stdout
+    )
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -73,7 +93,11 @@ def test_csv_and_json_tell_pandas_the_same(
     scorecube: Cli, analysed_study: Path, tmp_path: Path, analysis: str, table: str
 ) -> None:
     rows = records(scorecube, analysed_study, analysis, table)
-    shown = scorecube("show", analysed_study, analysis, "--table", table, "--format", "csv").succeeded().stdout
+    shown = (
+        scorecube("show", analysed_study, analysis, "--table", table, "--format", "csv")
+        .succeeded()
+        .stdout
+    )
     (tmp_path / "t.csv").write_text(shown)
     frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str, "document": str})
     assert len(frame) == len(rows) > 0
@@ -82,10 +106,14 @@ def test_csv_and_json_tell_pandas_the_same(
         assert frame[column].isna().tolist() == [value is None or value == "" for value in values]
         if all(isinstance(value, int | float) for value in values if value is not None):
             assert pd.api.types.is_numeric_dtype(frame[column])
-            np.testing.assert_array_equal(frame[column].astype(float), np.array(values, dtype=float))
+            np.testing.assert_array_equal(
+                frame[column].astype(float), np.array(values, dtype=float)
+            )
 
 
-def test_missing_scores_are_missing_everywhere(scorecube: Cli, odd_study: Path, tmp_path: Path) -> None:
+def test_missing_scores_are_missing_everywhere(
+    scorecube: Cli, odd_study: Path, tmp_path: Path
+) -> None:
     asked = ("show", odd_study, "scores", "--table", "cells", "--collection", "gaps", "--format")
     (tmp_path / "t.csv").write_text(scorecube(*asked, "csv").succeeded().stdout)
     frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str})
@@ -115,7 +143,9 @@ for (path in commandArgs(trailingOnly = TRUE)) {
 
 
 @pytest.mark.process
-def test_r_reads_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
+def test_r_reads_every_table(
+    scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path
+) -> None:
     rscript = needs("Rscript")
     (tmp_path / "read.R").write_text(R)
     paths: list[Path] = []
@@ -127,12 +157,19 @@ def test_r_reads_every_table(scorecube: Cli, analysed_study: Path, odd_study: Pa
     for study, analysis, table in asked:
         path = tmp_path / f"{len(paths):02d}.csv"
         path.write_text(
-            scorecube("show", study, analysis, "--table", table, "--format", "csv").succeeded().stdout, encoding="utf-8"
+            scorecube("show", study, analysis, "--table", table, "--format", "csv")
+            .succeeded()
+            .stdout,
+            encoding="utf-8",
         )
         paths.append(path)
         frames.append(pd.read_csv(path))
     done = subprocess.run(
-        [rscript, "--vanilla", tmp_path / "read.R", *paths], capture_output=True, text=True, timeout=120, check=False
+        [rscript, "--vanilla", tmp_path / "read.R", *paths],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     lines = iter(filter(None, done.stdout.splitlines()))
@@ -144,7 +181,9 @@ def test_r_reads_every_table(scorecube: Cli, analysed_study: Path, odd_study: Pa
             assert int(missing) == frame[column].isna().sum()
             if frame[column].isna().all():
                 continue
-            if pd.api.types.is_bool_dtype(frame[column]) or not pd.api.types.is_numeric_dtype(frame[column]):
+            if pd.api.types.is_bool_dtype(frame[column]) or not pd.api.types.is_numeric_dtype(
+                frame[column]
+            ):
                 assert kind in "cl"
             else:
                 assert kind == "n"
@@ -160,13 +199,19 @@ def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> li
 
 
 @pytest.mark.slow
-def test_latex_tables_are_well_formed(scorecube: Cli, analysed_study: Path, odd_study: Path) -> None:
+def test_latex_tables_are_well_formed(
+    scorecube: Cli, analysed_study: Path, odd_study: Path
+) -> None:
     for text in tables_in_latex(scorecube, analysed_study, odd_study):
         first, *body, last = text.rstrip().splitlines()
         spec = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\} % \\usepackage\{booktabs\}", first)
         assert spec is not None
         assert last == r"\end{tabular}"
-        assert [line for line in body if not line.endswith(r"\\")] == [r"\toprule", r"\midrule", r"\bottomrule"]
+        assert [line for line in body if not line.endswith(r"\\")] == [
+            r"\toprule",
+            r"\midrule",
+            r"\bottomrule",
+        ]
         assert (body[0], body[2], body[-1]) == (r"\toprule", r"\midrule", r"\bottomrule")
         for line in body:
             if not line.endswith(r" \\"):
@@ -179,17 +224,26 @@ def test_latex_tables_are_well_formed(scorecube: Cli, analysed_study: Path, odd_
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_latex_compiles_every_table(scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path) -> None:
+def test_latex_compiles_every_table(
+    scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path
+) -> None:
     latex = needs("pdflatex")
-    if not subprocess.run([needs("kpsewhich"), "booktabs.sty"], capture_output=True, check=False).stdout:
+    if not subprocess.run(
+        [needs("kpsewhich"), "booktabs.sty"], capture_output=True, check=False
+    ).stdout:
         pytest.skip("LaTeX has no booktabs package")
     shown = [
-        "\n".join(text.splitlines()[:60] + ([] if len(text.splitlines()) <= 60 else [r"\bottomrule", r"\end{tabular}"]))
+        "\n".join(
+            text.splitlines()[:60]
+            + ([] if len(text.splitlines()) <= 60 else [r"\bottomrule", r"\end{tabular}"])
+        )
         for text in tables_in_latex(scorecube, analysed_study, odd_study)
     ]
     pages = "\n\\clearpage\n".join(rf"\noindent\tiny {text}" for text in shown)
     (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + pages + "\n\\end{document}\n",
+        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+        + pages
+        + "\n\\end{document}\n",
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -216,7 +270,9 @@ def read_pairs(path: Path, value: int, kind: type) -> dict[str, dict[str, Any]]:
 
 def own_scores(scorecube: Cli, files: Files, metric: str) -> pd.DataFrame:
     """Return our scores (topic, run)."""
-    cube = sc.evaluate(sc.read_rankings([str(files.runs)], files.qrels), metrics=[metric], gains=["auto"])
+    cube = sc.evaluate(
+        sc.read_rankings([str(files.runs)], files.qrels), metrics=[metric], gains=["auto"]
+    )
     return by_topic(cube, metric)
 
 
@@ -231,13 +287,17 @@ def test_results_of_ir_measures_go_in(scorecube: Cli, files: Files) -> None:
     results = {}
     for path in sorted(files.runs.iterdir()):
         run = read_pairs(path, 4, float)
-        results[path.stem] = list(ir_measures.iter_calc([ir_measures.AP, ir_measures.parse_measure("P@5")], qrels, run))
+        results[path.stem] = list(
+            ir_measures.iter_calc([ir_measures.AP, ir_measures.parse_measure("P@5")], qrels, run)
+        )
     cube = sc.cube_from_scores(results)
     assert cube["metric"].values.tolist() == ["AP", "P@5"]
     for metric in ("AP", "P@5"):
         theirs = by_topic(cube, metric)
         ours = own_scores(scorecube, files, metric)
-        np.testing.assert_allclose(theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9)
+        np.testing.assert_allclose(
+            theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9
+        )
 
 
 @pytest.mark.slow
@@ -255,4 +315,6 @@ def test_results_of_ranx_go_in(scorecube: Cli, files: Files) -> None:
     for metric, name in (("AP", "AP"), ("P@5", "precision@5")):
         theirs = by_topic(cube, name)
         ours = own_scores(scorecube, files, metric)
-        np.testing.assert_allclose(theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9)
+        np.testing.assert_allclose(
+            theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9
+        )

@@ -30,13 +30,18 @@ def swap_method(names: Names) -> None:
     other = names["sensitivity"](names["replacement"])
     assert (other.loc[ALL, "(i)"] - table.loc[ALL, "(i)"]).abs().max() <= 0.025
     overlap = names["sc"].table(names["replacement"], "overlap").iloc[0]
-    assert (overlap["unique"], overlap["common"]) == (pytest.approx(16.1, abs=0.1), pytest.approx(6.2, abs=0.15))
+    assert (overlap["unique"], overlap["common"]) == (
+        pytest.approx(16.1, abs=0.1),
+        pytest.approx(6.2, abs=0.15),
+    )
 
 
 def discriminative_power(names: Names) -> None:
     both = names["both"]
     assert (both["Tukey"] < both["bootstrap"]).all()
-    assert both.loc[[*ALL, "nDCG@10"], "bootstrap"].min() > both.loc[[*ONE, "P+"], "bootstrap"].max()
+    assert (
+        both.loc[[*ALL, "nDCG@10"], "bootstrap"].min() > both.loc[[*ONE, "P+"], "bootstrap"].max()
+    )
 
 
 def correlation_and_gains(names: Names) -> None:
@@ -50,7 +55,10 @@ def teams_and_topic_set_size(names: Names) -> None:
     sizes = names["sizes"]
     assert (sizes.idxmax() == "nDCG@1").all()
     assert (sizes[30] / sizes[60] - 1).abs().max() < 0.1
-    assert (sizes[15] / sizes[60] - 1).abs().nlargest(2).index.sort_values().tolist() == ["Q@10", "nDCG@10"]
+    assert (sizes[15] / sizes[60] - 1).abs().nlargest(2).index.sort_values().tolist() == [
+        "Q@10",
+        "nDCG@10",
+    ]
 
 
 def sweep_on_a_cluster(names: Names) -> None:
@@ -58,7 +66,9 @@ def sweep_on_a_cluster(names: Names) -> None:
     assert required.shape == (4, 4)
     # Were the plans of the second sweep others than those of the first, there would be more results.
     stored = names["sc"].open_study(names["folder"] / "results.zarr")
-    assert [stored[name].contents()["results"] for name in stored] == [{"bootstrap": 1, "swap": 2}] * 4
+    assert [stored[name].contents()["results"] for name in stored] == [
+        {"bootstrap": 1, "swap": 2}
+    ] * 4
     assert required.loc[ALL].notna().all().all()
     assert required.loc[["P+", "RR"]].isna().all().all()
 
@@ -80,9 +90,14 @@ PROCESSES = ("06_sweep_on_a_cluster",)
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.process] * (path.stem in PROCESSES), id=path.stem) for path in NOTEBOOKS],
+    [
+        pytest.param(path, marks=[pytest.mark.process] * (path.stem in PROCESSES), id=path.stem)
+        for path in NOTEBOOKS
+    ],
 )
-def test_runs_and_finds_what_it_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_and_finds_what_it_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     names = runpy.run_path(str(path))
     FOUND[path.stem](names)

@@ -37,7 +37,9 @@ def blocks(language: str) -> list[str]:
 def without_machine(text: str) -> list[str]:
     for pattern, instead in MACHINE:
         text = re.sub(pattern, instead, text)
-    return [line.rstrip() for line in text.strip().splitlines() if not PROGRESS.fullmatch(line.rstrip())]
+    return [
+        line.rstrip() for line in text.strip().splitlines() if not PROGRESS.fullmatch(line.rstrip())
+    ]
 
 
 @pytest.mark.process
@@ -62,13 +64,18 @@ def test_the_made_up_task_is_what_it_says(tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs").glob("*.txt"))) == newcomer.N_TEAMS * newcomer.RUNS_PER_TEAM
     levels = [line.split() for line in (tmp_path / "qrels.txt").read_text().splitlines()]
     assert {each[3] for each in levels} == {"0", "1", "2", "3"}
-    relevant = [sum(each[0] == topic and each[3] != "0" for each in levels) for topic in {each[0] for each in levels}]
+    relevant = [
+        sum(each[0] == topic and each[3] != "0" for each in levels)
+        for topic in {each[0] for each in levels}
+    ]
     assert len(relevant) == newcomer.N_TOPICS
     assert 4 <= min(relevant) <= max(relevant) <= 20
     again = tmp_path / "again"
     again.mkdir()
     newcomer.write(again)
-    assert (again / "runs" / "teamD-3.txt").read_bytes() == (tmp_path / "runs" / "teamD-3.txt").read_bytes()
+    assert (again / "runs" / "teamD-3.txt").read_bytes() == (
+        tmp_path / "runs" / "teamD-3.txt"
+    ).read_bytes()
 
 
 def test_the_figure_is_what_its_script_draws(tmp_path: Path) -> None:

@@ -34,7 +34,18 @@ COLLECTIONS = {
     "trec8-adhoc": "--qrels qrels.txt.gz --metrics P@10,nDCG@10 --score-precision double",
     "clef-ehealth-2015": "--qrels qrels.txt --metrics P@10,nDCG@10 --run-name file --no-relevant zero",
 }
-SWAP = ["--collection", "trec-covid-r5", "--sampling", "disjoint", "--size", "25", "--trials", "1000", "--seed", "1"]
+SWAP = [
+    "--collection",
+    "trec-covid-r5",
+    "--sampling",
+    "disjoint",
+    "--size",
+    "25",
+    "--trials",
+    "1000",
+    "--seed",
+    "1",
+]
 
 
 def evaluate(scorecube: Cli, study: Path, folder: Path, options: str) -> str:
@@ -50,7 +61,9 @@ def shown(scorecube: Cli, study: Path, *words: object) -> pd.DataFrame:
 
 
 def rates(scorecube: Cli, study: Path) -> str:
-    return scorecube("show", study, "swap", "--table", "rates", "--format", "csv").succeeded().stdout
+    return (
+        scorecube("show", study, "swap", "--table", "rates", "--format", "csv").succeeded().stdout
+    )
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +96,9 @@ def off_official_means(scorecube: Cli, study: Path, data: Path) -> set[str]:
     assert set(means["n_topics"]) == {50}
     off: set[str] = set()
     for metric, column in {"P@20": "official_P@20", "nDCG@20": "official_ndcg@20"}.items():
-        ours = means[(means["metric"] == metric) & (means["gain"] == "2:1")].set_index("run")["mean"]
+        ours = means[(means["metric"] == metric) & (means["gain"] == "2:1")].set_index("run")[
+            "mean"
+        ]
         assert sorted(ours.index) == sorted(official.index)
         distance = (ours - official[column]).abs()
         off |= set(distance[~(distance <= HALF_A_UNIT)].index)
@@ -92,17 +107,28 @@ def off_official_means(scorecube: Cli, study: Path, data: Path) -> set[str]:
 
 def test_official_means_of_trec_covid_are_met(scorecube: Cli, evaluated: Path, data: Path) -> None:
     assert off_official_means(scorecube, evaluated, data) == set()
-    statistics = shown(scorecube, evaluated, "scores", "--table", "statistics", "--collection", "trec-covid-r5")
+    statistics = shown(
+        scorecube, evaluated, "scores", "--table", "statistics", "--collection", "trec-covid-r5"
+    )
     (row,) = statistics.to_dict("records")
     assert (row["n_runs"], row["n_teams"], row["n_topics"], row["judged"]) == (126, 28, 50, 23149)
-    assert [row[f"n_level_{level}"] * 50 for level in range(3)] == pytest.approx([12239, 4233, 6677])
+    assert [row[f"n_level_{level}"] * 50 for level in range(3)] == pytest.approx(
+        [12239, 4233, 6677]
+    )
 
 
-def test_double_precision_orders_two_runs_of_trec_covid_otherwise(scorecube: Cli, data: Path, tmp_path: Path) -> None:
+def test_double_precision_orders_two_runs_of_trec_covid_otherwise(
+    scorecube: Cli, data: Path, tmp_path: Path
+) -> None:
     folder, study = data / "trec-covid-r5", tmp_path / "study.zarr"
-    said = evaluate(scorecube, study, folder, f"{COLLECTIONS['trec-covid-r5']} --score-precision double")
+    said = evaluate(
+        scorecube, study, folder, f"{COLLECTIONS['trec-covid-r5']} --score-precision double"
+    )
     assert "126 runs x 50 topics, 5 metrics x 2 gain settings" in said
-    assert off_official_means(scorecube, study, data) == {"udel_fang_ltr_split", "udel_fang_ltr_uni"}
+    assert off_official_means(scorecube, study, data) == {
+        "udel_fang_ltr_split",
+        "udel_fang_ltr_uni",
+    }
 
 
 def off_official_scores(scorecube: Cli, study: Path, folder: Path, n_cells: int) -> set[str]:
@@ -110,8 +136,12 @@ def off_official_scores(scorecube: Cli, study: Path, folder: Path, n_cells: int)
     cells = shown(scorecube, study, "scores", "--table", "cells", "--collection", folder.name)
     off: set[str] = set()
     for metric, file in {"P@10": "P_10.csv", "nDCG@10": "ndcg_cut_10.csv"}.items():
-        ours = cells[cells["metric"] == metric].pivot_table(index="topic", columns="run", values="score")
-        official = pd.read_csv(folder / "official-per-topic" / file, dtype={"topic": str}).set_index("topic")
+        ours = cells[cells["metric"] == metric].pivot_table(
+            index="topic", columns="run", values="score"
+        )
+        official = pd.read_csv(
+            folder / "official-per-topic" / file, dtype={"topic": str}
+        ).set_index("topic")
         assert sorted(ours.index) == sorted(official.index)
         assert ours.size == n_cells
         distance = (ours - official.loc[ours.index, ours.columns]).abs()
@@ -119,14 +149,18 @@ def off_official_scores(scorecube: Cli, study: Path, folder: Path, n_cells: int)
     return off
 
 
-@pytest.mark.parametrize(("name", "n_cells"), [("trec8-adhoc", 129 * 50), ("clef-ehealth-2015", 68 * 66)])
+@pytest.mark.parametrize(
+    ("name", "n_cells"), [("trec8-adhoc", 129 * 50), ("clef-ehealth-2015", 68 * 66)]
+)
 def test_official_scores_are_met_in_every_cell(
     scorecube: Cli, evaluated: Path, data: Path, name: str, n_cells: int
 ) -> None:
     assert off_official_scores(scorecube, evaluated, data / name, n_cells) == set()
 
 
-def test_single_precision_orders_one_run_of_trec_8_otherwise(scorecube: Cli, data: Path, tmp_path: Path) -> None:
+def test_single_precision_orders_one_run_of_trec_8_otherwise(
+    scorecube: Cli, data: Path, tmp_path: Path
+) -> None:
     # The official scores of this collection compare in double precision, as trec_eval 10 does.
     folder, study = data / "trec8-adhoc", tmp_path / "study.zarr"
     evaluate(scorecube, study, folder, COLLECTIONS[folder.name].replace("double", "single"))
@@ -173,10 +207,14 @@ def test_counts_are_the_same_on_processes(
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_a_profile_sets_the_number_of_workers(scorecube: Cli, swapped: Path, tmp_path: Path, kind: str) -> None:
+def test_a_profile_sets_the_number_of_workers(
+    scorecube: Cli, swapped: Path, tmp_path: Path, kind: str
+) -> None:
     profile = tmp_path / "three.yaml"
     profile.write_text(f"kind: {kind}\nworkers: 3\n")
-    done = scorecube("swap", swapped, *SWAP, "--seed", 9, "--cluster", profile, "--dry-run").succeeded()
+    done = scorecube(
+        "swap", swapped, *SWAP, "--seed", 9, "--cluster", profile, "--dry-run"
+    ).succeeded()
     assert "on 3 workers" in done.stderr
 
 
@@ -184,13 +222,20 @@ def test_a_dry_run_changes_nothing(scorecube: Cli, own: Path, tree: Callable[[Pa
     before = tree(own)
     done = scorecube("swap", own, *SWAP, "--seed", 2, "--dry-run").succeeded()
     assert re.search(
-        r"1,000 trials x [\d,]+ comparisons in \d+ blocks; about \S+ s on \d+ workers, \d+ MiB", done.stderr
+        r"1,000 trials x [\d,]+ comparisons in \d+ blocks; about \S+ s on \d+ workers, \d+ MiB",
+        done.stderr,
     )
     assert tree(own) == before
 
 
-def test_saved_samples_replay_to_the_same_counts(scorecube: Cli, swapped: Path, tmp_path: Path) -> None:
-    saved, first, second = tmp_path / "samples.zarr", tmp_path / "first.zarr", tmp_path / "second.zarr"
+def test_saved_samples_replay_to_the_same_counts(
+    scorecube: Cli, swapped: Path, tmp_path: Path
+) -> None:
+    saved, first, second = (
+        tmp_path / "samples.zarr",
+        tmp_path / "first.zarr",
+        tmp_path / "second.zarr",
+    )
     scorecube("swap", swapped, *SWAP, "--save-samples", saved, "--out", first).succeeded()
     assert rates(scorecube, first) == rates(scorecube, swapped)
     with xr.open_zarr(saved, consolidated=False) as samples:
@@ -204,14 +249,24 @@ def test_saved_samples_replay_to_the_same_counts(scorecube: Cli, swapped: Path, 
     assert rates(scorecube, second) == rates(scorecube, swapped)
 
 
-def test_other_samples_replay_to_other_counts(scorecube: Cli, swapped: Path, tmp_path: Path) -> None:
-    saved, turned, other = tmp_path / "samples.zarr", tmp_path / "turned.zarr", tmp_path / "other.zarr"
+def test_other_samples_replay_to_other_counts(
+    scorecube: Cli, swapped: Path, tmp_path: Path
+) -> None:
+    saved, turned, other = (
+        tmp_path / "samples.zarr",
+        tmp_path / "turned.zarr",
+        tmp_path / "other.zarr",
+    )
     scorecube("swap", swapped, *SWAP, "--save-samples", saved, "--dry-run").succeeded()
     assert not saved.exists()
-    scorecube("swap", swapped, *SWAP, "--save-samples", saved, "--out", tmp_path / "any.zarr").succeeded()
+    scorecube(
+        "swap", swapped, *SWAP, "--save-samples", saved, "--out", tmp_path / "any.zarr"
+    ).succeeded()
     write_samples(read_samples(saved).isel(half=[1, 0]), turned)
     scorecube("swap", swapped, *SWAP, "--replay", turned, "--out", other).succeeded()
-    before, after = (shown(scorecube, study, "swap", "--table", "rates") for study in (swapped, other))
+    before, after = (
+        shown(scorecube, study, "swap", "--table", "rates") for study in (swapped, other)
+    )
     assert before["count"].sum() == after["count"].sum()
     assert (before["count"] != after["count"]).any()
 
@@ -227,11 +282,15 @@ def test_more_trials_extend_a_result(
     chunks = [path for path in before if re.search(r"/blocks/swap/.*/c/", path)]
     assert results
     assert chunks
-    assert {path: after.get(path) for path in results + chunks} == {path: before[path] for path in results + chunks}
+    assert {path: after.get(path) for path in results + chunks} == {
+        path: before[path] for path in results + chunks
+    }
     assert n_blocks(own) > blocks
     scorecube("swap", evaluated, *more, "--out", tmp_path / "fresh.zarr").succeeded()
     assert rates(scorecube, own) == rates(scorecube, tmp_path / "fresh.zarr")
-    counts = shown(scorecube, own, "swap", "--table", "rates").groupby(["metric", "gain"])["count"].sum()
+    counts = (
+        shown(scorecube, own, "swap", "--table", "rates").groupby(["metric", "gain"])["count"].sum()
+    )
     assert set(counts) == {2000 * 126 * 125 // 2}
     every = shown(scorecube, own, "swap", "--all")
     assert set(every["trials"]) == {1000, 2000}
@@ -244,7 +303,9 @@ def test_a_repeated_command_does_nothing(
     before = tree(own)
     words = [word for word in SWAP if word not in ("--seed", "1")]
     done = scorecube("swap", own, *words, *seed).succeeded()
-    assert re.fullmatch(r"trec-covid-r5: the result is already there \(.*\); nothing to do\n", done.stderr)
+    assert re.fullmatch(
+        r"trec-covid-r5: the result is already there \(.*\); nothing to do\n", done.stderr
+    )
     assert tree(own) == before
 
 
@@ -266,7 +327,9 @@ class Page(HTMLParser):
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen[tag] += 1
         self.ids.update(value or "" for name, value in attrs if name == "id")
-        self.addresses += [value or "" for name, value in attrs if name.split(":")[-1] in ("src", "href", "srcset")]
+        self.addresses += [
+            value or "" for name, value in attrs if name.split(":")[-1] in ("src", "href", "srcset")
+        ]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_startendtag(tag, attrs)
@@ -309,15 +372,31 @@ def test_report_ids_are_unique_and_every_reference_is_met(report: str) -> None:
 
 def test_report_names_every_collection_and_metric(report: str) -> None:
     words = " ".join(Page(report).words)
-    for name in [*COLLECTIONS, "AP", "P@20", "nDCG@20", "Q@20", "P+", "P@10", "nDCG@10", "2:1", "1:1", "auto"]:
+    for name in [
+        *COLLECTIONS,
+        "AP",
+        "P@20",
+        "nDCG@20",
+        "Q@20",
+        "P+",
+        "P@10",
+        "nDCG@10",
+        "2:1",
+        "1:1",
+        "auto",
+    ]:
         assert re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", words), name
 
 
 def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: str) -> None:
-    addresses = [address for address in Page(report).addresses if address.startswith("data:text/csv;base64,")]
+    addresses = [
+        address for address in Page(report).addresses if address.startswith("data:text/csv;base64,")
+    ]
     found = {base64.b64decode(address.partition(",")[2]).decode().strip() for address in addresses}
     tables = {
-        scorecube("show", swapped, "swap", "--table", table, "--format", "csv").succeeded().stdout.strip()
+        scorecube("show", swapped, "swap", "--table", table, "--format", "csv")
+        .succeeded()
+        .stdout.strip()
         for table in ("sensitivity", "rates", "overlap", "curves")
     }
     # Topic set size design has a chapter, too.
@@ -327,10 +406,18 @@ def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: 
 
 def test_overlap_of_halves_is_none(scorecube: Cli, swapped: Path) -> None:
     (row,) = shown(scorecube, swapped, "swap", "--table", "overlap").to_dict("records")
-    assert row == {"collection": "trec-covid-r5", "size": 25, "sampling": "disjoint", "unique": 25.0, "common": 0.0}
+    assert row == {
+        "collection": "trec-covid-r5",
+        "size": 25,
+        "sampling": "disjoint",
+        "unique": 25.0,
+        "common": 0.0,
+    }
 
 
-def test_largest_mean_of_halves_is_at_least_that_of_all_topics(scorecube: Cli, swapped: Path) -> None:
+def test_largest_mean_of_halves_is_at_least_that_of_all_topics(
+    scorecube: Cli, swapped: Path
+) -> None:
     means = shown(scorecube, swapped, "scores", "--collection", "trec-covid-r5")
     found = shown(scorecube, swapped, "swap").groupby(["metric", "gain"])["max_performance"].first()
     best = means.groupby(["metric", "gain"])["mean"].max()

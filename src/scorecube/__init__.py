@@ -97,7 +97,9 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
-        return load_class(name) or getattr(import_module(_MODULES.get(name, "scorecube.workflow.api")), name)
+        return load_class(name) or getattr(
+            import_module(_MODULES.get(name, "scorecube.workflow.api")), name
+        )
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
 
 

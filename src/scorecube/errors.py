@@ -226,7 +226,9 @@ def nearest(name: str, known: list[str], count: int = 5) -> str:
     for word in known:
         by_lower.setdefault(word.lower(), []).append(word)
     close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=0.3)
-    return ", ".join([word for lower in close for word in by_lower[lower]] or sorted(known)[: 2 * count])
+    return ", ".join(
+        [word for lower in close for word in by_lower[lower]] or sorted(known)[: 2 * count]
+    )
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

@@ -59,9 +59,9 @@ def simulate_rankings(
         Dataset as from `read_rankings`, with the additional coordinate `quality` (run).
     """
     if judged is None:
-        judged = 1 + np.random.Generator(np.random.Philox(key=stream_key(seed, names.Purpose.SIMULATION))).poisson(
-            [40, 25, 6], (50, 3)
-        )
+        judged = 1 + np.random.Generator(
+            np.random.Philox(key=stream_key(seed, names.Purpose.SIMULATION))
+        ).poisson([40, 25, 6], (50, 3))
     counts = np.asarray(judged, np.int64)
     labels = list(topics) if topics is not None else [f"{k + 1:03d}" for k in range(len(counts))]
     n_teams = min(n_teams, n_runs)
@@ -71,13 +71,17 @@ def simulate_rankings(
     length = min(depth, int(counts.sum(axis=1).min()) + N_NOT_RELEVANT)
     level_at_rank = np.empty((n_runs, len(counts), length), np.int8)
     document_at_rank = np.empty(level_at_rank.shape, np.int32)
-    level_of_document = np.full((len(counts), N_NOT_RELEVANT + int(counts.sum(axis=1).max())), names.UNJUDGED, np.int8)
+    level_of_document = np.full(
+        (len(counts), N_NOT_RELEVANT + int(counts.sum(axis=1).max())), names.UNJUDGED, np.int8
+    )
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 0, 0]))
         levels = np.repeat(np.arange(len(per_level) + 1), [N_NOT_RELEVANT, *per_level])
         difficulty = random.uniform(0.6, 1.4)
-        topic_effect = 0.3 * random.standard_normal(n_teams)[team_of] + 0.15 * random.standard_normal(n_runs)
+        topic_effect = 0.3 * random.standard_normal(n_teams)[
+            team_of
+        ] + 0.15 * random.standard_normal(n_runs)
         noise = 0.6 * random.standard_normal((n_teams, len(levels)))[team_of]
         noise += 0.6 * random.standard_normal((n_runs, len(levels)))
         scores = (quality + topic_effect)[:, np.newaxis] * np.sqrt(levels) + difficulty * noise
@@ -103,9 +107,13 @@ def simulate_rankings(
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
 
 
-def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: int, seed: int) -> Intents:
+def _simulate_intents(
+    counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: int, seed: int
+) -> Intents:
     n_documents = N_NOT_RELEVANT + counts.sum(axis=1)
-    intent_levels = np.full((len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8)
+    intent_levels = np.full(
+        (len(counts), int(n_documents.max()), n_intents), names.UNJUDGED, np.int8
+    )
     for j, per_level in enumerate(counts):
         key = stream_key(seed, names.Purpose.SIMULATION)
         random = np.random.Generator(np.random.Philox(key=key, counter=[0, j + 1, 1, 0]))
@@ -119,7 +127,11 @@ def _simulate_intents(counts: np.ndarray[Any, np.dtype[np.int64]], n_intents: in
 
 
 def simulate_cube(
-    *, metrics: Sequence[str] = ("AP", "nDCG@10"), gains: Sequence[str] = ("3:2:1",), n_runs: int = 30, seed: int = 0
+    *,
+    metrics: Sequence[str] = ("AP", "nDCG@10"),
+    gains: Sequence[str] = ("3:2:1",),
+    n_runs: int = 30,
+    seed: int = 0,
 ) -> xr.Dataset:
     """Simulate the score cube of a small collection.
 

@@ -45,7 +45,9 @@ def cubes() -> dict[str, xr.Dataset]:
     return {"cube": cube, "sets": sc.judgement_sets(cube, cube), "ranked": ranked}
 
 
-@pytest.mark.parametrize(("cube", "analysis", "digest", "work_digest"), PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize(
+    ("cube", "analysis", "digest", "work_digest"), PLANS.values(), ids=PLANS.keys()
+)
 def test_digests_are_those_of_earlier_releases(
     cubes: dict[str, xr.Dataset], cube: str, analysis: Analysis, digest: str, work_digest: str
 ) -> None:

@@ -21,7 +21,11 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow import read_sweep
 from tests.option_tables import option_tables
 
-EVERY = [(name, option) for name in registry.names() for option in options_of(registry.load(name)).values()]
+EVERY = [
+    (name, option)
+    for name in registry.names()
+    for option in options_of(registry.load(name)).values()
+]
 IDS = [f"{name}-{option.name}" for name, option in EVERY]
 
 
@@ -41,8 +45,12 @@ class Graded(sc.Stability):
 
     name: ClassVar[str] = "graded"
 
-    grade: str = option_field("fine", "How fine the result is.", choices=("fine", "coarse"), finalize=True)
-    digits: tuple[int, ...] | None = option_field(None, "Decimal places.", aliases={"all": None}, flag="--digits-shown")
+    grade: str = option_field(
+        "fine", "How fine the result is.", choices=("fine", "coarse"), finalize=True
+    )
+    digits: tuple[int, ...] | None = option_field(
+        None, "Decimal places.", aliases={"all": None}, flag="--digits-shown"
+    )
 
 
 @pytest.fixture
@@ -65,10 +73,17 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
     assert graded.finalize_options() == {"grade"}
     assert option_table(graded)[-2]["values"] == "fine, coarse"
     path = tmp_path / "sweep.toml"
-    path.write_text('[[analysis]]\nname = "graded"\ngrade = "coarse"\ndigits = "3,1"\nsize = "5..15:5"\n')
-    assert read_sweep(path).entries[0].analysis == Graded(grade="coarse", digits=(3, 1), size=(5, 10, 15))
+    path.write_text(
+        '[[analysis]]\nname = "graded"\ngrade = "coarse"\ndigits = "3,1"\nsize = "5..15:5"\n'
+    )
+    assert read_sweep(path).entries[0].analysis == Graded(
+        grade="coarse", digits=(3, 1), size=(5, 10, 15)
+    )
     path.write_text('[[analysis]]\nname = "graded"\ngrade = "corse"\n')
-    with pytest.raises(BadInput, match=r"sweep\.toml:1: grade = 'corse' of graded; grade 'corse' is not one of fine"):
+    with pytest.raises(
+        BadInput,
+        match=r"sweep\.toml:1: grade = 'corse' of graded; grade 'corse' is not one of fine",
+    ):
         read_sweep(path)
     with pytest.raises(BadPlan, match="grade 'corse' is not one of fine, coarse") as caught:
         sc.analyse(simulate_cube(n_runs=3), Graded(grade="corse"), trials=2)
@@ -78,7 +93,9 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
 @pytest.mark.parametrize(("name", "option"), EVERY, ids=IDS)
 def test_every_field_is_declared(name: str, option: Option) -> None:
     assert option.help.endswith(".")
-    field = next(each for each in dataclasses.fields(registry.load(name)) if each.name == option.name)  # type: ignore[arg-type]
+    field = next(
+        each for each in dataclasses.fields(registry.load(name)) if each.name == option.name
+    )  # type: ignore[arg-type]
     assert field.metadata
     option.check(option.default)
 
@@ -111,12 +128,20 @@ def test_the_shared_selection_is_that_of_select() -> None:
     [
         (sc.Bootstrap(alphas=(0.1, 0.05)), 'name = "bootstrap"\nalphas = "0.1,0.05"'),
         (sc.Bootstrap(studentised=False), 'name = "bootstrap"\nstudentised = false'),
-        (sc.Correlation(along=("metric",), intervals=()), 'name = "correlate"\nalong = "metric"\nintervals = "none"'),
+        (
+            sc.Correlation(along=("metric",), intervals=()),
+            'name = "correlate"\nalong = "metric"\nintervals = "none"',
+        ),
         (sc.Teams(leave=None), 'name = "teams"\nleave = "all"'),
-        (sc.Teams(leave=(1, 2), keep_unpooled=False), 'name = "teams"\nleave = [1, 2]\nkeep_unpooled = false'),
+        (
+            sc.Teams(leave=(1, 2), keep_unpooled=False),
+            'name = "teams"\nleave = [1, 2]\nkeep_unpooled = false',
+        ),
     ],
 )
-def test_sweep_files_take_the_texts_of_the_command_line(tmp_path: Path, analysis: Any, line: str) -> None:
+def test_sweep_files_take_the_texts_of_the_command_line(
+    tmp_path: Path, analysis: Any, line: str
+) -> None:
     path = tmp_path / "sweep.toml"
     path.write_text(f"[[analysis]]\n{line}\n")
     assert read_sweep(path).entries[0].analysis == analysis
@@ -132,14 +157,20 @@ def test_sweep_files_take_the_texts_of_the_command_line(tmp_path: Path, analysis
         ("swap --size 5..15:5 --signed", sc.Swap(size=(5, 10, 15), signed=True)),
     ],
 )
-def test_commands_make_the_record(monkeypatch: pytest.MonkeyPatch, words: str, analysis: Any) -> None:
+def test_commands_make_the_record(
+    monkeypatch: pytest.MonkeyPatch, words: str, analysis: Any
+) -> None:
     made: list[Any] = []
     monkeypatch.setattr(
-        "scorecube.cli.run_analysis.run_analysis", lambda analysis, given: made.append((analysis, given))
+        "scorecube.cli.run_analysis.run_analysis",
+        lambda analysis, given: made.append((analysis, given)),
     )
     name, *options = words.split()
     program: Any = typer.main.get_command(app)
-    program([name, "study.zarr", *options, "--metrics", "AP,nERR(form=exp2,rel=2)@10"], standalone_mode=False)
+    program(
+        [name, "study.zarr", *options, "--metrics", "AP,nERR(form=exp2,rel=2)@10"],
+        standalone_mode=False,
+    )
     assert made[0][0] == analysis
     assert made[0][1]["metrics"] == ("AP", "nERR(form=exp2,rel=2)@10")
     assert made[0][1]["trials"] == (10 if name == "teams" else 1000)
@@ -151,4 +182,8 @@ def test_option_tables_name_every_flag() -> None:
         assert f"## {name}" in text
     assert "| `studentised` | `--unstudentised` |" in text
     assert "| `topic_sizes` | `--topics` |" in text
-    assert all(line.count("|") == 7 for line in text.replace("\\|", "").splitlines() if line.startswith("|"))
+    assert all(
+        line.count("|") == 7
+        for line in text.replace("\\|", "").splitlines()
+        if line.startswith("|")
+    )

@@ -41,9 +41,16 @@ def test_equal_plans_have_equal_digests(cube: xr.Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [Swap(size=10, rule="s1"), Swap(size=10, confidence=(0.9,)), Swap(size=10, confidence=(0.8, 0.9, 0.95))]
+    "other",
+    [
+        Swap(size=10, rule="s1"),
+        Swap(size=10, confidence=(0.9,)),
+        Swap(size=10, confidence=(0.8, 0.9, 0.95)),
+    ],
 )
-def test_ways_of_reading_the_counts_share_blocks_but_no_result(cube: xr.Dataset, other: Swap) -> None:
+def test_ways_of_reading_the_counts_share_blocks_but_no_result(
+    cube: xr.Dataset, other: Swap
+) -> None:
     assert plan(cube, other).work_digest == plan(cube).work_digest
     assert plan(cube, other).digest != plan(cube).digest
 
@@ -86,9 +93,21 @@ def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> N
 
 
 def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
-    counted = {"sampling", "size", "bin_width", "bins", "signed", "symmetric", "share", "interval", "groups"}
+    counted = {
+        "sampling",
+        "size",
+        "bin_width",
+        "bins",
+        "signed",
+        "symmetric",
+        "share",
+        "interval",
+        "groups",
+    }
     assert set(Swap().options()) == counted | Swap.finalize_options()
-    assert {name: set(registry.load(name).finalize_options()) for name in registry.names()} == READ_LATER
+    assert {
+        name: set(registry.load(name).finalize_options()) for name in registry.names()
+    } == READ_LATER
 
 
 def test_the_seed_is_of_no_account_where_samples_are_given(cube: xr.Dataset) -> None:
@@ -109,9 +128,9 @@ def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
         "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": 21,
         "allow_zero": False, "signed": False, "symmetric": False, "share": "all", "interval": "trials", "groups": 10,
     }  # fmt: skip
-    assert Swap(**{**record["options"], "confidence": tuple(record["options"]["confidence"])}) == Swap(
-        size=10, confidence=(0.9, 0.8)
-    )
+    assert Swap(
+        **{**record["options"], "confidence": tuple(record["options"]["confidence"])}
+    ) == Swap(size=10, confidence=(0.9, 0.8))
 
 
 @pytest.mark.parametrize("seed", [0, 2**64 - 1])
@@ -133,24 +152,37 @@ def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
 
 def test_samples_with_too_few_trials_are_refused_with_both_numbers(cube: xr.Dataset) -> None:
     samples = BASE.samples(cube, 7, 29)
-    with pytest.raises(BadPlan, match=r"the samples hold 29 trials, the plan needs 30; use trials=29 or less"):
+    with pytest.raises(
+        BadPlan, match=r"the samples hold 29 trials, the plan needs 30; use trials=29 or less"
+    ):
         plan(cube, samples=samples)
     assert plan(cube, samples=samples, trials=29).samples_digest
 
 
 def test_impossible_options_are_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="two disjoint samples of 26 topics need 52 topics, but there are only 50"):
+    with pytest.raises(
+        BadPlan, match="two disjoint samples of 26 topics need 52 topics, but there are only 50"
+    ):
         plan(cube, Swap(size=26))
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda cube: cube.rename(score="scores"), "the cube has no variable 'score'; found scores"),
+        (
+            lambda cube: cube.rename(score="scores"),
+            "the cube has no variable 'score'; found scores",
+        ),
         (lambda cube: cube.transpose("gain", "metric", "run", "topic"), "score has dims"),
         (lambda cube: cube.astype("int64"), "score has dtype int64"),
-        (lambda cube: cube.isel(run=[1, 0, 2, 3]), "labels of 'run' must be sorted and unique; not in sorted order"),
-        (lambda cube: cube.isel(topic=[0, 0, 1]), "labels of 'topic' must be sorted and unique; repeated: 001"),
+        (
+            lambda cube: cube.isel(run=[1, 0, 2, 3]),
+            "labels of 'run' must be sorted and unique; not in sorted order",
+        ),
+        (
+            lambda cube: cube.isel(topic=[0, 0, 1]),
+            "labels of 'topic' must be sorted and unique; repeated: 001",
+        ),
     ],
 )
 def test_something_that_is_no_cube_is_refused(cube: xr.Dataset, change: Any, text: str) -> None:

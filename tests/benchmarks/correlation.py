@@ -37,7 +37,9 @@ def measure(n_runs: int) -> list[tuple[float, float, float]]:
     """Return microseconds a tau: through the API, in the kernel with sorting, and SciPy's; several turns."""
     trials = SIZES[n_runs][0]
     random = np.random.default_rng(1)
-    scores = random.beta(1.2, 2.0, (len(METRICS), n_runs, TOPICS)) * random.beta(4, 3, (1, n_runs, 1))
+    scores = random.beta(1.2, 2.0, (len(METRICS), n_runs, TOPICS)) * random.beta(
+        4, 3, (1, n_runs, 1)
+    )
     metrics = [parse_metric(text) for text in METRICS]
     cube = cube_dataset(
         scores[:, np.newaxis],
@@ -48,7 +50,10 @@ def measure(n_runs: int) -> list[tuple[float, float, float]]:
     )
     first, second = np.triu_indices(len(METRICS), 1)
     taus = len(first) * trials
-    some = np.rint(1e6 * scores.mean(axis=-1)[np.newaxis] + 1e4 * random.standard_normal((100, len(METRICS), n_runs)))
+    some = np.rint(
+        1e6 * scores.mean(axis=-1)[np.newaxis]
+        + 1e4 * random.standard_normal((100, len(METRICS), n_runs))
+    )
     means = scores.mean(axis=-1)
 
     def ours() -> Any:
@@ -70,10 +75,14 @@ def measure(n_runs: int) -> list[tuple[float, float, float]]:
 
 def main() -> None:
     """Print microseconds a tau and the ratio to SciPy at each size, beside what is good and what would be better."""
-    print("goal  runs  API us/tau  kernel us/tau  scipy us/tau  scipy / API, median [min..max]   good    stretch")
+    print(
+        "goal  runs  API us/tau  kernel us/tau  scipy us/tau  scipy / API, median [min..max]   good    stretch"
+    )
     for n_runs, (_, good, stretch) in SIZES.items():
         turns = measure(n_runs)
         api, kernel, scipy = (min(turn[k] for turn in turns) for k in range(3))
         found = sorted(turn[2] / turn[0] for turn in turns)
         ratio = f"{statistics.median(found):,.0f} [{found[0]:,.0f}..{found[-1]:,.0f}]"
-        print(f"K1    {n_runs:4}  {api:10.3f}  {kernel:13.3f}  {scipy:12.1f}  {ratio:32} >= {good:,}  >= {stretch:,}")
+        print(
+            f"K1    {n_runs:4}  {api:10.3f}  {kernel:13.3f}  {scipy:12.1f}  {ratio:32} >= {good:,}  >= {stretch:,}"
+        )

@@ -70,14 +70,19 @@ def write_collection(folder: Path, n_files: int, seed: int = 1) -> tuple[list[Pa
     with qrels.open("w") as file:
         for topic in topics:
             levels = random.choice(3, N_JUDGED, p=(0.93, 0.05, 0.02))
-            file.writelines(f"{topic} 0 {ids[k]} {level}\n" for k, level in zip(judged[topic], levels, strict=True))
+            file.writelines(
+                f"{topic} 0 {ids[k]} {level}\n"
+                for k, level in zip(judged[topic], levels, strict=True)
+            )
     (folder / "runs").mkdir()
     files = [folder / "runs" / f"input.run{number:03d}" for number in range(n_files)]
     for path in files:
         with path.open("w") as file:
             for topic in topics:
                 known = random.choice(judged[topic], DEPTH // 3, replace=False)
-                others = random.choice(np.setdiff1d(np.arange(POOL), judged[topic]), DEPTH - len(known), replace=False)
+                others = random.choice(
+                    np.setdiff1d(np.arange(POOL), judged[topic]), DEPTH - len(known), replace=False
+                )
                 chosen = random.permutation(np.concatenate((known, others)))
                 scores = np.sort(random.gamma(4.0, 3.0, DEPTH))[::-1]
                 file.writelines(
@@ -123,7 +128,8 @@ def with_ir_measures(qrels: Path) -> Work | None:
 
     read: Any = ir_measures
     evaluator = ir_measures.evaluator(
-        [ir_measures.parse_measure(name) for name in IR_MEASURES], list(read.read_trec_qrels(str(qrels)))
+        [ir_measures.parse_measure(name) for name in IR_MEASURES],
+        list(read.read_trec_qrels(str(qrels))),
     )
     return lambda path: list(evaluator.iter_calc(read.read_trec_run(str(path))))
 
@@ -135,7 +141,9 @@ def with_ranx(qrels: Path) -> Work | None:
     import ranx
 
     judgements = ranx.Qrels.from_file(str(qrels), kind="trec")
-    return lambda path: ranx.evaluate(judgements, ranx.Run.from_file(str(path), kind="trec"), list(RANX), threads=1)
+    return lambda path: ranx.evaluate(
+        judgements, ranx.Run.from_file(str(path), kind="trec"), list(RANX), threads=1
+    )
 
 
 OTHERS: Mapping[str, Callable[[Path], Work | None]] = {
@@ -170,7 +178,9 @@ def compare(files: Sequence[Path], qrels: Path) -> None:
         mine.append(seconds(lambda: ours(files)) / len(files))
         for name, work in others.items():
             if work is not None:
-                theirs[name].append(seconds(lambda work=work: [work(path) for path in few]) / len(few))  # type: ignore[misc]
+                theirs[name].append(
+                    seconds(lambda work=work: [work(path) for path in few]) / len(few)
+                )  # type: ignore[misc]
         more_gains.append(seconds(lambda: ours(files, FIVE_GAINS)) / len(files))
     print(f"{'reader and metrics':24} {'ms per file':>18}  times ours, median [min..max]")
     print(f"{'scorecube, 24 metrics':24} {spread([1e3 * each for each in mine]):>18}")
@@ -179,9 +189,13 @@ def compare(files: Sequence[Path], qrels: Path) -> None:
             print(f"{name:24} {'not installed':>18}")
             continue
         ratios = [other / own for other, own in zip(times, mine, strict=True)]
-        print(f"{name + ', 20 measures':24} {spread([1e3 * each for each in times]):>18}  {spread(ratios)}")
+        print(
+            f"{name + ', 20 measures':24} {spread([1e3 * each for each in times]):>18}  {spread(ratios)}"
+        )
     ratios = [more / own for more, own in zip(more_gains, mine, strict=True)]
-    print(f"{'five gain settings':24} {spread([1e3 * each for each in more_gains]):>18}  {spread(ratios)}")
+    print(
+        f"{'five gain settings':24} {spread([1e3 * each for each in more_gains]):>18}  {spread(ratios)}"
+    )
 
 
 def parts(files: Sequence[Path], qrels: Path) -> None:
@@ -194,7 +208,9 @@ def parts(files: Sequence[Path], qrels: Path) -> None:
     judged, gains = judgements.n_judged(), gain_values(ONE_GAIN[0], judgements.n_levels)
     steps: dict[str, Callable[[], Any]] = {
         "read": lambda: [path.read_bytes() for path in files],
-        "read and parse": lambda: [read_run(path, run_name="file", workspace=space) for path in files],
+        "read and parse": lambda: [
+            read_run(path, run_name="file", workspace=space) for path in files
+        ],
         "order and judge": lambda: [judge(run, judgements, workspace=space) for run in runs],
         "judgements, once": lambda: read_qrels(qrels),
     }
@@ -207,10 +223,15 @@ def parts(files: Sequence[Path], qrels: Path) -> None:
     for label in METRICS:
         metric = parse_metric(label)
         metric.score(levels, judged, gains)
-        best = min(seconds(lambda metric=metric: metric.score(levels, judged, gains)) for _ in range(REPEATS))  # type: ignore[misc]
+        best = min(
+            seconds(lambda metric=metric: metric.score(levels, judged, gains))
+            for _ in range(REPEATS)
+        )  # type: ignore[misc]
         total += best
         print(f"{label:24} {best * 1e9 / (len(files) * N_TOPICS):18,.0f}")
-    print(f"{'all':24} {total * 1e9 / (len(files) * N_TOPICS):18,.0f} = {total * 1e9 / lines:.1f} ns per line")
+    print(
+        f"{'all':24} {total * 1e9 / (len(files) * N_TOPICS):18,.0f} = {total * 1e9 / lines:.1f} ns per line"
+    )
 
 
 def peak() -> float:
@@ -218,7 +239,9 @@ def peak() -> float:
     status = Path("/proc/self/status")
     if status.exists():
         return float(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024**2 if sys.platform == "darwin" else 1024
+    )
 
 
 def print_memory(runs: str, qrels: str) -> None:

@@ -30,7 +30,11 @@ from tests.benchmarks.swap import METRICS
 
 SIZES = {"small": (7, 30, 50, 1000), "medium": (2, 130, 50, 10_000), "large": (1, 160, 250, 10_000)}
 """Metrics, runs, topics, trials."""
-TUKEY_SIZES = {"plain": (1, 130, 50, 10_000), "shared": (10, 130, 50, 10_000), "large": (1, 160, 250, 10_000)}
+TUKEY_SIZES = {
+    "plain": (1, 130, 50, 10_000),
+    "shared": (10, 130, 50, 10_000),
+    "large": (1, 160, 250, 10_000),
+}
 REPEATS = 5
 TURN_SECONDS = 0.4
 """About as long each slow peer may take in a turn."""
@@ -47,10 +51,16 @@ Times = dict[str, float]
 def make_cube(n_metrics: int, n_runs: int, n_topics: int) -> xr.Dataset:
     """Return scores that differ between runs and topics."""
     random = np.random.default_rng(1)
-    scores = random.beta(1.2, 2.0, (n_metrics, n_runs, n_topics)) * random.beta(4, 3, (n_metrics, n_runs, 1))
+    scores = random.beta(1.2, 2.0, (n_metrics, n_runs, n_topics)) * random.beta(
+        4, 3, (n_metrics, n_runs, 1)
+    )
     runs, topics = [f"r{k:04d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)]
     return cube_dataset(
-        scores[:, np.newaxis], [parse_metric(text) for text in METRICS[:n_metrics]], ["auto"], runs, topics
+        scores[:, np.newaxis],
+        [parse_metric(text) for text in METRICS[:n_metrics]],
+        ["auto"],
+        runs,
+        topics,
     )
 
 
@@ -79,7 +89,10 @@ def numpy_loop(scores: Array, trials: int) -> Work:
             mean = drawn.mean(axis=1)
             t = np.abs(mean) * math.sqrt(n) / drawn.std(axis=1, ddof=1)
             order = np.argsort(-t)
-            yield_of = (t >= t_statistics(z)).sum(), [abs(mean[order[rank - 1]]) for rank in ranks(trials)]
+            yield_of = (
+                (t >= t_statistics(z)).sum(),
+                [abs(mean[order[rank - 1]]) for rank in ranks(trials)],
+            )
         return yield_of
 
     return work
@@ -103,7 +116,12 @@ def two_products(scores: Array, trials: int) -> Work:
             sums, squares = w @ counts, (w * w) @ counts
             t = np.abs(sums) / np.sqrt((squares - sums * sums / n) / (n - 1) * n)
             reached = (t >= t_statistics(z)[:, np.newaxis]).sum(axis=1)
-            kth = np.abs(np.take_along_axis(sums, np.argpartition(t, above, axis=1)[:, above], axis=1)) / n
+            kth = (
+                np.abs(
+                    np.take_along_axis(sums, np.argpartition(t, above, axis=1)[:, above], axis=1)
+                )
+                / n
+            )
         return reached, kth
 
     return work
@@ -117,7 +135,9 @@ def monte_carlo(scores: Array, trials: int) -> Work:
         for k in range(pairs):
             z = scores[0] - scores[k + 1]
             drawing = partial(random.choice, z - z.mean())
-            found = stats.monte_carlo_test(z, drawing, t_statistics, n_resamples=trials, alternative="greater")
+            found = stats.monte_carlo_test(
+                z, drawing, t_statistics, n_resamples=trials, alternative="greater"
+            )
         return found.pvalue
 
     return work
@@ -132,7 +152,11 @@ def permutation(scores: Array, trials: int) -> Work:
     def work(pairs: int) -> Any:
         for k in range(pairs):
             found = stats.permutation_test(
-                (scores[0], scores[k + 1]), difference, permutation_type="samples", n_resamples=trials, vectorized=True
+                (scores[0], scores[k + 1]),
+                difference,
+                permutation_type="samples",
+                n_resamples=trials,
+                vectorized=True,
             )
         return found.pvalue
 
@@ -194,7 +218,9 @@ class Turns:
     def measure(self) -> None:
         with one_blas_thread():
             for _ in range(REPEATS):
-                self.turns.append({name: seconds(job) * 1e9 / steps for name, (job, steps) in self.jobs.items()})
+                self.turns.append(
+                    {name: seconds(job) * 1e9 / steps for name, (job, steps) in self.jobs.items()}
+                )
 
     def ratio(self, above: str, below: str, factor: float = 1.0) -> str:
         """Return the median and the range of a ratio."""
@@ -227,7 +253,11 @@ def add_pair_tests(turns: Turns, size: str) -> None:
         turns.add_some(f"monte_carlo {size}", monte_carlo(scores, trials), trials, n_runs - 1)
     if size == "medium":
         turns.add_some("arch medium", with_arch(scores, trials), trials, n_runs - 1)
-        turns.add("signs", analysing(cube, sc.Randomisation(alphas=ALPHAS), trials), n_metrics * pairs * trials)
+        turns.add(
+            "signs",
+            analysing(cube, sc.Randomisation(alphas=ALPHAS), trials),
+            n_metrics * pairs * trials,
+        )
         turns.add_some("permutation", permutation(scores, trials), trials, n_runs - 1)
 
 
@@ -259,7 +289,11 @@ def print_memory() -> None:
 
 def memory() -> str:
     """Return the peak memory of the large slice in MB."""
-    command = [sys.executable, "-c", "from tests.benchmarks.pairs import print_memory; print_memory()"]
+    command = [
+        sys.executable,
+        "-c",
+        "from tests.benchmarks.pairs import print_memory; print_memory()",
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -278,27 +312,75 @@ def print_goals(turns: Turns, megabytes: str) -> None:
         return turns.ratio("peak", f"{precision} {size}", 100 * 2 * SIZES[size][2])
 
     rows = [
-        ("B1", "useful flops / dgemm peak, medium, double, %", share("double", "medium"), ">= 25", ">= 45"),
+        (
+            "B1",
+            "useful flops / dgemm peak, medium, double, %",
+            share("double", "medium"),
+            ">= 25",
+            ">= 45",
+        ),
         ("B1", "the same, mixed", share("mixed", "medium"), ">= 33", ">= 60"),
-        ("B2", "useful flops / dgemm peak, large, double, %", share("double", "large"), ">= 55", ">= 75"),
+        (
+            "B2",
+            "useful flops / dgemm peak, large, double, %",
+            share("double", "large"),
+            ">= 55",
+            ">= 75",
+        ),
         ("B2", "the same, mixed", share("mixed", "large"), ">= 85", ">= 120"),
     ]
     for size, good, stretch in (("small", 80, 150), ("medium", 85, 180), ("large", 150, 350)):
         found = turns.ratio(f"loop {size}", f"mixed {size}")
-        rows.append(("B3", f"numpy pair by pair / mixed, {size}", found, f">= {good}", f">= {stretch}"))
+        rows.append(
+            ("B3", f"numpy pair by pair / mixed, {size}", found, f">= {good}", f">= {stretch}")
+        )
     for size, least in (("small", "3.5"), ("medium", "4"), ("large", "4")):
         found = turns.ratio(f"products {size}", f"mixed {size}")
-        rows.append(("B3b", f"two products and argpartition / mixed, {size}", found, f">= {least}", ">= 6"))
+        rows.append(
+            ("B3b", f"two products and argpartition / mixed, {size}", found, f">= {least}", ">= 6")
+        )
     for size, good, stretch in (("medium", 100, 250), ("large", 200, 500)):
         found = turns.ratio(f"monte_carlo {size}", f"mixed {size}")
-        rows.append(("B4", f"scipy monte_carlo_test / mixed, {size}", found, f">= {good}", f">= {stretch}"))
+        rows.append(
+            ("B4", f"scipy monte_carlo_test / mixed, {size}", found, f">= {good}", f">= {stretch}")
+        )
     rows += [
-        ("B4b", "arch IIDBootstrap / mixed, medium", turns.ratio("arch medium", "mixed medium"), ">= 3000", ""),
-        ("", "scipy permutation_test / randomisation, medium", turns.ratio("permutation", "signs"), "", ""),
+        (
+            "B4b",
+            "arch IIDBootstrap / mixed, medium",
+            turns.ratio("arch medium", "mixed medium"),
+            ">= 3000",
+            "",
+        ),
+        (
+            "",
+            "scipy permutation_test / randomisation, medium",
+            turns.ratio("permutation", "signs"),
+            "",
+            "",
+        ),
         ("B5", "MB above imports and compiling, large, mixed", megabytes, "<= 200", "<= 130"),
-        ("T1", "rng.permuted / Tukey, medium, plain", turns.ratio("permuted plain", "tukey plain"), ">= 6", ">= 15"),
-        ("T1", "the same, shared by 10 metrics", turns.ratio("permuted plain", "tukey shared"), ">= 12", ">= 30"),
-        ("T1", "rng.permuted / Tukey, large, plain", turns.ratio("permuted large", "tukey large"), ">= 6", ">= 15"),
+        (
+            "T1",
+            "rng.permuted / Tukey, medium, plain",
+            turns.ratio("permuted plain", "tukey plain"),
+            ">= 6",
+            ">= 15",
+        ),
+        (
+            "T1",
+            "the same, shared by 10 metrics",
+            turns.ratio("permuted plain", "tukey shared"),
+            ">= 12",
+            ">= 30",
+        ),
+        (
+            "T1",
+            "rng.permuted / Tukey, large, plain",
+            turns.ratio("permuted large", "tukey large"),
+            ">= 6",
+            ">= 15",
+        ),
     ]
     print(f"\n{'goal':5} {'what':48} {'median [min..max]':24} {'good':8} stretch")
     for row, what, found, good_text, stretch_text in rows:

@@ -23,7 +23,12 @@ import xarray as xr
 
 from scorecube.analyses import Swap
 from scorecube.execute.clients import open_client
-from scorecube.execute.estimate import BLOCK_SECONDS, MIN_BLOCKS_PER_WORKER, MOST_BLOCKS, RECORD_SECONDS
+from scorecube.execute.estimate import (
+    BLOCK_SECONDS,
+    MIN_BLOCKS_PER_WORKER,
+    MOST_BLOCKS,
+    RECORD_SECONDS,
+)
 from scorecube.execute.executor import Executor
 from scorecube.execute.graph import build_graph
 from scorecube.testing import simulate_cube
@@ -76,7 +81,10 @@ def efficiency(cube: xr.Dataset, trials: int) -> list[float]:
 def overhead(cube: xr.Dataset) -> tuple[list[float], list[float], list[float]]:
     """Return seconds a task in memory, seconds a task with recording, and seconds of a run of one task; several turns."""
     bare, recorded, single = [], [], []
-    with open_client({"kind": "processes", "workers": 2}) as client, tempfile.TemporaryDirectory() as folder:
+    with (
+        open_client({"kind": "processes", "workers": 2}) as client,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         study = open_study(Path(folder, "study.zarr"), mode="a")
         study.add("demo", cube=cube)
 
@@ -166,7 +174,9 @@ def simulate(costs: Costs) -> None:
                 told = "as chosen" if block is None else f"{block:g}"
                 share = work / (took * cores)
                 limit = limit_of(costs, cores, drivers, blocks)
-                print(f"| {cores:,} | {drivers} | {told} | {blocks:,} | {took / 60:,.1f} | {share:.0%} | {limit} |")
+                print(
+                    f"| {cores:,} | {drivers} | {told} | {blocks:,} | {took / 60:,.1f} | {share:.0%} | {limit} |"
+                )
 
 
 def main() -> None:
@@ -175,10 +185,15 @@ def main() -> None:
     medium = simulate_cube(metrics=METRICS[:6], n_runs=130, seed=1)
     large = simulate_cube(metrics=METRICS, n_runs=RUNS, seed=1)
     analyse(large, SWAP, trials=20, seed=1, workers=1)
-    trial = min(cpu_seconds(lambda: analyse(large, SWAP, trials=300, seed=1, workers=1)) / 300 for _ in range(3))
+    trial = min(
+        cpu_seconds(lambda: analyse(large, SWAP, trials=300, seed=1, workers=1)) / 300
+        for _ in range(3)
+    )
     print(f"a trial of {RUNS:,} runs x {len(METRICS)} metrics: {1e3 * trial:.2f} ms on one core")
     shared, own, result = sizes(large)
-    print(f"each worker gets {shared / 1e6:.1f} MB once; a task is {own:,} bytes, its result {result:,} bytes")
+    print(
+        f"each worker gets {shared / 1e6:.1f} MB once; a task is {own:,} bytes, its result {result:,} bytes"
+    )
     found = efficiency(medium, 60_000)
     print(
         f"efficiency from 1 to 2 processes: {statistics.median(found):.2f} (median of {TURNS} turns, {min(found):.2f} to {max(found):.2f})"

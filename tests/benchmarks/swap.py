@@ -32,7 +32,9 @@ PASS_BYTES = 160_000_000
 Times = dict[str, float]
 
 
-def numpy_swap(scores: np.ndarray[Any, Any], size: int, trials: int, seed: int) -> np.ndarray[Any, Any]:
+def numpy_swap(
+    scores: np.ndarray[Any, Any], size: int, trials: int, seed: int
+) -> np.ndarray[Any, Any]:
     """Count and swaps per bin, one trial after the other, all pairs of a trial at once."""
     random = np.random.default_rng(seed)
     n_metrics, n_runs, n_topics = scores.shape
@@ -59,7 +61,9 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
     """Return what is timed at one size."""
     n_metrics, n_runs, n_topics, trials = SIZES[name]
     random = np.random.default_rng(1)
-    scores = random.beta(1.2, 2.0, (n_metrics, n_runs, n_topics)) * random.beta(4, 3, (n_metrics, n_runs, 1))
+    scores = random.beta(1.2, 2.0, (n_metrics, n_runs, n_topics)) * random.beta(
+        4, 3, (n_metrics, n_runs, 1)
+    )
     runs, topics = [f"r{k:04d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)]
     metrics = [parse_metric(text) for text in METRICS[:n_metrics]]
     cube = cube_dataset(scores[:, np.newaxis], metrics, ["auto"], runs, topics)
@@ -69,7 +73,9 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
         return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=trials, seed=1, workers=1)
 
     def pairwise() -> Any:
-        with mock.patch("scorecube.analyses.topic_samples.swap.choose_kernel", return_value=Kernel.BY_RUN):
+        with mock.patch(
+            "scorecube.analyses.topic_samples.swap.choose_kernel", return_value=Kernel.BY_RUN
+        ):
             return ours()
 
     def draws() -> Any:
@@ -112,7 +118,10 @@ def main() -> None:
     for name, (n_metrics, n_runs, _, trials) in SIZES.items():
         turns[name] = measure(name)
         comparisons[name] = n_metrics * n_runs * (n_runs - 1) // 2 * trials
-        best = {key: min(turn[key] for turn in turns[name]) * 1e9 / comparisons[name] for key in ("ours", "numpy")}
+        best = {
+            key: min(turn[key] for turn in turns[name]) * 1e9 / comparisons[name]
+            for key in ("ours", "numpy")
+        }
         print(f"{name:7} {comparisons[name]:11,}  {best['ours']:11.2f}  {best['numpy']:12.1f}")
     speed = {
         name: f"{comparisons[name] / min(turn['ours'] for turn in turns[name]) / 1e9:.2f}"
@@ -124,14 +133,28 @@ def main() -> None:
     rows = [
         ("S1", "large, 10^9 comparisons a second (best)", speed["large"], ">= 2", ">= 4"),
         ("S2", "medium, 10^9 comparisons a second (best)", speed["medium"], ">= 0.4", ">= 0.8"),
-        ("S3", "large / its two matrix products", ratios(large, "ours", "products"), "<= 12", "<= 5"),
-        ("S3b", "large / one pass over its means", ratios(large, "ours", "pass", passes), "<= 170", "<= 70"),
+        (
+            "S3",
+            "large / its two matrix products",
+            ratios(large, "ours", "products"),
+            "<= 12",
+            "<= 5",
+        ),
+        (
+            "S3b",
+            "large / one pass over its means",
+            ratios(large, "ours", "pass", passes),
+            "<= 170",
+            "<= 70",
+        ),
         ("S4", "numpy / small", ratios(turns["small"], "numpy", "ours"), ">= 20", ">= 40"),
         ("S4", "numpy / medium", ratios(turns["medium"], "numpy", "ours"), ">= 8", ">= 18"),
         ("S4", "numpy / large", ratios(large, "numpy", "ours"), ">= 40", ">= 100"),
         ("S4b", "large pair by pair / sorted", ratios(large, "pairwise", "ours"), ">= 4", ">= 8"),
         ("R1", "draws / medium, %", ratios(turns["medium"], "draws", "ours", 100), "< 2", ""),
     ]
-    print("\ngoal  what                                      median [min..max]       good    stretch")
+    print(
+        "\ngoal  what                                      median [min..max]       good    stretch"
+    )
     for row, what, found, good, stretch in rows:
         print(f"{row:5} {what:41} {found:23} {good:7} {stretch}")

@@ -47,9 +47,16 @@ def study_at(path: Path) -> Study:
     random = np.random.default_rng(1)
     metrics = [parse_metric(text) for text in METRICS]
     for number, (n_runs, n_topics) in enumerate(SIZES * COPIES):
-        scores = random.beta(1.2, 2.0, (len(METRICS), n_runs, n_topics)) * random.beta(4, 3, (1, n_runs, 1))
-        runs, topics = ([f"{letter}{k:04d}" for k in range(n)] for letter, n in (("r", n_runs), ("t", n_topics)))
-        study.add(f"c{number:02d}", cube=cube_dataset(scores[:, np.newaxis], metrics, ["auto"], runs, topics))
+        scores = random.beta(1.2, 2.0, (len(METRICS), n_runs, n_topics)) * random.beta(
+            4, 3, (1, n_runs, 1)
+        )
+        runs, topics = (
+            [f"{letter}{k:04d}" for k in range(n)] for letter, n in (("r", n_runs), ("t", n_topics))
+        )
+        study.add(
+            f"c{number:02d}",
+            cube=cube_dataset(scores[:, np.newaxis], metrics, ["auto"], runs, topics),
+        )
     return study
 
 
@@ -67,7 +74,9 @@ def in_a_loop(tasks: tuple[Task, ...]) -> tuple[float, Utilisation]:
         for task in tasks:
             task.run(Executor(None, WORKERS, MEMORY, pool))
     seconds = time.perf_counter() - start
-    return seconds, Utilisation(pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS))
+    return seconds, Utilisation(
+        pool.busy_share(), (time.process_time() - computing) / (seconds * WORKERS)
+    )
 
 
 def starts() -> None:
@@ -87,7 +96,9 @@ def starts() -> None:
 
 def main() -> None:
     """Print medians over turns; stream and loop take turns, each in a study of its own."""
-    print(f"sweep: {len(ENTRIES)} analyses of {len(SIZES) * COPIES} collections on {WORKERS} workers, results stored")
+    print(
+        f"sweep: {len(ENTRIES)} analyses of {len(SIZES) * COPIES} collections on {WORKERS} workers, results stored"
+    )
     found: dict[str, list[tuple[float, Utilisation]]] = {"one stream": [], "loop": []}
     for turn in range(TURNS + 1):
         for name, do in {"one stream": as_a_stream, "loop": in_a_loop}.items():

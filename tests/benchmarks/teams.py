@@ -54,11 +54,15 @@ def judge_pools(rankings: xr.Dataset, depth: int) -> xr.Dataset:
     judged = words.any(axis=-1) | (levels > 0)
     number = np.where(judged, np.cumsum(judged, axis=1) - 1, -1)
     documents = rankings["document_at_rank"].values
-    found = np.take_along_axis(np.broadcast_to(number, (len(documents), *number.shape)), documents, axis=2)
+    found = np.take_along_axis(
+        np.broadcast_to(number, (len(documents), *number.shape)), documents, axis=2
+    )
     fewer = np.full((len(levels), int(judged.sum(axis=1).max())), -1, np.int8)
     rows, columns = np.nonzero(judged)
     fewer[rows, number[rows, columns]] = levels[rows, columns]
-    n_judged = np.stack([(fewer == level).sum(axis=1) for level in rankings["level"].values], axis=1)
+    n_judged = np.stack(
+        [(fewer == level).sum(axis=1) for level in rankings["level"].values], axis=1
+    )
     return rankings.drop_dims("document").assign(
         document_at_rank=(documents_dims := rankings["document_at_rank"].dims, found.astype(np.int32)),
         level_at_rank=(documents_dims, np.where(found >= 0, rankings["level_at_rank"].values, -1).astype(np.int8)),
@@ -89,7 +93,10 @@ def with_pytrec_eval(rankings: xr.Dataset, left_out: np.ndarray[Any, Any]) -> Ca
     pools = build_pools(rankings, 10)
     gone, levels = pools.without(left_out)[0], pools.levels
     qrels = {
-        str(topic): {document(k): int(levels[row, k]) for k in np.flatnonzero((levels[row] >= 0) & ~gone[row]).tolist()}
+        str(topic): {
+            document(k): int(levels[row, k])
+            for k in np.flatnonzero((levels[row] >= 0) & ~gone[row]).tolist()
+        }
         for row, topic in enumerate(rankings["topic"].values)
     }
     runs = as_dicts(rankings, np.flatnonzero(~left_out[pools.team_of])[:SOME])
@@ -107,7 +114,9 @@ def with_pytrec_eval(rankings: xr.Dataset, left_out: np.ndarray[Any, Any]) -> Ca
 def compare(name: str, size: Size) -> None:
     """Print microseconds per trial of one number of teams, and the ratio, without and with what is done once."""
     judged = np.tile(size.relevant, (size.topics, 1))
-    rankings = simulate_rankings(judged, n_runs=size.runs, n_teams=size.teams, depth=size.depth, seed=1)
+    rankings = simulate_rankings(
+        judged, n_runs=size.runs, n_teams=size.teams, depth=size.depth, seed=1
+    )
     rankings = judge_pools(rankings, size.judged)
     cube = sc.with_rankings(sc.evaluate(rankings, METRICS, ["3:2:1"]), rankings)
     remaining = np.zeros(0)
@@ -115,10 +124,14 @@ def compare(name: str, size: Size) -> None:
     def seconds(trials: int, seed: int) -> float:
         nonlocal remaining
         start = time.process_time()
-        remaining = sc.analyse(cube, sc.Teams(), trials=trials, seed=seed, workers=1)["n_runs"].values[1:]
+        remaining = sc.analyse(cube, sc.Teams(), trials=trials, seed=seed, workers=1)[
+            "n_runs"
+        ].values[1:]
         return time.process_time() - start
 
-    some = sc.analyse(cube, sc.Teams(), trials=1, seed=1, workers=1)["team_left_out"].values[size.teams // 2, 0]
+    some = sc.analyse(cube, sc.Teams(), trials=1, seed=1, workers=1)["team_left_out"].values[
+        size.teams // 2, 0
+    ]
     theirs = with_pytrec_eval(rankings, some) if installed("pytrec_eval") else None
     once, each, whole, other, ratios, whole_ratios = [], [], [], [], [], []
     for repeat in range(REPEATS):
@@ -132,19 +145,27 @@ def compare(name: str, size: Size) -> None:
             ratios.append(other[-1] / each[-1])
             whole_ratios.append(other[-1] / whole[-1])
     entries = int((rankings["level_at_rank"].values > 0).sum())
-    print(f"{name}: {entries:,} relevant entries, {size.teams - 1} numbers of teams; goal {size.goal}")
+    print(
+        f"{name}: {entries:,} relevant entries, {size.teams - 1} numbers of teams; goal {size.goal}"
+    )
     rows = [
         ("once, us", once),
         ("each trial, us", each),
         (f"with the share of {TRIALS} trials in what is done once, us", whole),
     ]
-    rows += [("pytrec_eval, us", other), ("ratio", ratios), ("ratio with that share", whole_ratios)] if ratios else []
+    rows += (
+        [("pytrec_eval, us", other), ("ratio", ratios), ("ratio with that share", whole_ratios)]
+        if ratios
+        else []
+    )
     for label, values in rows:
         print(f"  {label:56} {spread(values)}")
 
 
 def main() -> None:
     """Print the figures."""
-    print("leaving teams out, processor time per trial of one number of teams, mean over 1 .. teams - 1")
+    print(
+        "leaving teams out, processor time per trial of one number of teams, mean over 1 .. teams - 1"
+    )
     for name, size in SIZES.items():
         compare(name, size)

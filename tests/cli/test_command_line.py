@@ -46,7 +46,11 @@ def help_of(scorecube: Cli, monkeypatch: pytest.MonkeyPatch, *words: str) -> str
 def examples_in(text: str) -> list[str]:
     """Return the examples of a help text, each in one line."""
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
-    return [part.removeprefix("Example: scorecube ") for part in paragraphs if part.startswith("Example: scorecube ")]
+    return [
+        part.removeprefix("Example: scorecube ")
+        for part in paragraphs
+        if part.startswith("Example: scorecube ")
+    ]
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
@@ -61,11 +65,15 @@ def test_help_fits_80_columns_and_its_examples_parse(
         command, *words = shlex.split(example)
         assert command == (name or command)
         repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(command)
-        context = COMMANDS[command].make_context(command, repeat_option(words, repeated) if repeated else words)
+        context = COMMANDS[command].make_context(
+            command, repeat_option(words, repeated) if repeated else words
+        )
         assert context.args == []
 
 
-def test_the_program_lists_every_command_with_a_whole_sentence(scorecube: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_lists_every_command_with_a_whole_sentence(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = " ".join(help_of(scorecube, monkeypatch).split())
     for name, command in COMMANDS.items():
         sentence = " ".join(command.help.split("\n\n")[0].split())
@@ -85,11 +93,17 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
         pytest.skip("no bash here")
     folder = tmp_path_factory.mktemp("bin")
     program = folder / "scorecube"
-    program.write_text(f'#!{bash}\nexec {sys.executable} -c "from scorecube.cli.program import main; main()" "$@"\n')
+    program.write_text(
+        f'#!{bash}\nexec {sys.executable} -c "from scorecube.cli.program import main; main()" "$@"\n'
+    )
     program.chmod(0o755)
     where = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
     script = subprocess.run(
-        [program], env=where | {"_SCORECUBE_COMPLETE": "source_bash"}, capture_output=True, text=True, check=True
+        [program],
+        env=where | {"_SCORECUBE_COMPLETE": "source_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
     def offered(line: str) -> list[str]:
@@ -97,7 +111,12 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
         command_words = f"{script}\nCOMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}\n"
         command_words += '_scorecube_completion scorecube; printf "%s\\n" "${COMPREPLY[@]}"'
         done = subprocess.run(
-            [bash, "-c", command_words], env=where, capture_output=True, text=True, check=True, timeout=60
+            [bash, "-c", command_words],
+            env=where,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
         )
         return done.stdout.split()
 
@@ -119,12 +138,16 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
         ("scorecube list g", ["gains"]),
     ],
 )
-def test_bash_completes(complete: Callable[[str], list[str]], line: str, expected: list[str]) -> None:
+def test_bash_completes(
+    complete: Callable[[str], list[str]], line: str, expected: list[str]
+) -> None:
     assert complete(line) == expected
 
 
 @pytest.mark.process
-def test_bash_completes_all_metrics_but_those_that_are_named(complete: Callable[[str], list[str]]) -> None:
+def test_bash_completes_all_metrics_but_those_that_are_named(
+    complete: Callable[[str], list[str]],
+) -> None:
     offered = complete("scorecube bootstrap study.zarr --metrics nDCG@10,")
     assert {word.removeprefix("nDCG@10,").removesuffix("@") for word in offered} == set(DEFINITIONS)
 
@@ -136,7 +159,9 @@ def test_every_shell_has_a_script(shell: str) -> None:
     command = [sys.executable, "-c", "from scorecube.cli.program import main; main()"]
     assert (
         "_SCORECUBE_COMPLETE"
-        in subprocess.run(command, env=command_words, capture_output=True, text=True, check=True).stdout
+        in subprocess.run(
+            command, env=command_words, capture_output=True, text=True, check=True
+        ).stdout
     )
 
 
@@ -171,7 +196,9 @@ def test_a_misspelt_word_gets_a_suggestion(
     assert "Value error" not in outcome.stderr
 
 
-def test_a_word_unlike_all_known_ones_gets_no_suggestion(scorecube: Cli, finished_study: Path) -> None:
+def test_a_word_unlike_all_known_ones_gets_no_suggestion(
+    scorecube: Cli, finished_study: Path
+) -> None:
     stderr = scorecube("swap", finished_study, "--sampling", "xyz").stderr.splitlines()[-1]
     assert stderr.endswith("'xyz' is not one of disjoint, replacement, independent")
 
@@ -182,19 +209,28 @@ def test_a_dry_run_changes_no_file(
 ) -> None:
     before = tree(analysed_study)
     chosen = [] if name == "agreement" else ["--collection", "small"]
-    outcome = scorecube(name, analysed_study, *chosen, "--trials", 7, "--seed", 2, "--dry-run").succeeded()
+    outcome = scorecube(
+        name, analysed_study, *chosen, "--trials", 7, "--seed", 2, "--dry-run"
+    ).succeeded()
     assert outcome.stderr
     assert outcome.stdout == ""
     assert tree(analysed_study) == before
 
 
-def test_gain_settings_are_explained_and_listed(scorecube: Cli, finished_study: Path, tmp_path: Path) -> None:
+def test_gain_settings_are_explained_and_listed(
+    scorecube: Cli, finished_study: Path, tmp_path: Path
+) -> None:
     stderr = scorecube("list", "gains").succeeded().stdout
     assert "highest level first" in stderr
     assert all(len(line) <= WIDTH for line in stderr.splitlines())
-    assert scorecube("list", "gains", finished_study).stdout == "small: levels 3, 2, 1; gains auto, 1:1:1\n"
+    assert (
+        scorecube("list", "gains", finished_study).stdout
+        == "small: levels 3, 2, 1; gains auto, 1:1:1\n"
+    )
     (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,1\n")
-    scorecube("import", tmp_path / "s", "--name", "x", "--gain", "3:1", tmp_path / "ap.csv").succeeded()
+    scorecube(
+        "import", tmp_path / "s", "--name", "x", "--gain", "3:1", tmp_path / "ap.csv"
+    ).succeeded()
     assert scorecube("list", "gains", tmp_path / "s").stdout == "x: gains 3:1\n"
     refused = scorecube("list", "metrics", finished_study)
     assert refused.status == 2
@@ -222,7 +258,10 @@ words = st.text(alphabet="abc_012", min_size=1, max_size=30)
 @given(st.data())
 def test_a_fitted_table_keeps_rows_numbers_and_the_width(data: st.DataObject) -> None:
     n_columns = data.draw(st.integers(1, 8))
-    numeric = [True, *data.draw(st.lists(st.booleans(), min_size=n_columns - 1, max_size=n_columns - 1))]
+    numeric = [
+        True,
+        *data.draw(st.lists(st.booleans(), min_size=n_columns - 1, max_size=n_columns - 1)),
+    ]
     columns = data.draw(st.lists(words, min_size=n_columns, max_size=n_columns, unique=True))
     cell = [st.integers(0, 9999).map(str) if right else words for right in numeric]
     body = data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=5))
@@ -255,7 +294,9 @@ def test_a_terminal_gets_tables_of_its_width_and_a_pipe_whole_ones(
     assert seen.startswith("collection: small")
     piped = scorecube_process(*command_words).succeeded().stdout
     assert max(map(len, piped.splitlines())) > WIDTH
-    assert piped.rstrip("\n") == render(collect_table(open_study(finished_study), "swap", "rates"), "text")
+    assert piped.rstrip("\n") == render(
+        collect_table(open_study(finished_study), "swap", "rates"), "text"
+    )
 
 
 COLOUR, CONTROL = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m"), re.compile(r"\x1b")
@@ -264,7 +305,17 @@ COLOUR, CONTROL = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m"), re.compile
 @pytest.mark.process
 @pytest.mark.slow
 def test_colours_and_bars_depend_on_the_terminal(study: Path, scorecube_process: Cli) -> None:
-    command_words = ("randomisation", study, "--seed", 1, "--block-size", 1, "--workers", 1, "--trials")
+    command_words = (
+        "randomisation",
+        study,
+        "--seed",
+        1,
+        "--block-size",
+        1,
+        "--workers",
+        1,
+        "--trials",
+    )
     _, coloured = on_terminal(program(*command_words, 2000))
     assert "left" in coloured
     assert COLOUR.search(coloured)
@@ -279,7 +330,8 @@ def test_colours_and_bars_depend_on_the_terminal(study: Path, scorecube_process:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "command_words", [("show", "STUDY", "scores", "--table", "cells"), ("list", "metrics"), ("--help",)]
+    "command_words",
+    [("show", "STUDY", "scores", "--table", "cells"), ("list", "metrics"), ("--help",)],
 )
 def test_a_closed_pipe_is_no_error(finished_study: Path, command_words: tuple[str, ...]) -> None:
     command = program(*(str(finished_study) if word == "STUDY" else word for word in command_words))
@@ -294,10 +346,16 @@ def test_a_closed_pipe_is_no_error(finished_study: Path, command_words: tuple[st
 
 @pytest.mark.parametrize(
     ("unit", "expected"),
-    [("trials", r"work: 1 of 4 trials, about 0:00 min left"), (None, r"work: 25%, about 0:00 min left")],
+    [
+        ("trials", r"work: 1 of 4 trials, about 0:00 min left"),
+        (None, r"work: 25%, about 0:00 min left"),
+    ],
 )
 def test_plain_progress_shows_the_time_left(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unit: str | None, expected: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    unit: str | None,
+    expected: str,
 ) -> None:
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
     with terminal.track_progress("work", unit) as progress:

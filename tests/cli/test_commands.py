@@ -24,7 +24,9 @@ OPTIONS = ("--trials", 60, "--seed", 4)
 
 
 def newest(study: Path, name: str) -> xr.Dataset:
-    return max(open_study(study)["small"].results(name), key=lambda result: str(result.attrs["finished"]))
+    return max(
+        open_study(study)["small"].results(name), key=lambda result: str(result.attrs["finished"])
+    )
 
 
 def options_of(result: xr.Dataset) -> dict[str, Any]:
@@ -39,7 +41,9 @@ def assert_same_values(one: xr.Dataset, other: xr.Dataset) -> None:
 @pytest.mark.parametrize("name", PAIR_TESTS)
 def test_help_shows_an_example_that_runs(scorecube: Cli, study: Path, name: str) -> None:
     shown = " ".join(scorecube(name, "--help").succeeded().stdout.split())
-    (example,) = re.findall(rf"Example: scorecube ({name} study.zarr .*?) Arguments:", shown) or [""]
+    (example,) = re.findall(rf"Example: scorecube ({name} study.zarr .*?) Arguments:", shown) or [
+        ""
+    ]
     assert example.startswith(f"{name} study.zarr ")
     words = re.sub(r"--trials \d+", "--trials 20", example).replace("geo:AP", "AP").split()
     scorecube(name, study, *words[2:]).succeeded()
@@ -77,19 +81,25 @@ def test_plus_one_adds_one_to_counts_and_trials(scorecube: Cli, study: Path, nam
 
 
 @pytest.mark.parametrize("name", RESAMPLING[:3])
-def test_only_significant_pairs_make_the_estimated_difference(scorecube: Cli, study: Path, name: str) -> None:
+def test_only_significant_pairs_make_the_estimated_difference(
+    scorecube: Cli, study: Path, name: str
+) -> None:
     scorecube(name, study, *OPTIONS, "--alpha", "0.3", "--only-significant").succeeded()
     result = newest(study, name).isel(gain=0, alpha=0)
     kth = result["kth_difference"].where(result["p_value"] < 0.3)
     np.testing.assert_array_equal(result["estimated_difference"], kth.max("pair"))
     scorecube(name, study, *OPTIONS, "--alpha", "0.3").succeeded()
     every = newest(study, name).isel(gain=0, alpha=0)
-    np.testing.assert_array_equal(every["estimated_difference"], every["kth_difference"].max("pair"))
+    np.testing.assert_array_equal(
+        every["estimated_difference"], every["kth_difference"].max("pair")
+    )
     assert (kth.isnull().sum() > 0).item()
 
 
 @pytest.mark.parametrize("name", RESAMPLING[:2])
-def test_one_sided_p_values_of_both_directions_add_up(scorecube: Cli, study: Path, name: str) -> None:
+def test_one_sided_p_values_of_both_directions_add_up(
+    scorecube: Cli, study: Path, name: str
+) -> None:
     scorecube(name, study, *OPTIONS, "--sided", 1).succeeded()
     result = newest(study, name)
     ahead = result["t"] > 0
@@ -116,7 +126,9 @@ def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RESAMPLING)
-def test_replayed_samples_give_what_was_drawn(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
+def test_replayed_samples_give_what_was_drawn(
+    scorecube: Cli, study: Path, tmp_path: Path, name: str
+) -> None:
     scorecube(name, study, *OPTIONS, "--save-samples", tmp_path / "samples").succeeded()
     drawn = newest(study, name)
     scorecube(name, study, "--trials", 60, "--replay", tmp_path / "samples").succeeded()
@@ -138,15 +150,22 @@ def test_imported_scores_are_summed_up_as_their_name_says(
     scorecube: Cli, tmp_path: Path, prefix: str, differs: bool
 ) -> None:
     table = np.random.default_rng(1).uniform(0.05, 1, (12, 5)).round(3)
-    rows = [",".join(["topic", *"abcde"]), *(f"{k}," + ",".join(map(str, row)) for k, row in enumerate(table))]
+    rows = [
+        ",".join(["topic", *"abcde"]),
+        *(f"{k}," + ",".join(map(str, row)) for k, row in enumerate(table)),
+    ]
     (tmp_path / "ap.csv").write_text("\n".join(rows) + "\n")
-    scorecube("import", tmp_path / "s", "--name", "small", "--metric", f"{prefix}:AP", tmp_path / "ap.csv").succeeded()
+    scorecube(
+        "import", tmp_path / "s", "--name", "small", "--metric", f"{prefix}:AP", tmp_path / "ap.csv"
+    ).succeeded()
     scorecube("unpaired", tmp_path / "s", *OPTIONS).succeeded()
     means = newest(tmp_path / "s", "unpaired")["mean"].values[0, 0]
     direct = (
         np.exp(np.log(table).mean(axis=0))
         if prefix == "geo"
-        else (np.sort(table, axis=0)[:3].T @ np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3)
+        else (
+            np.sort(table, axis=0)[:3].T @ np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3
+        )
     )
     np.testing.assert_allclose(means, direct, rtol=1e-12)
     assert differs == (np.abs(means - table.mean(axis=0)).min() > 1e-3)
@@ -193,7 +212,9 @@ def test_impossible_pair_tests_are_refused(
         ("paired --tests t,anova", "'anova' is not one of t, wilcoxon, sign"),
     ],
 )
-def test_an_option_with_a_wrong_value(scorecube: Cli, study: Path, words: str, message: str) -> None:
+def test_an_option_with_a_wrong_value(
+    scorecube: Cli, study: Path, words: str, message: str
+) -> None:
     command, *options = words.split()
     outcome = scorecube(command, study, *options)
     assert outcome.status == 2
@@ -238,11 +259,15 @@ FORMS = {
 
 @pytest.mark.parametrize("drawn", FORMS)
 @pytest.mark.parametrize("command", PAIR_TESTS)
-def test_samples_of_another_form(scorecube: Cli, study: Path, tmp_path: Path, command: str, drawn: str) -> None:
+def test_samples_of_another_form(
+    scorecube: Cli, study: Path, tmp_path: Path, command: str, drawn: str
+) -> None:
     if command == drawn:
         pytest.skip("its own form")
     samples = tmp_path / "samples"
-    scorecube(drawn, study, "--trials", 5, "--save-samples", samples, "--out", tmp_path / "o").succeeded()
+    scorecube(
+        drawn, study, "--trials", 5, "--save-samples", samples, "--out", tmp_path / "o"
+    ).succeeded()
     outcome = scorecube(command, study, "--trials", 5, "--replay", samples)
     assert outcome.status == 1
     if command == "paired":

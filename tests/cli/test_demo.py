@@ -35,12 +35,24 @@ def first(scorecube: Cli, folder: Path) -> Outcome:
     return scorecube("demo", "--out", folder).succeeded()
 
 
-def test_demo_prints_a_sensitivity_table_and_the_place_of_the_page(first: Outcome, folder: Path) -> None:
+def test_demo_prints_a_sensitivity_table_and_the_place_of_the_page(
+    first: Outcome, folder: Path
+) -> None:
     lines = first.stdout.splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("collection "))
     header = re.split(r"  +", lines[start])
-    assert {"metric", "required_difference", "max_performance", "relative_difference", "share"} <= set(header)
-    rows = [dict(zip(header, re.split(r"  +", line), strict=True)) for line in lines if line.startswith("NTCIR-")]
+    assert {
+        "metric",
+        "required_difference",
+        "max_performance",
+        "relative_difference",
+        "share",
+    } <= set(header)
+    rows = [
+        dict(zip(header, re.split(r"  +", line), strict=True))
+        for line in lines
+        if line.startswith("NTCIR-")
+    ]
     assert sorted({row["collection"] for row in rows}) == list(JUDGED)
     assert {"AP", "Q", "P+", "NWRR", "nDCG@10"} <= {row["metric"] for row in rows}
     assert all(0 < float(row["max_performance"]) <= 1 for row in rows)
@@ -52,7 +64,9 @@ def without_times(page: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+", "TIME", page)
 
 
-def test_demo_is_repeatable(scorecube: Cli, first: Outcome, folder: Path, tree: Callable[[Path], Tree]) -> None:
+def test_demo_is_repeatable(
+    scorecube: Cli, first: Outcome, folder: Path, tree: Callable[[Path], Tree]
+) -> None:
     before, page = tree(folder / "study.zarr"), (folder / "report.html").read_text()
     again = scorecube("demo", "--out", folder).succeeded()
     assert again.stdout == first.stdout

@@ -82,7 +82,9 @@ def test_help_is_light(words: str) -> None:
 )
 def test_completion_is_light(line: str, offered: str) -> None:
     words = line.split(" ")
-    shown, modules = run(_SCORECUBE_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+    shown, modules = run(
+        _SCORECUBE_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
+    )
     assert offered in shown.split()
     assert not top_level(modules) & HEAVY
 
@@ -90,7 +92,10 @@ def test_completion_is_light(line: str, offered: str) -> None:
 def test_the_help_of_an_analysis_imports_no_other() -> None:
     _, modules = run("swap", "--help")
     assert "scorecube.analyses.topic_samples.swap" in modules
-    assert not {"scorecube.analyses.pair_tests", "scorecube.workflow", "scorecube.execute", "zarr"} & modules
+    assert (
+        not {"scorecube.analyses.pair_tests", "scorecube.workflow", "scorecube.execute", "zarr"}
+        & modules
+    )
 
 
 @pytest.fixture
@@ -102,7 +107,9 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     metadata = tmp_path / "graded_plugin-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: graded-plugin\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[scorecube.plugins]\ngraded = graded_plugin\nlost = graded_nowhere\n")
+    (metadata / "entry_points.txt").write_text(
+        "[scorecube.plugins]\ngraded = graded_plugin\nlost = graded_nowhere\n"
+    )
     return {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
 
 
@@ -113,13 +120,18 @@ def test_plugins_are_listed_and_completed(plugin: dict[str, str]) -> None:
     assert "graded" in run("list", "analyses", **plugin)[0]
     shown, _ = run("graded", "--help", **plugin)
     assert "--grade fine|coarse" in shown
-    completed, _ = run(_SCORECUBE_COMPLETE="complete_bash", COMP_WORDS="scorecube gr", COMP_CWORD="1", **plugin)
+    completed, _ = run(
+        _SCORECUBE_COMPLETE="complete_bash", COMP_WORDS="scorecube gr", COMP_CWORD="1", **plugin
+    )
     assert completed.split() == ["graded"]
 
 
 def test_a_plugin_that_cannot_be_loaded_is_reported(plugin: dict[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "scorecube", "--version"], env=os.environ | plugin, capture_output=True, text=True
+        [sys.executable, "-m", "scorecube", "--version"],
+        env=os.environ | plugin,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0
     assert done.stderr.splitlines() == [

@@ -40,7 +40,9 @@ def needs(*programs: str) -> None:
         pytest.skip("only root can start daemons and make namespaces")
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     if missing := [program for program in programs if shutil.which(program, path=path) is None]:
-        pytest.skip(f"no {', '.join(missing)} on this machine (see .ci/run for the Debian packages)")
+        pytest.skip(
+            f"no {', '.join(missing)} on this machine (see .ci/run for the Debian packages)"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,11 @@ SWAP = Swap(sampling="disjoint", size=25)
 TRIALS, BLOCK, SEED = 600_000, 2_000, 1
 COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --block-size {BLOCK} --seed {SEED}"
 MAIN = "from scorecube.cli.program import main; main()"
-ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin", "PYTHONWARNINGS": "ignore"}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
+    "PYTHONWARNINGS": "ignore",
+}
 QUIET = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
@@ -34,7 +38,9 @@ def run_quietly(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, with a limit of time: cluster clients may wait for ever."""
     settings = ENVIRONMENT | {key: str(value) for key, value in (environment or {}).items()}
-    return subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, env=settings)
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=timeout, check=False, env=settings
+    )
 
 
 def wait_until(what: str, true: Callable[[], bool], seconds: float = 60) -> None:
@@ -57,7 +63,9 @@ class Study:
 
     def share(self) -> float:
         """Return the share of the blocks that is recorded: by files, as reading them takes cores from the run."""
-        return len(list(self.path.glob("demo/blocks/swap/*/record/c/*"))) / math.ceil(TRIALS / BLOCK)
+        return len(list(self.path.glob("demo/blocks/swap/*/record/c/*"))) / math.ceil(
+            TRIALS / BLOCK
+        )
 
     def wait_for_share(self, share: float, seconds: float = 90) -> float:
         """Wait until so much is recorded; return how much it is, which is not all."""
@@ -79,7 +87,9 @@ class Study:
         return COMMAND.format(study=self.path).split()
 
     @contextmanager
-    def driver(self, *prefix: str, cluster: Path, **environment: object) -> Iterator[subprocess.Popen[str]]:
+    def driver(
+        self, *prefix: str, cluster: Path, **environment: object
+    ) -> Iterator[subprocess.Popen[str]]:
         """Run the analysis in another process, perhaps in a namespace; kill it if the test fails."""
         command = [*prefix, sys.executable, "-c", MAIN, *self.words(), "--cluster", str(cluster)]
         settings = {**ENVIRONMENT, **{key: str(value) for key, value in environment.items()}}
@@ -101,7 +111,9 @@ def end_of(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, s
 def listeners(*prefix: str) -> set[tuple[str, int, str]]:
     """Return (address, port, process) of every TCP socket that listens, from the socket table."""
     table = run_quietly(*prefix, "ss", "-Hltnp").stdout
-    found = re.findall(r"^LISTEN +\S+ +\S+ +(\S+):([0-9]+) .*?(?:pid=([0-9]+).*)?$", table, flags=re.MULTILINE)
+    found = re.findall(
+        r"^LISTEN +\S+ +\S+ +(\S+):([0-9]+) .*?(?:pid=([0-9]+).*)?$", table, flags=re.MULTILINE
+    )
     return {(host.strip("[]").split("%")[0], int(port), pid) for host, port, pid in found}
 
 

@@ -51,7 +51,9 @@ MODULES = "sorted(__import__('sys').modules)"
 
 
 def sizes_of_tasks(dask_scheduler: Any = None) -> list[int]:
-    specs = [task.run_spec for key, task in dask_scheduler.tasks.items() if str(key).startswith("swap-")]
+    specs = [
+        task.run_spec for key, task in dask_scheduler.tasks.items() if str(key).startswith("swap-")
+    ]
     return [len(pickle.dumps(spec)) for spec in specs]
 
 
@@ -79,7 +81,9 @@ def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     assert moved <= 1, "one worker makes the arrays, the other one takes them from it once"
 
 
-def test_the_last_holder_of_the_data_may_be_lost(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
+def test_the_last_holder_of_the_data_may_be_lost(
+    small: xr.Dataset, on_one_core: xr.Dataset
+) -> None:
     killed: list[int] = []
     with open_client({"kind": "processes", "workers": 1}) as client:
         assert client is not None
@@ -103,11 +107,15 @@ def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Da
         assert not client.scheduler_info(n_workers=-1)["workers"]
         result = analyse(small, Swap(), client=client, **HOW)
         assert 1 <= len(client.scheduler_info(n_workers=-1)["workers"]) <= 2
-        wait_until("no worker without work", lambda: not client.scheduler_info(n_workers=-1)["workers"])
+        wait_until(
+            "no worker without work", lambda: not client.scheduler_info(n_workers=-1)["workers"]
+        )
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
 
 
-def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
+def test_the_rehearsal_profile_is_encrypted_and_gives_the_same(
+    small: xr.Dataset, on_one_core: xr.Dataset
+) -> None:
     with open_executor(choose_profile(PROFILES / "local.yaml", None, 2)) as executor:
         assert executor.client is not None
         assert executor.workers == 2
@@ -134,7 +142,9 @@ def test_workers_that_come_later_have_compiled_before_their_first_task(small: xr
         after = list(client.run(eval, MODULES).values())
     assert "scorecube.kernels.swap.pairwise" not in before
     assert all(
-        "scorecube.kernels.swap.pairwise" in each and "scorecube.analyses.topic_samples.swap" in each for each in after
+        "scorecube.kernels.swap.pairwise" in each
+        and "scorecube.analyses.topic_samples.swap" in each
+        for each in after
     )
 
 
@@ -146,7 +156,17 @@ def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], s
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", str(port), *QUIET]
+    words = [
+        sys.executable,
+        "-m",
+        "dask",
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        *QUIET,
+    ]
     with subprocess.Popen(
         words, env=ENVIRONMENT | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -173,7 +193,9 @@ def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:
     assert str(raised.value).endswith("rerun the same command to resume")
 
 
-def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     logger = logging.getLogger("tornado.application")
 
     def log(error: Exception) -> None:
@@ -182,7 +204,9 @@ def test_tracebacks_of_lost_connections_are_kept_out_of_the_log(caplog: pytest.L
     with quiet_connection_losses():
         log(CommClosedError("Stream is closed"))
         log(ValueError("another fault"))
-    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["another fault"]
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == [
+        "another fault"
+    ]
     log(CommClosedError("after the run"))
     assert len(caplog.records) == 2
 
@@ -192,7 +216,9 @@ def test_a_cluster_without_workers_is_reported_in_one_message(small: xr.Dataset)
     with (
         bare_scheduler(**patience) as (_, address),
         open_client(None, address) as client,
-        pytest.raises(ClusterFailed, match=f"{address} had no worker for 1 s. Recorded blocks are kept"),
+        pytest.raises(
+            ClusterFailed, match=f"{address} had no worker for 1 s. Recorded blocks are kept"
+        ),
     ):
         analyse(small, Swap(), client=client, **HOW)
 

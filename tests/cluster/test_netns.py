@@ -75,7 +75,20 @@ class Network:
         for host in HOSTS:
             name = self.names[host]
             self.ip("netns", "add", name)
-            self.ip("link", "add", "veth0", "netns", name, "type", "veth", "peer", "name", f"v-{host}", "netns", switch)
+            self.ip(
+                "link",
+                "add",
+                "veth0",
+                "netns",
+                name,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"v-{host}",
+                "netns",
+                switch,
+            )
             self.ip("-n", switch, "link", "set", f"v-{host}", "master", "br0", "up")
             self.ip("-n", name, "addr", "add", f"{self.address[host]}/24", "dev", "veth0")
             self.ip("-n", name, "link", "set", "veth0", "up")
@@ -86,12 +99,30 @@ class Network:
 
     def start(self, what: str, host: str, *command: str) -> None:
         role = "scheduler" if what == "scheduler" else "worker"
-        tls = ["--tls-ca-file", self.tls / AUTHORITY, "--tls-cert", self.tls / CERTIFICATE, "--tls-key", self.tls / KEY]
+        tls = [
+            "--tls-ca-file",
+            self.tls / AUTHORITY,
+            "--tls-cert",
+            self.tls / CERTIFICATE,
+            "--tls-key",
+            self.tls / KEY,
+        ]
         words = [*self.on(host), *command, *DASK, role, *map(str, tls), *QUIET]
         if role == "scheduler":
-            words += ["--host", self.scheduler]  # not --interface, which does not go with certificates
+            words += [
+                "--host",
+                self.scheduler,
+            ]  # not --interface, which does not go with certificates
         else:
-            words += [self.scheduler, "--interface", "veth0", "--nthreads", "1", "--death-timeout", "30"]
+            words += [
+                self.scheduler,
+                "--interface",
+                "veth0",
+                "--nthreads",
+                "1",
+                "--death-timeout",
+                "30",
+            ]
         with (self.folder / f"{what}.log").open("ab") as log:
             self.running[what] = subprocess.Popen(
                 words, stdout=log, stderr=log, env=ENVIRONMENT | SETTINGS | {"OMP_NUM_THREADS": "1"}, cwd=self.folder, start_new_session=True
@@ -109,7 +140,9 @@ class Network:
 
     def workers(self, host: str) -> list[psutil.Process]:
         """Return the processes that compute on a host: children of the nanny."""
-        return with_words("spawn_main", psutil.Process(self.running[host].pid).children(recursive=True))
+        return with_words(
+            "spawn_main", psutil.Process(self.running[host].pid).children(recursive=True)
+        )
 
     def stop(self, what: str) -> None:
         for process in (self.running.pop(what),):
@@ -147,12 +180,17 @@ def inside(network: Network, study: Study, **settings: object) -> Iterator[subpr
             raise AssertionError(f"{error}\n{driver.communicate()[1]}\n{network.log()}") from error
 
 
-def test_a_killed_worker_and_a_cut_link_change_nothing(network: Network, study: Study, expected: xr.Dataset) -> None:
+def test_a_killed_worker_and_a_cut_link_change_nothing(
+    network: Network, study: Study, expected: xr.Dataset
+) -> None:
     with inside(network, study) as driver:
         study.wait_for_share(0.1)
         (victim,) = network.workers("one")
         victim.kill()
-        wait_until("another worker in its place", lambda: any(each != victim for each in network.workers("one")))
+        wait_until(
+            "another worker in its place",
+            lambda: any(each != victim for each in network.workers("one")),
+        )
         study.wait_for_share(0.2)
         network.link("two", "down")
         try:
@@ -214,7 +252,9 @@ with socket.create_connection((host, port), 5) as plain, context.wrap_socket(pla
 """
 
 
-def test_every_listener_is_on_loopback_or_asks_for_a_certificate(network: Network, tmp_path: Path) -> None:
+def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
+    network: Network, tmp_path: Path
+) -> None:
     network.keep_scheduler()
     wait_until("both workers", lambda: len(registered(network)) == 2)
     stranger = write_authority(tmp_path / "stranger")
@@ -230,7 +270,9 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(network: Networ
             for folder, welcome in ((network.tls, True), (stranger, False), ("", False)):
                 words = [sys.executable, "-c", SHAKE_HANDS, address, str(port), str(folder)]
                 done = run_quietly(*network.on("head"), *words)
-                assert ("answer 1" in done.stdout) == welcome, f"{host}: {address}:{port} {folder}: {done.stderr}"
+                assert ("answer 1" in done.stdout) == welcome, (
+                    f"{host}: {address}:{port} {folder}: {done.stderr}"
+                )
     assert outside == 5, "a scheduler, two workers and their nannies"
 
 
@@ -239,7 +281,10 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
         {"tls": "{stranger}"},
         "cannot connect to the dask scheduler at tls://10.99.0.1:8786",
     ),
-    "no certificate": ({}, "needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'"),
+    "no certificate": (
+        {},
+        "needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'",
+    ),
     "not encrypted": (
         {"address": "tcp://10.99.0.1:8786"},
         "is not on this machine and its connections are not encrypted",
@@ -251,12 +296,19 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-def test_a_client_without_the_certificate_is_refused(network: Network, study: Study, tmp_path: Path) -> None:
+def test_a_client_without_the_certificate_is_refused(
+    network: Network, study: Study, tmp_path: Path
+) -> None:
     stranger = write_authority(tmp_path / "stranger")
     with ExitStack() as stack:
         drivers = {}
         for number, (what, (settings, _)) in enumerate(REFUSED.items()):
-            told = {"kind": "scheduler", "address": network.scheduler, "timeouts": TIMEOUTS, **settings}
+            told = {
+                "kind": "scheduler",
+                "address": network.scheduler,
+                "timeouts": TIMEOUTS,
+                **settings,
+            }
             profile = tmp_path / f"{number}.yaml"
             profile.write_text(json.dumps(told).replace("{stranger}", str(stranger)))
             drivers[what] = stack.enter_context(study.driver(*network.on("head"), cluster=profile))

@@ -12,7 +12,12 @@ import pytest
 from scorecube.errors import BadPlan
 from scorecube.execute.certificates import FILES, check_files, write_authority
 from scorecube.execute.clients import open_client
-from scorecube.execute.clusters import choose_profile, configuration, make_job_cluster, needs_certificates
+from scorecube.execute.clusters import (
+    choose_profile,
+    configuration,
+    make_job_cluster,
+    needs_certificates,
+)
 from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
 
 PROFILES = Path(__file__).parents[2] / "cluster"
@@ -22,7 +27,10 @@ PROFILES = Path(__file__).parents[2] / "cluster"
 def test_shipped_profiles_are_read(name: str) -> None:
     profile = read_profile(PROFILES / name)
     assert profile.kind in KINDS
-    assert profile.kind == name.removesuffix(".yaml") or (name, profile.kind) == ("kubernetes.yaml", "scheduler")
+    assert profile.kind == name.removesuffix(".yaml") or (name, profile.kind) == (
+        "kubernetes.yaml",
+        "scheduler",
+    )
     assert profile.threads >= 1
 
 
@@ -81,17 +89,30 @@ def test_timeouts_hold_for_the_run_only() -> None:
     import dask
     import distributed  # noqa: F401 - brings its settings
 
-    before = dask.config.get("distributed.comm.timeouts.tcp"), dask.config.get("distributed.scheduler.worker-ttl")
+    before = (
+        dask.config.get("distributed.comm.timeouts.tcp"),
+        dask.config.get("distributed.scheduler.worker-ttl"),
+    )
     settings = {"kind": "processes", "workers": 1, "timeouts": {"tcp": "13s"}}
     with open_client(settings) as client:
         assert client is not None
-        for config in (dask.config.config, client.run(lambda: __import__("dask").config.config).popitem()[1]):
+        for config in (
+            dask.config.config,
+            client.run(lambda: __import__("dask").config.config).popitem()[1],
+        ):
             assert dask.config.get("distributed.comm.timeouts.tcp", config=config) == "13s"
             assert dask.config.get("distributed.scheduler.worker-ttl", config=config) == "60s"
         cluster: Any = client.cluster
         scheduler = cluster.scheduler
-        assert (scheduler.allowed_failures, scheduler.no_workers_timeout, scheduler.worker_ttl) == (5, 600, 60)
-    after = dask.config.get("distributed.comm.timeouts.tcp"), dask.config.get("distributed.scheduler.worker-ttl")
+        assert (scheduler.allowed_failures, scheduler.no_workers_timeout, scheduler.worker_ttl) == (
+            5,
+            600,
+            60,
+        )
+    after = (
+        dask.config.get("distributed.comm.timeouts.tcp"),
+        dask.config.get("distributed.scheduler.worker-ttl"),
+    )
     assert after == before != ("13s", "60s")
 
 
@@ -147,12 +168,17 @@ def test_jobs_ask_for_what_their_profile_says(kind: str, submitting: Path) -> No
     ):  # fmt: skip
         assert words in script
     (folder,) = (submitting / "scorecube-runs").iterdir()
-    assert f"--tls-ca-file {folder}/tls/ca.crt --tls-cert {folder}/tls/tls.crt --tls-key {folder}/tls/tls.key" in script
+    assert (
+        f"--tls-ca-file {folder}/tls/ca.crt --tls-cert {folder}/tls/tls.crt --tls-key {folder}/tls/tls.key"
+        in script
+    )
     assert not (folder / "tls").exists(), "certificates outlive their run"
 
 
 @pytest.mark.parametrize("kind", BATCH)
-def test_no_jobs_where_they_cannot_be_submitted(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_jobs_where_they_cannot_be_submitted(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         pytest.raises(BadPlan, match=r"start a profile of kind .* on a machine that submits jobs"),
@@ -163,7 +189,9 @@ def test_no_jobs_where_they_cannot_be_submitted(kind: str, monkeypatch: pytest.M
 
 def test_no_open_port_without_certificates() -> None:
     def certified(private: bool, **settings: Any) -> bool:
-        return needs_certificates(make_profile({"kind": "slurm", "memory": "1GB", **settings}), private=private)
+        return needs_certificates(
+            make_profile({"kind": "slurm", "memory": "1GB", **settings}), private=private
+        )
 
     assert certified(private=False)
     assert certified(private=False, tls=True)
@@ -181,14 +209,19 @@ def test_a_loopback_interface_needs_no_certificates(submitting: Path) -> None:
     private = job_script(Profile(kind="slurm", memory="1GB", interface="lo"))
     assert "--interface lo" in private
     assert "--tls" not in private
-    with pytest.raises(BadPlan, match="interface: 'no0' is not a valid network interface"), ExitStack() as stack:
+    with (
+        pytest.raises(BadPlan, match="interface: 'no0' is not a valid network interface"),
+        ExitStack() as stack,
+    ):
         make_job_cluster(Profile(kind="slurm", memory="1GB", interface="no0"), stack)
 
 
 @pytest.mark.parametrize("address", ["tcp://192.0.2.1:8786", "tcp://example.org:8786"])
 def test_no_connection_elsewhere_without_certificates(address: str) -> None:
     with (
-        pytest.raises(BadPlan, match="is not on this machine and its connections are not encrypted"),
+        pytest.raises(
+            BadPlan, match="is not on this machine and its connections are not encrypted"
+        ),
         open_client(None, address),
     ):
         pass
@@ -197,10 +230,14 @@ def test_no_connection_elsewhere_without_certificates(address: str) -> None:
 def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) -> None:
     folder = write_authority(tmp_path / "tls")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == dict.fromkeys(FILES, 0o600)
+    assert {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()
+    } == dict.fromkeys(FILES, 0o600)
     assert check_files(folder) == folder
     other = write_authority(tmp_path / "other")
-    assert not {(folder / name).read_bytes() for name in FILES} & {(other / name).read_bytes() for name in FILES}
+    assert not {(folder / name).read_bytes() for name in FILES} & {
+        (other / name).read_bytes() for name in FILES
+    }
     with pytest.raises(BadPlan, match="each run has certificates of its own"):
         write_authority(folder)
     (folder / "tls.key").chmod(0o644)
@@ -208,6 +245,7 @@ def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) 
         check_files(folder)
     (folder / "ca.crt").unlink()
     with pytest.raises(
-        BadPlan, match=r"no ca.crt there; create certificates with: python -m scorecube.execute.certificates"
+        BadPlan,
+        match=r"no ca.crt there; create certificates with: python -m scorecube.execute.certificates",
     ):
         check_files(folder)

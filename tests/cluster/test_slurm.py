@@ -25,13 +25,17 @@ class Slurm:
         self.conf = conf
 
     def run(self, *words: str, **environment: object) -> str:
-        done = run_quietly("timeout", "15", *words, environment={"SLURM_CONF": self.conf, **environment})
+        done = run_quietly(
+            "timeout", "15", *words, environment={"SLURM_CONF": self.conf, **environment}
+        )
         assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
         return done.stdout
 
     def jobs(self, state: str = "all") -> list[str]:
         """Return the ids of jobs that wait or run."""
-        return self.run("squeue", "-h", "-o", "%i", f"--states={state}" if state != "all" else "--all").split()
+        return self.run(
+            "squeue", "-h", "-o", "%i", f"--states={state}" if state != "all" else "--all"
+        ).split()
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +78,27 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
         (folder,) = runs.iterdir()
         keys = list((folder / "tls").iterdir())
         assert len(keys) == 3
-        assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE((folder / "tls").stat().st_mode) == 0o700
+        assert (
+            stat.S_IMODE(folder.stat().st_mode)
+            == stat.S_IMODE((folder / "tls").stat().st_mode)
+            == 0o700
+        )
         assert {stat.S_IMODE(key.stat().st_mode) for key in keys} == {0o600}
-        sockets = [each for process in ours(psutil.Process(driver.pid)) for each in process.net_connections("inet")]
+        sockets = [
+            each
+            for process in ours(psutil.Process(driver.pid))
+            for each in process.net_connections("inet")
+        ]
         listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
         assert listening
         assert all(map(is_loopback, listening))
         first = slurm.jobs("running")
         assert len(first) == 2
         slurm.run("scancel", first[0])
-        wait_until("another job in the place of the cancelled one", lambda: bool(set(slurm.jobs()) - set(first)))
+        wait_until(
+            "another job in the place of the cancelled one",
+            lambda: bool(set(slurm.jobs()) - set(first)),
+        )
         assert before < study.share() < 1, "the run was over before the job was replaced"
         status, said = end_of(driver)
     assert status == 0, said
@@ -105,7 +120,8 @@ def test_the_plain_script_resumes_after_its_job_was_cancelled(
 
     def said(job: str) -> str:
         return "".join(
-            path.read_text() for path in [*tmp_path.glob(f"{job}.out"), *tmp_path.glob(f"*/job-{job}-*/*.log")]
+            path.read_text()
+            for path in [*tmp_path.glob(f"{job}.out"), *tmp_path.glob(f"*/job-{job}-*/*.log")]
         )
 
     first = submit()

@@ -32,7 +32,10 @@ def answers(port: int, *, certificate: bool) -> bool:
         context.load_cert_chain(TLS / "tls.crt", TLS / "tls.key")
     host = socket.gethostbyname(socket.gethostname())
     try:
-        with socket.create_connection((host, port), timeout=10) as plain, context.wrap_socket(plain) as wrapped:
+        with (
+            socket.create_connection((host, port), timeout=10) as plain,
+            context.wrap_socket(plain) as wrapped,
+        ):
             return bool(wrapped.recv(1))  # a refusal comes after the handshake, in TLS 1.3
     except OSError:
         return False

@@ -16,7 +16,9 @@ def foreign() -> Security:
     """Return certificates that look like the run's and are of another authority."""
     folder = write_authority(tempfile.mkdtemp() + "/tls")
     names = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}
-    return Security(require_encryption=True, **{option: str(folder / name) for option, name in names.items()})
+    return Security(
+        require_encryption=True, **{option: str(folder / name) for option, name in names.items()}
+    )
 
 
 def main(scheme: str) -> None:

@@ -25,7 +25,9 @@ def compare(first: str, second: str) -> None:
     if one.attrs["digest"] != other.attrs["digest"]:
         sys.exit("the plans differ")
     if set(one.variables) != set(other.variables):
-        sys.exit(f"the variables differ: {sorted(map(str, set(one.variables) ^ set(other.variables)))}")
+        sys.exit(
+            f"the variables differ: {sorted(map(str, set(one.variables) ^ set(other.variables)))}"
+        )
     for name in one.variables:
         a, b = one[name].values, other[name].values
         if a.dtype != b.dtype or a.shape != b.shape or contents(a) != contents(b):

@@ -17,7 +17,12 @@ LACKING = 77
 
 def test_the_compose_study_gives_the_same_bits_and_lets_nobody_in() -> None:
     done = subprocess.run(
-        [SCRIPT], env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, timeout=1800, check=False
+        [SCRIPT],
+        env=os.environ | {"PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
     )
     if done.returncode == LACKING:
         pytest.skip(done.stderr.strip().removeprefix("skipped: "))

@@ -40,11 +40,22 @@ CHECKS = {
         ["kubernetes-validate", "--strict", "-k", KUBERNETES_VERSION],
     ),
     "yamllint": (
-        ("docker/*.yaml", "cluster/*.yaml", "cluster/kubernetes/*.yaml", "cluster/kubernetes/job/*.yaml"),
+        (
+            "docker/*.yaml",
+            "cluster/*.yaml",
+            "cluster/kubernetes/*.yaml",
+            "cluster/kubernetes/job/*.yaml",
+        ),
         ["yamllint", "--strict", "-d", "{extends: relaxed, rules: {line-length: disable}}"],
     ),
     "shellcheck": (
-        ("docker/*.sh", "tests/container/*.sh", "tests/cluster/*.sh", "cluster/slurm/*.sbatch", ".ci/run"),
+        (
+            "docker/*.sh",
+            "tests/container/*.sh",
+            "tests/cluster/*.sh",
+            "cluster/slurm/*.sbatch",
+            ".ci/run",
+        ),
         ["shellcheck"],
     ),
 }
@@ -87,7 +98,9 @@ def test_linter_finds_what_is_broken(tool: str, tmp_path: Path) -> None:
 
 
 def resources() -> list[dict[str, Any]]:
-    files = [path for path in sorted(KUBERNETES.rglob("*.yaml")) if path.name != "kustomization.yaml"]
+    files = [
+        path for path in sorted(KUBERNETES.rglob("*.yaml")) if path.name != "kustomization.yaml"
+    ]
     return [each for path in files for each in yaml.safe_load_all(path.read_text())]
 
 
@@ -103,7 +116,9 @@ def pods() -> dict[str, dict[str, Any]]:
         if "template" in each.get("spec", {})
     }
     (cluster,) = of_kind("DaskCluster")
-    return found | {f"DaskCluster/{part}": cluster["spec"][part] for part in ("scheduler", "worker")}
+    return found | {
+        f"DaskCluster/{part}": cluster["spec"][part] for part in ("scheduler", "worker")
+    }
 
 
 PODS = pods()
@@ -169,13 +184,15 @@ def test_scheduler_and_workers_listen_with_certificates_and_answer_to_probes(kin
         words = container["args"]
         assert {"--no-dashboard", "--dashboard-address=127.0.0.1:8787"} <= set(words)
         options = ("--tls-ca-file", "--tls-cert", "--tls-key")
-        assert [f"{option}={profile.tls}/{file}" for option, file in zip(options, FILES, strict=True)] == [
-            word for word in words if word.startswith("--tls")
-        ]
+        assert [
+            f"{option}={profile.tls}/{file}" for option, file in zip(options, FILES, strict=True)
+        ] == [word for word in words if word.startswith("--tls")]
         assert profile.address in words if words[1] == "worker" else "--protocol=tls" in words
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
             assert container[probe]["exec"]["command"][-1] == "/opt/scorecube/libexec/healthy.py"
-        assert {"name": "tls", "mountPath": profile.tls, "readOnly": True} in container["volumeMounts"]
+        assert {"name": "tls", "mountPath": profile.tls, "readOnly": True} in container[
+            "volumeMounts"
+        ]
 
 
 def test_policies_open_the_ports_that_are_listened_on_and_no_others() -> None:
@@ -206,7 +223,9 @@ def test_the_service_is_the_address_of_the_profile() -> None:
     (port,) = service["spec"]["ports"]
     assert profile.address == f"tls://{service['metadata']['name']}:{port['port']}"
     (cluster,) = of_kind("DaskCluster")
-    assert f"{cluster['metadata']['name']}-scheduler" == service["metadata"]["name"]  # as the operator names it
+    assert (
+        f"{cluster['metadata']['name']}-scheduler" == service["metadata"]["name"]
+    )  # as the operator names it
 
 
 def test_kustomizations_name_files_that_are_there_and_the_version_of_the_package() -> None:
@@ -217,16 +236,23 @@ def test_kustomizations_name_files_that_are_there_and_the_version_of_the_package
         assert content["namespace"] == "scorecube"
         assert all(image["newTag"] == __version__ for image in content["images"])
     others = {KUBERNETES / "object-store.yaml", KUBERNETES / "daskcluster.yaml"}
-    assert listed | others == {path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml"}
+    assert listed | others == {
+        path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml"
+    }
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_builds_the_kustomizations() -> None:
     for folder in (KUBERNETES, KUBERNETES / "job"):
-        done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(
+            ["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True
+        )
         built = list(yaml.safe_load_all(done.stdout))
         assert built
-        assert all(each["kind"] == "Namespace" or each["metadata"]["namespace"] == "scorecube" for each in built)
+        assert all(
+            each["kind"] == "Namespace" or each["metadata"]["namespace"] == "scorecube"
+            for each in built
+        )
 
 
 def test_parts_of_the_dask_cluster_are_what_kubernetes_knows(tmp_path: Path) -> None:
@@ -299,7 +325,9 @@ def test_dockerfile_installs_from_the_lock_with_hashes_and_leaves_root() -> None
     assert len(set(re.findall(r"^FROM (\S+)", text, re.MULTILINE))) == 1
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors are compiled for themselves")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="other processors are compiled for themselves"
+)
 @pytest.mark.parametrize(
     ("flags", "asked", "target"),
     [
@@ -322,10 +350,16 @@ def test_kernels_are_compiled_for_many_machines_or_anew(
     environment = {"PATH": os.environ["PATH"], "SCORECUBE_CACHE": str(tmp_path / "cache")}
     environment |= {} if asked is None else {"NUMBA_CPU_NAME": asked}
     done = subprocess.run(
-        ["sh", "-c", text, "entrypoint.sh", "env"], env=environment, capture_output=True, text=True, check=True
+        ["sh", "-c", text, "entrypoint.sh", "env"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert f"NUMBA_CACHE_DIR={tmp_path}/cache/numba" in done.stdout
-    assert re.findall(r"^NUMBA_CPU_NAME=(.*)$", done.stdout, re.MULTILINE) == ([] if target is None else [target])
+    assert re.findall(r"^NUMBA_CPU_NAME=(.*)$", done.stdout, re.MULTILINE) == (
+        [] if target is None else [target]
+    )
     assert ("lacks avx2" in done.stderr) == ("avx2" not in flags and asked is None)
     link = tmp_path / "cache" / "numba" / "kernels_1" / "swap.nbc"
     assert link.is_symlink()

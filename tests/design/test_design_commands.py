@@ -16,7 +16,18 @@ from scorecube.design import design_variances, topic_set_size
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
-COLUMNS = ["method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta", "topics", "power"]
+COLUMNS = [
+    "method",
+    "mode",
+    "variance",
+    "min_diff",
+    "width",
+    "systems",
+    "alpha",
+    "beta",
+    "topics",
+    "power",
+]
 VARIANCE = ["--variance", "0.0441"]
 
 
@@ -64,21 +75,48 @@ def test_every_format(scorecube: Cli, form: str) -> None:
 def test_inverse_questions(scorecube: Cli) -> None:
     (row,) = records(scorecube, "design", "--variance", "0.0368", "--topics", "50")
     assert (round(row["min_diff"], 4), row["topics"], round(row["power"], 6)) == (0.1531, 50, 0.8)
-    (row,) = records(scorecube, "design", "--variance", "0.0368", "--topics", "50", "--mode", "sakai")
+    (row,) = records(
+        scorecube, "design", "--variance", "0.0368", "--topics", "50", "--mode", "sakai"
+    )
     assert row["min_diff"] == 0.152
-    (row,) = records(scorecube, "design", "--variance", "0.5", "--topics", "34", "--min-diff", "0.5", "--method", "t")
+    (row,) = records(
+        scorecube,
+        "design",
+        "--variance",
+        "0.5",
+        "--topics",
+        "34",
+        "--min-diff",
+        "0.5",
+        "--method",
+        "t",
+    )
     assert (round(row["power"], 4), row["beta"]) == (0.8078, None)
-    rows = records(scorecube, "design", "--variance", "0.0368", "--topics", "25..100:25", "--method", "ci")
+    rows = records(
+        scorecube, "design", "--variance", "0.0368", "--topics", "25..100:25", "--method", "ci"
+    )
     assert [row["topics"] for row in rows] == [25, 50, 75, 100]
     assert round(rows[1]["width"], 4) == 0.1534
 
 
 def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
-    rows = records(scorecube, "design", finished_study, "--metrics", "Q,AP", "--min-diff", "0.2", "--mode", "sakai")
+    rows = records(
+        scorecube,
+        "design",
+        finished_study,
+        "--metrics",
+        "Q,AP",
+        "--min-diff",
+        "0.2",
+        "--mode",
+        "sakai",
+    )
     assert [list(row)[: len(COLUMNS)] for row in rows] == [COLUMNS] * 4
     cube = sc.open_study(finished_study)["small"].cube
     expected = topic_set_size(design_variances(cube), 0.2, mode="sakai")["topics"]
-    assert [(row["metric"], row["gain"]) for row in rows] == [(m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")]
+    assert [(row["metric"], row["gain"]) for row in rows] == [
+        (m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")
+    ]
     for row in rows:
         assert row["topics"] == int(expected.sel(metric=row["metric"], gain=row["gain"]))
         assert row["collection"] == "small"
@@ -89,7 +127,9 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
 def test_a_study_shows_its_sizes_and_widths(scorecube: Cli, finished_study: Path) -> None:
     shown = records(scorecube, "show", finished_study, "design")
     assert shown == records(scorecube, "design", finished_study)
-    assert records(scorecube, "show", finished_study, "wcw") == records(scorecube, "wcw", finished_study)
+    assert records(scorecube, "show", finished_study, "wcw") == records(
+        scorecube, "wcw", finished_study
+    )
     text = scorecube("design", finished_study).succeeded().stdout
     assert text.count(" any") == 1  # AP uses no gains
 
@@ -100,14 +140,25 @@ def test_widths_of_variances(scorecube: Cli) -> None:
     assert [row["topics"] for row in rows] == [*range(10, 201)] * 2
     found = {(row["variance"], row["topics"]): round(row["width"], 4) for row in rows}
     assert (found[0.0368, 50], found[0.0824, 50]) == (0.1534, 0.2296)
-    rows = records(scorecube, "wcw", "--variance", "0.1144", "--topics", "50", "--route", "ci,anova-tool,anova-exact")
+    rows = records(
+        scorecube,
+        "wcw",
+        "--variance",
+        "0.1144",
+        "--topics",
+        "50",
+        "--route",
+        "ci,anova-tool,anova-exact",
+    )
     assert [round(row["width"], 4) for row in rows] == [0.2705, 0.268, 0.2699]
     assert [row["systems"] for row in rows] == [None, 10, 10]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("words", ["design", "wcw", "design --topics 25,50 --method ci"])
-def test_figures_are_written(scorecube: Cli, finished_study: Path, tmp_path: Path, words: str, ending: str) -> None:
+def test_figures_are_written(
+    scorecube: Cli, finished_study: Path, tmp_path: Path, words: str, ending: str
+) -> None:
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     for start in (VARIANCE, [finished_study]):
         path = tmp_path / f"picture.{ending}"
@@ -142,7 +193,9 @@ def test_equal_scores_need_two_topics(scorecube: Cli, tmp_path: Path) -> None:
 
 
 def test_remarks_are_said_once(scorecube: Cli) -> None:
-    done = scorecube("design", "--variance", "0,0.05", "--mode", "sakai", "--beta", "0.3").succeeded()
+    done = scorecube(
+        "design", "--variance", "0,0.05", "--mode", "sakai", "--beta", "0.3"
+    ).succeeded()
     assert done.stderr.count("note: a variance of 0 needs no topics at all") == 1
     assert done.stderr.count("note: Nagata's constants exist for") == 1
 
@@ -185,11 +238,15 @@ def test_an_empty_study_is_refused(scorecube: Cli, study: Path) -> None:
 
 
 @pytest.mark.data
-def test_variances_of_real_matrices_are_those_of_pandas(scorecube: Cli, data: Path, tmp_path: Path) -> None:
+def test_variances_of_real_matrices_are_those_of_pandas(
+    scorecube: Cli, data: Path, tmp_path: Path
+) -> None:
     files = [data / "adhoc5" / f"{name}.csv" for name in ("ap", "p10", "rr")]
     scorecube("import", tmp_path / "s", "--name", "adhoc5", *files).succeeded()
     rows = records(scorecube, "design", tmp_path / "s")
     matrices = [pd.read_csv(file).select_dtypes("number") for file in files]
-    matrices = [matrix.drop(columns=[c for c in matrix if str(c).lower() == "topic"]) for matrix in matrices]
+    matrices = [
+        matrix.drop(columns=[c for c in matrix if str(c).lower() == "topic"]) for matrix in matrices
+    ]
     expected = sorted(float(matrix.var(ddof=1).mean()) for matrix in matrices)
     assert sorted(row["variance"] for row in rows) == pytest.approx(expected, rel=1e-12)

@@ -9,8 +9,20 @@ import pytest
 from matplotlib.lines import Line2D
 
 import scorecube as sc
-from scorecube.design import detectable_difference, expected_width, tool_noncentrality, topic_set_size, wcw
-from scorecube.report.figures.design import CONDITIONS, four_z_squared, noncentrality_curves, tools_compared, wcw_panels
+from scorecube.design import (
+    detectable_difference,
+    expected_width,
+    tool_noncentrality,
+    topic_set_size,
+    wcw,
+)
+from scorecube.report.figures.design import (
+    CONDITIONS,
+    four_z_squared,
+    noncentrality_curves,
+    tools_compared,
+    wcw_panels,
+)
 from scorecube.testing import simulate_cube
 
 
@@ -29,10 +41,14 @@ def test_figure_1_of_s2() -> None:
     np.testing.assert_allclose(ys(lines[6]), tool_noncentrality(m, np.array(0.05), np.array(0.2)))
     flat = {round(float(ys(line)[0]), 3) for line in lines if line.get_linestyle() == "--"}
     assert flat == {15.366, 26.540}
-    points = {(float(xs(line)[0]), float(ys(line)[0])) for line in lines if line.get_marker() == "o"}
+    points = {
+        (float(xs(line)[0]), float(ys(line)[0])) for line in lines if line.get_marker() == "o"
+    }
     assert {x for x, _ in points} == {float(systems) for _, _, systems in CONDITIONS.values()}
     # (a) to (d) lie near the lines.
-    assert all(min(abs(y / four_z_squared(alpha) - 1) for alpha in (0.01, 0.05)) < 0.02 for _, y in points)
+    assert all(
+        min(abs(y / four_z_squared(alpha) - 1) for alpha in (0.01, 0.05)) < 0.02 for _, y in points
+    )
 
 
 @pytest.mark.parametrize("mode", ["sakai", "exact"])
@@ -42,13 +58,20 @@ def test_figure_2_of_s2(mode: str) -> None:
         intervals, anova = axes.get_lines()
         x = xs(anova)
         np.testing.assert_array_equal(ys(anova), topic_set_size(variance, x, mode=mode)["topics"])
-        np.testing.assert_array_equal(ys(intervals), topic_set_size(variance, width=x, method="ci")["topics"])
+        np.testing.assert_array_equal(
+            ys(intervals), topic_set_size(variance, width=x, method="ci")["topics"]
+        )
         # The curves are surrogates of each other (S2 section 3): at most two topics or 2 % apart.
         assert (np.abs(ys(anova) - ys(intervals)) <= np.maximum(2, 0.02 * ys(intervals))).all()
 
 
 def test_figure_3_of_s2() -> None:
-    panels = {"robust": [0.0471, 0.1145], "web": [0.0824, 0.0368], "diversity": [0.0779], "stc": [0.1144, 0.0193]}
+    panels = {
+        "robust": [0.0471, 0.1145],
+        "web": [0.0824, 0.0368],
+        "diversity": [0.0779],
+        "stc": [0.1144, 0.0193],
+    }
     results = {title: wcw(variances, route="anova-tool") for title, variances in panels.items()}
     figure = wcw_panels(results)
     assert [axes.get_title(loc="left").split(",")[0] for axes in figure.axes] == list(panels)
@@ -65,7 +88,9 @@ def test_widths_by_route_and_of_metrics() -> None:
     expected = [f"variance {v}, {route}" for v in (0.04, 0.08) for route in ("ci", "anova-exact")]
     assert [line.get_label() for line in lines] == expected
     assert [line.get_linestyle() for line in lines] == ["-", "--"] * 2
-    np.testing.assert_array_equal(ys(lines[3]), result["width"].sel(variance=0.08, route="anova-exact"))
+    np.testing.assert_array_equal(
+        ys(lines[3]), result["width"].sel(variance=0.08, route="anova-exact")
+    )
     cube = simulate_cube(n_runs=4, gains=("3:2:1", "1:1:1"))
     result = wcw(sc.variances(cube)["variance"])
     axes = sc.figure(result).axes[0]

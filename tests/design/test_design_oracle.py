@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
-from tests.oracles import design as oracle
 
-from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size, wcw
+from scorecube.design import (
+    achieved_power,
+    detectable_difference,
+    expected_width,
+    topic_set_size,
+    wcw,
+)
 from scorecube.design.interval import c4
+from tests.oracles import design as oracle
 
 VARIANCES = [0.0005, 0.0182, 0.0441, 0.25]
 DIFFERENCES = [0.07, 0.15, 0.6]
@@ -20,7 +26,9 @@ FEW = [2, 3, 10, 40]
 @pytest.mark.parametrize("systems", FEW)
 def test_anova_sizes_are_those_of_counting(systems: int, alpha: float, beta: float) -> None:
     for mode, size in (("exact", oracle.anova_size), ("sakai", oracle.rule_a)):
-        found = topic_set_size(VARIANCES, DIFFERENCES, systems=systems, alpha=alpha, beta=beta, mode=mode)
+        found = topic_set_size(
+            VARIANCES, DIFFERENCES, systems=systems, alpha=alpha, beta=beta, mode=mode
+        )
         expected = [[size(v, d, systems, alpha, beta) for d in DIFFERENCES] for v in VARIANCES]
         assert found["topics"].values.tolist() == expected
 
@@ -41,7 +49,9 @@ def test_t_sizes_are_those_of_counting(sided: int, alpha: float, beta: float) ->
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.32])
 def test_interval_sizes_are_those_of_counting(alpha: float) -> None:
     found = topic_set_size(VARIANCES, width=DIFFERENCES, alpha=alpha, method="ci")["topics"]
-    assert found.values.tolist() == [[oracle.interval_size(v, w, alpha) for w in DIFFERENCES] for v in VARIANCES]
+    assert found.values.tolist() == [
+        [oracle.interval_size(v, w, alpha) for w in DIFFERENCES] for v in VARIANCES
+    ]
 
 
 def test_powers_and_widths_are_those_of_the_formulas() -> None:
@@ -52,13 +62,17 @@ def test_powers_and_widths_are_those_of_the_formulas() -> None:
             expected = [[power(k, 0.0441, d, systems, 0.05) for k in n] for d in DIFFERENCES]
             np.testing.assert_allclose(found, expected, rtol=1e-9)
     widths = expected_width(VARIANCES, n, alpha=0.1)["width"]
-    np.testing.assert_allclose(widths, [[oracle.expected_width(k, v, 0.1) for k in n] for v in VARIANCES], rtol=1e-12)
+    np.testing.assert_allclose(
+        widths, [[oracle.expected_width(k, v, 0.1) for k in n] for v in VARIANCES], rtol=1e-12
+    )
 
 
 def test_tool_widths_are_those_of_trying_one_after_the_other() -> None:
     n = [10, 33, 50, 100, 200]
     found = wcw([0.0182, 0.1145], n, route="anova-tool")["width"]
-    np.testing.assert_allclose(found, [[oracle.tool_width(k, v) for k in n] for v in (0.0182, 0.1145)], rtol=1e-12)
+    np.testing.assert_allclose(
+        found, [[oracle.tool_width(k, v) for k in n] for v in (0.0182, 0.1145)], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [2, 5, 50, 199, 201, 202, 343, 1000])
@@ -114,7 +128,9 @@ def test_simulated_t_tests_have_the_power_that_is_promised(sided: int) -> None:
     design = topic_set_size(variance, difference, method="t", sided=sided)
     random = np.random.default_rng(3)
     gaps = random.normal(difference, np.sqrt(2 * variance), (trials, design["topics"].item()))
-    p = stats.ttest_1samp(gaps, 0.0, axis=1, alternative="two-sided" if sided == 2 else "greater").pvalue
+    p = stats.ttest_1samp(
+        gaps, 0.0, axis=1, alternative="two-sided" if sided == 2 else "greater"
+    ).pvalue
     power = design["power"].item()
     assert (p < 0.05).mean() == pytest.approx(power, abs=4 * np.sqrt(power * (1 - power) / trials))
 

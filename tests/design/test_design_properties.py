@@ -14,7 +14,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size, wcw
+from scorecube.design import (
+    achieved_power,
+    detectable_difference,
+    expected_width,
+    topic_set_size,
+    wcw,
+)
 from scorecube.design.search import root, smallest_integer
 from scorecube.errors import BadPlan
 
@@ -22,7 +28,11 @@ VARIANCE = st.floats(1e-4, 0.25)
 DIFFERENCE = st.floats(0.02, 0.8)
 RISK = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.2])
 HOW = st.fixed_dictionaries(
-    {"method": st.sampled_from(["anova", "t"]), "mode": st.sampled_from(["exact", "sakai"]), "alpha": RISK}
+    {
+        "method": st.sampled_from(["anova", "t"]),
+        "mode": st.sampled_from(["exact", "sakai"]),
+        "alpha": RISK,
+    }
 )
 
 
@@ -62,9 +72,11 @@ def test_a_difference_from_topics_asks_for_these_topics(
     difference = float(detectable_difference(variance, n, beta=beta, **how)["min_diff"])
     if how["mode"] == "exact":
         assert size(variance, difference, beta=beta, **how) == n
-        assert float(achieved_power(variance, difference, n, alpha=how["alpha"], method=how["method"])["power"]) == (
-            pytest.approx(1 - beta, abs=1e-9)
-        )
+        assert float(
+            achieved_power(variance, difference, n, alpha=how["alpha"], method=how["method"])[
+                "power"
+            ]
+        ) == (pytest.approx(1 - beta, abs=1e-9))
     else:
         assert size(variance, difference, beta=beta, **how) <= n
         if difference > 0.001:
@@ -78,14 +90,20 @@ def test_a_width_from_topics_asks_for_these_topics(variance: float, n: int, alph
 
 
 @given(VARIANCE, DIFFERENCE, st.floats(0.01, 1000.0))
-def test_the_unit_of_scores_does_not_matter(variance: float, difference: float, unit: float) -> None:
+def test_the_unit_of_scores_does_not_matter(
+    variance: float, difference: float, unit: float
+) -> None:
     power = float(achieved_power(variance, difference, 30)["power"])
-    assert float(achieved_power(variance * unit**2, difference * unit, 30)["power"]) == pytest.approx(power, rel=1e-9)
+    assert float(
+        achieved_power(variance * unit**2, difference * unit, 30)["power"]
+    ) == pytest.approx(power, rel=1e-9)
 
 
 @given(DIFFERENCE, RISK)
 def test_one_sided_tests_need_no_more(difference: float, alpha: float) -> None:
-    assert size(0.05, difference, method="t", sided=1, alpha=alpha) <= size(0.05, difference, method="t", alpha=alpha)
+    assert size(0.05, difference, method="t", sided=1, alpha=alpha) <= size(
+        0.05, difference, method="t", alpha=alpha
+    )
 
 
 def test_two_systems_of_anova_are_an_unpaired_t_test_with_more_freedom() -> None:
@@ -94,7 +112,14 @@ def test_two_systems_of_anova_are_an_unpaired_t_test_with_more_freedom() -> None
 
 
 @pytest.mark.parametrize(
-    "how", [{"systems": 2}, {"systems": 10}, {"systems": 40}, {"method": "t"}, {"method": "t", "sided": 1}]
+    "how",
+    [
+        {"systems": 2},
+        {"systems": 10},
+        {"systems": 40},
+        {"method": "t"},
+        {"method": "t", "sided": 1},
+    ],
 )
 @pytest.mark.parametrize("alpha", [0.001, 0.2])
 def test_exact_power_grows_from_alpha_to_one(how: dict[str, Any], alpha: float) -> None:
@@ -110,7 +135,9 @@ def test_exact_power_grows_from_alpha_to_one(how: dict[str, Any], alpha: float) 
 def test_approximate_power_grows_with_topics() -> None:
     # Near alpha it falls first, which no search meets: rule A begins where power is about 1 - beta.
     for systems in (2, 3, 10, 100):
-        power = achieved_power(0.0441, [0.02, 0.1, 0.5], range(2, 800), systems=systems, mode="sakai")["power"].values
+        power = achieved_power(
+            0.0441, [0.02, 0.1, 0.5], range(2, 800), systems=systems, mode="sakai"
+        )["power"].values
         assert ((np.diff(power, axis=1) >= -1e-12) | (power[:, 1:] < 0.1)).all()
 
 
@@ -123,9 +150,13 @@ def test_arrays_are_single_numbers_side_by_side() -> None:
         assert together["topics"].dtype == np.int64
         alone = [[size(float(v), d, **each) for d in (0.05, 0.2)] for v in variance]
         assert together["topics"].values.tolist() == alone
-    many = topic_set_size(0.05, 0.1, systems=[2, 10], alpha=[0.01, 0.05], beta=[0.1, 0.2], mode="sakai")
+    many = topic_set_size(
+        0.05, 0.1, systems=[2, 10], alpha=[0.01, 0.05], beta=[0.1, 0.2], mode="sakai"
+    )
     assert many["topics"].shape == (2, 2, 2)
-    assert int(many["topics"].sel(systems=10, alpha=0.05, beta=0.2)) == size(0.05, 0.1, mode="sakai")
+    assert int(many["topics"].sel(systems=10, alpha=0.05, beta=0.2)) == size(
+        0.05, 0.1, mode="sakai"
+    )
 
 
 def test_ten_thousand_variances_take_a_moment() -> None:
@@ -136,7 +167,9 @@ def test_ten_thousand_variances_take_a_moment() -> None:
 
 
 def test_labels_of_variances_stay() -> None:
-    variance = xr.DataArray([[0.04], [0.08]], {"metric": ["AP", "RR"], "gain": ["auto"]}, ("metric", "gain"))
+    variance = xr.DataArray(
+        [[0.04], [0.08]], {"metric": ["AP", "RR"], "gain": ["auto"]}, ("metric", "gain")
+    )
     before = variance.copy(deep=True)
     found = topic_set_size(variance, 0.1)
     assert found["topics"].dims == ("metric", "gain")
@@ -155,7 +188,11 @@ def test_results_of_single_numbers_are_single_numbers() -> None:
     assert result["topics"].dims == ()
     for name in (*result.data_vars, *result.coords):
         assert {"long_name", "units"} <= result[name].attrs.keys(), name
-    for other in (topic_set_size(0.04, method="ci"), detectable_difference(0.04, 50), wcw(0.04, 50)):
+    for other in (
+        topic_set_size(0.04, method="ci"),
+        detectable_difference(0.04, 50),
+        wcw(0.04, 50),
+    ):
         assert all({"long_name", "units"} <= each.attrs.keys() for each in other.data_vars.values())
     (row,) = sc.table(result, "sizes").to_dict("records")
     expected = {"method": "anova", "mode": "exact", "variance": 0.044, "min_diff": 0.1, "width": None, "systems": 10, "alpha": 0.05, "beta": 0.2, "topics": 139}  # fmt: skip
@@ -191,7 +228,12 @@ def test_no_variance_needs_two_topics_and_says_so(mode: str, how: dict[str, Any]
 
 
 def test_very_small_variances_need_two_topics() -> None:
-    ways: list[dict[str, Any]] = [{}, {"mode": "sakai"}, {"method": "t"}, {"method": "t", "sided": 1}]
+    ways: list[dict[str, Any]] = [
+        {},
+        {"mode": "sakai"},
+        {"method": "t"},
+        {"method": "t", "sided": 1},
+    ]
     for each in ways:
         assert size(1e-12, 0.5, **each) == 2
         assert size(1e-300, 1e9, **each) == 2
@@ -201,7 +243,10 @@ def test_other_risks_have_no_constants_and_say_so() -> None:
     known = topic_set_size(0.05, mode="sakai", alpha=0.01, beta=0.1).attrs["notes"]
     other = topic_set_size(0.05, mode="sakai", alpha=0.02).attrs["notes"]
     assert not any("Nagata" in note for note in known)
-    assert any("Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only" in note for note in other)
+    assert any(
+        "Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only" in note
+        for note in other
+    )
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -237,14 +282,21 @@ def test_impossible_requests_are_refused(wrong: dict[str, Any], text: str) -> No
 
 
 def test_impossible_inverse_questions_are_refused() -> None:
-    with pytest.raises(BadPlan, match="topics=1: expected a number of topics, a whole number from 2"):
+    with pytest.raises(
+        BadPlan, match="topics=1: expected a number of topics, a whole number from 2"
+    ):
         expected_width(0.05, 1)
-    with pytest.raises(BadPlan, match="method='ci' has no difference to be detected; use expected_width"):
+    with pytest.raises(
+        BadPlan, match="method='ci' has no difference to be detected; use expected_width"
+    ):
         detectable_difference(0.05, 50, method="ci")
-    with pytest.raises(BadPlan, match="method='ci' has no difference to be detected; use expected_width"):
+    with pytest.raises(
+        BadPlan, match="method='ci' has no difference to be detected; use expected_width"
+    ):
         achieved_power(0.05, 0.1, 50, method="ci")
     with pytest.raises(
-        BadPlan, match="topics=2: Sakai's tool needs at least 6 topics for this alpha; use more topics, or mode='exact'"
+        BadPlan,
+        match="topics=2: Sakai's tool needs at least 6 topics for this alpha; use more topics, or mode='exact'",
     ):
         detectable_difference(0.05, [2, 50], method="t", mode="sakai", alpha=0.001)
     for route in ("z", [], ["ci", "ci"]):
@@ -252,7 +304,13 @@ def test_impossible_inverse_questions_are_refused() -> None:
             wcw(0.05, 50, route=route)
 
 
-@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 3000), st.integers(-40, 3000)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 50), st.integers(0, 3000), st.integers(-40, 3000)),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_search_finds_the_smallest(cases: list[tuple[int, int, int]]) -> None:
     floor, answer, guess = (np.array(column, float) for column in zip(*cases, strict=True))
     found = smallest_integer(lambda n: n >= answer, floor, guess, 10_000, "it")

@@ -20,9 +20,21 @@ from scorecube.design.power import PairedT
 from scorecube.report.figures.design import CONDITIONS, four_z_squared
 
 TABLE_3 = {
-    "nG@1": ([0.114, 0.114, 0.118, 0.121, 0.113], [159, 159, 164, 168, 157], [160, 160, 165, 170, 159]),
-    "P+": ([0.094, 0.094, 0.095, 0.097, 0.095], [131, 131, 132, 135, 132], [132, 132, 134, 136, 134]),
-    "nERR@10": ([0.087, 0.086, 0.089, 0.090, 0.091], [121, 120, 124, 125, 127], [122, 121, 125, 127, 128]),
+    "nG@1": (
+        [0.114, 0.114, 0.118, 0.121, 0.113],
+        [159, 159, 164, 168, 157],
+        [160, 160, 165, 170, 159],
+    ),
+    "P+": (
+        [0.094, 0.094, 0.095, 0.097, 0.095],
+        [131, 131, 132, 135, 132],
+        [132, 132, 134, 136, 134],
+    ),
+    "nERR@10": (
+        [0.087, 0.086, 0.089, 0.090, 0.091],
+        [121, 120, 124, 125, 127],
+        [122, 121, 125, 127, 128],
+    ),
     "nDCG@10": ([0.034, 0.032, 0.034, 0.035, 0.043], [48, 45, 48, 49, 60], [49, 46, 49, 50, 61]),
     "Q@10": ([0.029, 0.028, 0.030, 0.029, 0.041], [41, 40, 42, 41, 58], [42, 40, 43, 42, 58]),
 }
@@ -64,17 +76,31 @@ WIDTHS = """
 def test_all_sizes_of_s3_table_3(measure: str) -> None:
     variance, printed, exact = TABLE_3[measure]
     settings: dict[str, Any] = {"systems": 10, "alpha": 0.05, "beta": 0.2, "method": "anova"}
-    assert sc.topic_set_size(variance, 0.15, mode="sakai", **settings)["topics"].values.tolist() == printed
-    assert sc.topic_set_size(variance, 0.15, mode="exact", **settings)["topics"].values.tolist() == exact
+    assert (
+        sc.topic_set_size(variance, 0.15, mode="sakai", **settings)["topics"].values.tolist()
+        == printed
+    )
+    assert (
+        sc.topic_set_size(variance, 0.15, mode="exact", **settings)["topics"].values.tolist()
+        == exact
+    )
 
 
 def test_sizes_of_the_pilot_variances() -> None:
-    assert topic_set_size([0.152, 0.064, 0.064], 0.15, mode="sakai")["topics"].values.tolist() == [211, 89, 89]
-    assert topic_set_size([0.1144, 0.0943, 0.0867], 0.15, mode="sakai")["topics"].values.tolist() == [159, 131, 121]
+    assert topic_set_size([0.152, 0.064, 0.064], 0.15, mode="sakai")["topics"].values.tolist() == [
+        211,
+        89,
+        89,
+    ]
+    assert topic_set_size([0.1144, 0.0943, 0.0867], 0.15, mode="sakai")[
+        "topics"
+    ].values.tolist() == [159, 131, 121]
 
 
 def test_approximate_and_exact_power_differ_by_what_the_specification_says() -> None:
-    power = [achieved_power(0.114, 0.15, 159, mode=mode)["power"].item() for mode in ("sakai", "exact")]
+    power = [
+        achieved_power(0.114, 0.15, 159, mode=mode)["power"].item() for mode in ("sakai", "exact")
+    ]
     assert abs(power[0] - power[1]) == pytest.approx(0.0024, abs=1e-4)
 
 
@@ -84,7 +110,9 @@ def test_sizes_of_the_t_test() -> None:
     constant, extra = PairedT(np.array(0.05), np.array(0.2)).start(tool=True)
     assert round(float(constant / 0.25 + extra), 2) == 33.32
     for mode in ("exact", "sakai"):
-        sizes = topic_set_size([0.0471, 0.0824, 0.1144], [0.10, 0.15], method="t", mode=mode)["topics"]
+        sizes = topic_set_size([0.0471, 0.0824, 0.1144], [0.10, 0.15], method="t", mode=mode)[
+            "topics"
+        ]
         assert sizes.sel(min_diff=0.10).values.tolist() == [76, 132, 182]
         assert sizes.sel(min_diff=0.15).values.tolist() == [35, 60, 82]
 
@@ -113,7 +141,9 @@ def test_widths_at_50_topics(line: str) -> None:
     ("name", "tool", "exact", "line"),
     [("a", 15.612, 15.650, 15.366), ("b", 15.473, 15.405, 15.366), ("c", 26.500, 26.574, 26.540), ("d", 26.078, 26.123, 26.540)],
 )  # fmt: skip
-def test_noncentrality_is_about_four_z_squared(name: str, tool: float, exact: float, line: float) -> None:
+def test_noncentrality_is_about_four_z_squared(
+    name: str, tool: float, exact: float, line: float
+) -> None:
     alpha, beta, systems = (np.array(float(number)) for number in CONDITIONS[name])
     assert round(float(tool_noncentrality(systems, alpha, beta)), 3) == tool
     assert round(float(exact_noncentrality(systems, alpha, beta)), 3) == exact
@@ -121,7 +151,9 @@ def test_noncentrality_is_about_four_z_squared(name: str, tool: float, exact: fl
 
 
 @pytest.mark.parametrize(("alpha", "beta", "worst"), [(0.01, 0.1, 5.2), (0.01, 0.2, 5.2), (0.05, 0.1, 6.5), (0.05, 0.2, 7.6)])  # fmt: skip
-def test_nagata_is_as_far_off_as_the_specification_says(alpha: float, beta: float, worst: float) -> None:
+def test_nagata_is_as_far_off_as_the_specification_says(
+    alpha: float, beta: float, worst: float
+) -> None:
     systems = np.array([*range(2, 31), 50, 100], float)
     exact = exact_noncentrality(systems, np.array(alpha), np.array(beta))
     off = np.abs(tool_noncentrality(systems, np.array(alpha), np.array(beta)) / exact - 1).max()
@@ -129,7 +161,9 @@ def test_nagata_is_as_far_off_as_the_specification_says(alpha: float, beta: floa
 
 
 def test_what_s2_reads_off_its_curves() -> None:
-    widths = sc.wcw(variance=[0.0368, 0.0441, 0.0824, 0.0863], topics=range(10, 201))["width"].sel(topics=50)
+    widths = sc.wcw(variance=[0.0368, 0.0441, 0.0824, 0.0863], topics=range(10, 201))["width"].sel(
+        topics=50
+    )
     # S2 says "around": Q and nDCG .16, AP and nERR .23.
     np.testing.assert_allclose(widths, [0.16, 0.16, 0.23, 0.23], atol=0.009)
 
@@ -137,7 +171,9 @@ def test_what_s2_reads_off_its_curves() -> None:
 def test_no_overflow_up_to_a_million_topics() -> None:
     n = [2, 343, 344, 10_000, 1_000_000]
     assert np.isfinite(expected_width(0.1, n)["width"]).all()
-    assert expected_width(0.1, 10**6)["width"].item() == pytest.approx(2 * 1.959964 * np.sqrt(0.2 / 1e6), rel=1e-5)
+    assert expected_width(0.1, 10**6)["width"].item() == pytest.approx(
+        2 * 1.959964 * np.sqrt(0.2 / 1e6), rel=1e-5
+    )
     for method in ("anova", "t"):
         for mode in ("exact", "sakai"):
             how: dict[str, Any] = {"method": method, "mode": mode}

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from statsmodels.formula.api import ols
-from tests.oracles import design as oracle
 
 import scorecube as sc
 from scorecube.design import design_variances, residual_variance, variances, within_system_variance
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
+from tests.oracles import design as oracle
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -26,7 +26,11 @@ def scores_of(
     n_runs: int = 4, n_topics: int = 9, seed: int = 1, gaps: int = 0
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     random = np.random.default_rng(seed)
-    scores = random.random((n_runs, n_topics)) + random.random(n_topics) + 0.3 * random.random((n_runs, 1))
+    scores = (
+        random.random((n_runs, n_topics))
+        + random.random(n_topics)
+        + 0.3 * random.random((n_runs, 1))
+    )
     scores.ravel()[random.choice(scores.size, gaps, replace=False)] = np.nan
     return scores
 
@@ -34,9 +38,13 @@ def scores_of(
 @pytest.mark.parametrize("gaps", [0, 1, 7])
 def test_variance_is_that_of_the_loops(gaps: int) -> None:
     scores = scores_of(gaps=gaps)
-    assert float(within_system_variance(scores)) == pytest.approx(oracle.within_variance(scores.tolist()), rel=1e-13)
+    assert float(within_system_variance(scores)) == pytest.approx(
+        oracle.within_variance(scores.tolist()), rel=1e-13
+    )
     if not gaps:
-        assert float(residual_variance(scores)) == pytest.approx(oracle.residual_variance(scores.tolist()), rel=1e-12)
+        assert float(residual_variance(scores)) == pytest.approx(
+            oracle.residual_variance(scores.tolist()), rel=1e-12
+        )
 
 
 def test_variance_is_the_formula_of_s3_written_in_numpy() -> None:
@@ -56,8 +64,13 @@ def test_variance_is_the_formula_of_s3_written_in_numpy() -> None:
 def test_variances_are_the_mean_squares_of_statsmodels(gaps: int) -> None:
     scores = scores_of(gaps=gaps, seed=5)
     runs, topics = np.indices(scores.shape)
-    frame = pd.DataFrame({"x": scores.ravel(), "run": runs.ravel(), "topic": topics.ravel()}).dropna()
-    for formula, ours in (("x ~ C(run)", within_system_variance), ("x ~ C(run) + C(topic)", residual_variance)):
+    frame = pd.DataFrame(
+        {"x": scores.ravel(), "run": runs.ravel(), "topic": topics.ravel()}
+    ).dropna()
+    for formula, ours in (
+        ("x ~ C(run)", within_system_variance),
+        ("x ~ C(run) + C(topic)", residual_variance),
+    ):
         row = sm.stats.anova_lm(ols(formula, frame).fit()).loc["Residual"]
         assert float(ours(scores)) == pytest.approx(row["sum_sq"] / row["df"], rel=1e-10)
 
@@ -82,14 +95,18 @@ def test_edge_cases() -> None:
 
 def test_large_scores_lose_no_digits() -> None:
     scores = scores_of(seed=8)
-    assert float(within_system_variance(scores + 1e6)) == pytest.approx(float(within_system_variance(scores)), rel=1e-9)
+    assert float(within_system_variance(scores + 1e6)) == pytest.approx(
+        float(within_system_variance(scores)), rel=1e-9
+    )
 
 
 def test_runs_and_topics_without_scores_are_not_counted() -> None:
     scores = scores_of()
     scores[1] = np.nan
     scores[:, 3] = np.nan
-    cube = sc.cube_from_scores({"AP": pd.DataFrame(scores, index=list("abcd"), columns=list("123456789"))})
+    cube = sc.cube_from_scores(
+        {"AP": pd.DataFrame(scores, index=list("abcd"), columns=list("123456789"))}
+    )
     found = variances(cube)
     assert (found["n_runs"].item(), found["n_topics"].item()) == (3, 8)
     assert cube["score"].isnull().sum() == 9 + 3  # the cube is as it was
@@ -104,12 +121,20 @@ def test_table_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     for row in rows:
         cells = cube["score"].sel(metric=row["metric"], gain=row["gain"]).values
         assert row["variance"] == pytest.approx(oracle.within_variance(cells.tolist()), rel=1e-12)
-        assert row["residual_variance"] == pytest.approx(oracle.residual_variance(cells.tolist()), rel=1e-12)
+        assert row["residual_variance"] == pytest.approx(
+            oracle.residual_variance(cells.tolist()), rel=1e-12
+        )
         assert (row["collection"], row["n_runs"], row["n_topics"]) == ("small", 6, 8)
 
 
 def test_designs_start_from_means_and_from_two_topics() -> None:
-    with pytest.raises(BadPlan, match="topic set size design compares mean scores, and geo:AP is no mean"):
+    with pytest.raises(
+        BadPlan, match="topic set size design compares mean scores, and geo:AP is no mean"
+    ):
         design_variances(simulate_cube(n_runs=3, metrics=("AP", "geo:AP")))
     with pytest.raises(BadPlan, match="no variance of RR: no run has scores on two topics"):
-        design_variances(sc.cube_from_scores({"RR": pd.DataFrame([[0.5], [1.0]], index=["a", "b"], columns=["1"])}))
+        design_variances(
+            sc.cube_from_scores(
+                {"RR": pd.DataFrame([[0.5], [1.0]], index=["a", "b"], columns=["1"])}
+            )
+        )

@@ -33,7 +33,11 @@ def modules_after(code: str) -> set[str]:
     """Run code in a process of its own; return the names of all modules it has imported."""
     report = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", code + report], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code + report],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     return set(json.loads(done.stdout))
 
@@ -44,7 +48,18 @@ def top_level(modules: set[str]) -> set[str]:
 
 @pytest.mark.process
 def test_the_package_alone_imports_nothing_heavy() -> None:
-    heavy = {"numpy", "pandas", "xarray", "numba", "zarr", "dask", "distributed", "typer", "matplotlib", "jinja2"}
+    heavy = {
+        "numpy",
+        "pandas",
+        "xarray",
+        "numba",
+        "zarr",
+        "dask",
+        "distributed",
+        "typer",
+        "matplotlib",
+        "jinja2",
+    }
     modules = modules_after("import scorecube")
     assert "scorecube" in modules
     assert not top_level(modules) & heavy
@@ -75,7 +90,10 @@ def test_work_in_many_blocks_on_threads_needs_no_cluster() -> None:
 
 
 def test_threads_need_no_client() -> None:
-    with open_client({"kind": "threads"}, None, 2) as from_profile, open_client(None, None, 2) as from_nothing:
+    with (
+        open_client({"kind": "threads"}, None, 2) as from_profile,
+        open_client(None, None, 2) as from_nothing,
+    ):
         assert from_profile is None
         assert from_nothing is None
 
@@ -95,7 +113,9 @@ def listeners() -> dict[int, list[str]]:
         # Helpers of a closing cluster may end while they are looked at.
         with suppress(psutil.NoSuchProcess):
             sockets = process.net_connections(kind="tcp")
-            found[process.pid] = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
+            found[process.pid] = [
+                each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN
+            ]
     return found
 
 
@@ -108,7 +128,9 @@ def test_everything_a_cluster_opens_is_on_loopback(client: Client) -> None:
     # The scheduler lives in this process: without its socket and the workers' this test would see nothing.
     assert all(found[pid] for pid in (psutil.Process().pid, *workers))
     open_addresses = {address for addresses in found.values() for address in addresses}
-    assert all(ipaddress.ip_address(address).is_loopback for address in open_addresses), open_addresses
+    assert all(ipaddress.ip_address(address).is_loopback for address in open_addresses), (
+        open_addresses
+    )
 
 
 @pytest.mark.process

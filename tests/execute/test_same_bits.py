@@ -27,13 +27,19 @@ if TYPE_CHECKING:
 
 TRIALS = 60
 BLOCK_UNITS = (1, 7, 20, 59)
-SWAPS = (Swap(), Swap(sampling="replacement", rule="s1", confidence=(0.7,)), Swap(sampling="independent", size=40))
+SWAPS = (
+    Swap(),
+    Swap(sampling="replacement", rule="s1", confidence=(0.7,)),
+    Swap(sampling="independent", size=40),
+)
 Analyse = Callable[..., xr.Dataset]
 
 
 @pytest.fixture(scope="module")
 def cube() -> xr.Dataset:
-    return simulate_cube(metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5)
+    return simulate_cube(
+        metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +56,12 @@ def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     here = threading.get_ident()
 
     def watched(self: Swap, inputs: Arrays, start: int, stop: int) -> Arrays:
-        assert request.param != "cluster", "a block was computed in this process instead of on the cluster"
-        assert (threading.get_ident() == here) == (request.param == "inline"), "a block was computed on another thread"
+        assert request.param != "cluster", (
+            "a block was computed in this process instead of on the cluster"
+        )
+        assert (threading.get_ident() == here) == (request.param == "inline"), (
+            "a block was computed on another thread"
+        )
         return block(self, inputs, start, stop)
 
     client = request.getfixturevalue("client") if request.param == "cluster" else None
@@ -71,10 +81,18 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
-def test_executors_and_blocks_are_free_choices(executor: Analyse, cube: xr.Dataset, swap: Swap) -> None:
+def test_executors_and_blocks_are_free_choices(
+    executor: Analyse, cube: xr.Dataset, swap: Swap
+) -> None:
     whole: list[int] = []
     expected = analyse(
-        cube, swap, trials=TRIALS, seed=9, workers=1, block_units=TRIALS, progress=lambda done, _: whole.append(done)
+        cube,
+        swap,
+        trials=TRIALS,
+        seed=9,
+        workers=1,
+        block_units=TRIALS,
+        progress=lambda done, _: whole.append(done),
     )
     cuts = {tuple(whole)}
     for block_units in BLOCK_UNITS:
@@ -83,7 +101,9 @@ def test_executors_and_blocks_are_free_choices(executor: Analyse, cube: xr.Datas
             cube, swap, trials=TRIALS, seed=9, block_units=block_units, progress=lambda now, _, done=done: done.append(now)
         )  # fmt: skip
         lengths = sorted(np.diff(done).tolist(), reverse=True)
-        assert lengths == [block_units] * (TRIALS // block_units) + [TRIALS % block_units] * (TRIALS % block_units > 0)
+        assert lengths == [block_units] * (TRIALS // block_units) + [TRIALS % block_units] * (
+            TRIALS % block_units > 0
+        )
         cuts.add(tuple(lengths))
         assert_same(result, expected)
         assert result.attrs["digest"] == expected.attrs["digest"]
@@ -92,7 +112,9 @@ def test_executors_and_blocks_are_free_choices(executor: Analyse, cube: xr.Datas
 
 
 def test_another_seed_gives_another_result(executor: Analyse, cube: xr.Dataset) -> None:
-    first, second = (executor(cube, Swap(), trials=TRIALS, seed=seed, block_units=20) for seed in (1, 2))
+    first, second = (
+        executor(cube, Swap(), trials=TRIALS, seed=seed, block_units=20) for seed in (1, 2)
+    )
     assert not first.drop_attrs().identical(second.drop_attrs())
 
 
@@ -103,10 +125,14 @@ def test_another_seed_gives_another_result(executor: Analyse, cube: xr.Dataset) 
     workers=st.integers(1, 3),
     seed=st.integers(0, 2**64 - 1),
 )
-def test_any_cut_into_blocks_gives_the_same(trials: int, block_units: int, workers: int, seed: int) -> None:
+def test_any_cut_into_blocks_gives_the_same(
+    trials: int, block_units: int, workers: int, seed: int
+) -> None:
     cube = simulate_cube(n_runs=3, seed=2)
     expected = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=1, block_units=trials)
-    result = analyse(cube, Swap(size=9), trials=trials, seed=seed, workers=workers, block_units=block_units)
+    result = analyse(
+        cube, Swap(size=9), trials=trials, seed=seed, workers=workers, block_units=block_units
+    )
     assert_same(result, expected)
 
 
@@ -130,7 +156,9 @@ def test_two_runs_at_once_on_one_cluster_do_not_mix(client: Client, cube: xr.Dat
         if done and not inner:
             inner.append(analyse(cube, Swap(), trials=TRIALS, seed=2, client=client, block_units=7))
 
-    outer = analyse(cube, Swap(), trials=TRIALS, seed=1, client=client, block_units=7, progress=start_another)
+    outer = analyse(
+        cube, Swap(), trials=TRIALS, seed=1, client=client, block_units=7, progress=start_another
+    )
     assert_same(outer, expected[1])
     assert_same(inner[0], expected[2])
 
@@ -150,21 +178,28 @@ def test_the_trials_behind_a_shorter_run_complete_the_longer_one(cube: xr.Datase
     inputs, totals = swap.inputs(prepared, 200, 3), Accumulator(swap.outputs(prepared), 200)
     for start, stop in ((70, 200), (0, 70)):
         totals.add(start, stop, swap.block(inputs, start, stop))
-    assert_same(swap.finalize(prepared, totals.arrays, 200), analyse(cube, swap, trials=200, seed=3, workers=1))
+    assert_same(
+        swap.finalize(prepared, totals.arrays, 200),
+        analyse(cube, swap, trials=200, seed=3, workers=1),
+    )
 
 
 @pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
 def test_fewer_metrics_give_the_same_numbers(cube: xr.Dataset, metrics: list[str]) -> None:
     every = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
     assert_same(
-        analyse(select(cube, metrics=metrics), Swap(), trials=TRIALS, seed=4, workers=1), every.sel(metric=metrics)
+        analyse(select(cube, metrics=metrics), Swap(), trials=TRIALS, seed=4, workers=1),
+        every.sel(metric=metrics),
     )
 
 
 @pytest.mark.parametrize("gains", [["3:2:1"], ["1:1:1"], ["10:5:1", "3:2:1"]])
 def test_fewer_gain_settings_give_the_same_numbers(cube: xr.Dataset, gains: list[str]) -> None:
     every = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
-    assert_same(analyse(select(cube, gains=gains), Swap(), trials=TRIALS, seed=4, workers=1), every.sel(gain=gains))
+    assert_same(
+        analyse(select(cube, gains=gains), Swap(), trials=TRIALS, seed=4, workers=1),
+        every.sel(gain=gains),
+    )
     graded = every.sel(metric="nDCG@10")
     assert not graded["count"].sel(gain="3:2:1").equals(graded["count"].sel(gain="10:5:1"))
 
@@ -172,7 +207,10 @@ def test_fewer_gain_settings_give_the_same_numbers(cube: xr.Dataset, gains: list
 def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
     random = np.random.default_rng(3)
     scales = {"share": 1.0, "documents": 1e6, "cost": -250.0}
-    frames = {metric: pd.DataFrame(scale * random.uniform(size=(5, 9))) for metric, scale in scales.items()}
+    frames = {
+        metric: pd.DataFrame(scale * random.uniform(size=(5, 9)))
+        for metric, scale in scales.items()
+    }
     every = analyse(cube_from_scores(frames), Swap(), trials=TRIALS, seed=4, workers=1)
     for metric, frame in frames.items():
         alone = analyse(cube_from_scores({metric: frame}), Swap(), trials=TRIALS, seed=4, workers=1)
@@ -182,9 +220,12 @@ def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
 def test_order_of_runs_and_topics_does_not_matter() -> None:
     random = np.random.default_rng(8)
     runs, topics = [f"run{k}" for k in range(6)], [str(k) for k in range(1, 13)]
-    frames = {metric: pd.DataFrame(random.uniform(size=(6, 12)), runs, topics) for metric in ("m1", "m2")}
+    frames = {
+        metric: pd.DataFrame(random.uniform(size=(6, 12)), runs, topics) for metric in ("m1", "m2")
+    }
     shuffled = {
-        metric: frame.loc[random.permutation(runs), random.permutation(topics)] for metric, frame in frames.items()
+        metric: frame.loc[random.permutation(runs), random.permutation(topics)]
+        for metric, frame in frames.items()
     }
     assert not shuffled["m1"].index.equals(frames["m1"].index)
     assert not shuffled["m1"].columns.equals(frames["m1"].columns)
@@ -199,11 +240,15 @@ def test_digest_tells_scores_and_labels_apart(cube: xr.Dataset) -> None:
     other = cube.copy(deep=True)
     other["score"][0, 0, 0, 0] += 1e-15
     renamed = cube.assign_coords(run=[f"x{k}" for k in range(cube.sizes["run"])])
-    assert len({digest(each) for each in (cube, other, renamed, cube.isel(topic=slice(1, None)))}) == 4
+    assert (
+        len({digest(each) for each in (cube, other, renamed, cube.isel(topic=slice(1, None)))}) == 4
+    )
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
-def test_saved_samples_give_the_same_result(executor: Analyse, cube: xr.Dataset, swap: Swap, tmp_path: Path) -> None:
+def test_saved_samples_give_the_same_result(
+    executor: Analyse, cube: xr.Dataset, swap: Swap, tmp_path: Path
+) -> None:
     write_samples(swap.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
     samples = read_samples(tmp_path / "samples.zarr")
     replayed = executor(cube, swap, trials=TRIALS, samples=samples, block_units=13)

@@ -16,7 +16,19 @@ pytestmark = pytest.mark.data
 Case = tuple[str, list[str], list[str], list[str], int, int, int, tuple[str, str, str, float]]
 WEB = ["AP", "ERR@20", "nDCG@20", "P@10", "P@20", "RR"]
 GRID = ["AP", "ERR", "ERR@20", "nDCG", "nDCG@20", "P@10", "rbp", "Rprec", "twist"]
-TAR = ["NCG_10", "NCG_100", "NCG_20", "NCG_50", "AP", "last_rel", "norm_area", "num_docs", "num_rels", "num_shown", "r"]
+TAR = [
+    "NCG_10",
+    "NCG_100",
+    "NCG_20",
+    "NCG_50",
+    "AP",
+    "last_rel",
+    "norm_area",
+    "num_docs",
+    "num_rels",
+    "num_shown",
+    "r",
+]
 TREC8 = [
     "P@10", "P@100", "P@20", "P@5", "Rprec", "bpref", "AP", "map_cut_10", "map_cut_100", "nDCG", "nDCG@10", "nDCG@100",
     "nDCG@20", "nDCG@5", "num_rel", "num_rel_ret", "RR",
@@ -48,8 +60,26 @@ COLLECTIONS: dict[str, Case] = {
                           ("nDCG@10", "CUNI_EN_Run.2", "qtest.2", 0.4345)),
 }  # fmt: skip
 SLOW: dict[str, Case] = {
-    "gop-t08": ("gop-t08", ["*.gz"], [], GRID, 4284, 50, 0, ("nDCG", "indri_3grams_bb2_noltr_short", "401", 0.002857)),
-    "gop-t09": ("gop-t09", ["*.gz"], [], GRID, 4284, 50, 2, ("AP", "indri_3grams_bb2_noltr_short", "451", 0.021057)),
+    "gop-t08": (
+        "gop-t08",
+        ["*.gz"],
+        [],
+        GRID,
+        4284,
+        50,
+        0,
+        ("nDCG", "indri_3grams_bb2_noltr_short", "401", 0.002857),
+    ),
+    "gop-t09": (
+        "gop-t09",
+        ["*.gz"],
+        [],
+        GRID,
+        4284,
+        50,
+        2,
+        ("AP", "indri_3grams_bb2_noltr_short", "451", 0.021057),
+    ),
 }
 MONO = {
     "bg_2005": (49, 20), "bg_2006": (50, 11), "de_2000": (37, 13), "de_2001": (49, 24), "de_2003": (56, 29),
@@ -62,12 +92,21 @@ MONO = {
 
 def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
     """Import a collection and check its size, its metrics and one cell; return its cube."""
-    folder, patterns, options, metrics, n_runs, n_topics, missing, (metric, run, topic, value) = case
-    files = sorted(path for pattern in patterns for path in (data / folder).glob(pattern) if path.name != "systems.csv")
+    folder, patterns, options, metrics, n_runs, n_topics, missing, (metric, run, topic, value) = (
+        case
+    )
+    files = sorted(
+        path
+        for pattern in patterns
+        for path in (data / folder).glob(pattern)
+        if path.name != "systems.csv"
+    )
     words = [str(data / folder / word) if word.endswith(".csv") else word for word in options]
     outcome = scorecube("import", study, "--name", "x", *files, *words).succeeded()
     told = outcome.stderr.splitlines()
-    assert told[0].endswith(f"x: {n_runs} runs x {n_topics} topics, {len(metrics)} metrics x 1 gain settings")
+    assert told[0].endswith(
+        f"x: {n_runs} runs x {n_topics} topics, {len(metrics)} metrics x 1 gain settings"
+    )
     n_scores = len(metrics) * n_runs * n_topics
     assert told[1:] == ([f"{missing} of {n_scores} scores are missing"] if missing else [])
     cube = open_study(str(study))["x"].cube
@@ -110,10 +149,14 @@ def test_teams_and_gaps_of_participants(scorecube: Cli, data: Path, tmp_path: Pa
     assert len(set(cube["team"].values.tolist())) == 15
     assert str(cube["team"].sel(run="iiit.run1").item()) == "iiit"
     gaps = cube["score"].sel(metric="AP").isnull().sum(["gain", "topic"])
-    assert [str(run) for run in cube["run"].values[gaps.values > 0]] == [f"iiit.run{k}" for k in range(1, 5)]
+    assert [str(run) for run in cube["run"].values[gaps.values > 0]] == [
+        f"iiit.run{k}" for k in range(1, 5)
+    ]
 
 
-def test_topics_of_the_second_set_do_not_join_the_first(scorecube: Cli, data: Path, tmp_path: Path) -> None:
+def test_topics_of_the_second_set_do_not_join_the_first(
+    scorecube: Cli, data: Path, tmp_path: Path
+) -> None:
     imported(scorecube, data, tmp_path / "s", COLLECTIONS["robust2004 ap"])
     file = data / "robust2004" / "ap_99topics.csv"
     outcome = scorecube("import", tmp_path / "s", "--name", "x", file, "--metric", "AP")

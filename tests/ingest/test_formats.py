@@ -63,7 +63,13 @@ def write(folder: Path, files: dict[str, str]) -> list[Path]:
 @pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
 @pytest.mark.parametrize(("layout", "files", "options"), WAYS.values(), ids=WAYS.keys())
 def test_every_layout_gives_the_same_cube(
-    scorecube: Cli, tmp_path: Path, layout: str, files: dict[str, str], options: list[str], said: bool, packed: bool
+    scorecube: Cli,
+    tmp_path: Path,
+    layout: str,
+    files: dict[str, str],
+    options: list[str],
+    said: bool,
+    packed: bool,
 ) -> None:
     paths = write(tmp_path, files)
     if packed:
@@ -71,9 +77,18 @@ def test_every_layout_gives_the_same_cube(
         for path in paths:
             path.write_bytes(gzip.compress(path.read_bytes()))
     (tmp_path / "teams.csv").write_text("run,team\nr1,A\nr2,B\n")
-    more = ["--teams", tmp_path / "teams.csv", "--gain", "1:1", *options, *(["--layout", layout] if said else [])]
+    more = [
+        "--teams",
+        tmp_path / "teams.csv",
+        "--gain",
+        "1:1",
+        *options,
+        *(["--layout", layout] if said else []),
+    ]
     outcome = scorecube("import", tmp_path / "s", "--name", "x", *paths, *more).succeeded()
-    assert outcome.stderr.splitlines() == [f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metrics x 1 gain settings"]
+    assert outcome.stderr.splitlines() == [
+        f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metrics x 1 gain settings"
+    ]
     cube = open_study(str(tmp_path / "s"))["x"].cube
     assert {dim: cube[dim].values.tolist() for dim in cube.sizes} == {
         "metric": ["AP"], "gain": ["1:1"], "run": ["r1", "r2"], "topic": ["401", "402"],
@@ -149,12 +164,17 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
             "run,topic,AP\na,1,0.5\n",
             ":1: columns for run and topic and none for the score: call it score (--layout long)",
         ),
-        (TRANSPOSED, ":1: the first column is called 'run'; if rows are runs and columns are topics, use --transpose"),
+        (
+            TRANSPOSED,
+            ":1: the first column is called 'run'; if rows are runs and columns are topics, use --transpose",
+        ),
         ("\0a\0,", ": not a text file in UTF-8"),
     ],
     ids=["prose", "words", "no score", "transposed", "16 bits"],
 )
-def test_what_cannot_be_told_is_refused(scorecube: Cli, tmp_path: Path, content: str, text: str) -> None:
+def test_what_cannot_be_told_is_refused(
+    scorecube: Cli, tmp_path: Path, content: str, text: str
+) -> None:
     (path,) = write(tmp_path, {"scores": content})
     outcome = scorecube("import", tmp_path / "s", "--name", "x", path)
     assert outcome.status == 1
@@ -164,19 +184,20 @@ def test_what_cannot_be_told_is_refused(scorecube: Cli, tmp_path: Path, content:
 
 def test_files_of_two_layouts_are_refused(tmp_path: Path) -> None:
     one, other = write(tmp_path, {"ap.csv": MATRIX, "rr.csv": LONG})
-    text = (
-        f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or choose the layout"
-    )
+    text = f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or choose the layout"
     with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
         import_scores([one, other])
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, {"ap.csv": LONG})
-    with pytest.raises(BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"):
+    with pytest.raises(
+        BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"
+    ):
         read_scores([path], layout="long", transpose=True)
     with pytest.raises(
-        BadPlan, match=r"^no layout 'wide'; known: auto, matrix, long, ndeval, gdeval, trec_eval, ir_measures, nev$"
+        BadPlan,
+        match=r"^no layout 'wide'; known: auto, matrix, long, ndeval, gdeval, trec_eval, ir_measures, nev$",
     ):
         read_scores([path], layout="wide")
 
@@ -195,11 +216,22 @@ def test_transposed_matrices_are_read(tmp_path: Path, corner: str) -> None:
         ("run,401,401\na,1,1\n", ":1: repeated topic: 401"),
         ("run,401,\na,1,1\n", ":1: column 3 of the header has no topic"),
         ("run,401\n,1\n", ":2: the run is missing"),
-        ("401,402\n0.5,1\n", ":1: transpose=True expects run names in a first column called run (or nothing); found "),
+        (
+            "401,402\n0.5,1\n",
+            ":1: transpose=True expects run names in a first column called run (or nothing); found ",
+        ),
         ("run\na\n", ":1: the header names no topic"),
         ("run,401\na,1,2\n", ":2: 3 cells, the header has 2"),
     ],
-    ids=["repeated run", "repeated topic", "nameless topic", "nameless run", "no run column", "no topic", "long line"],
+    ids=[
+        "repeated run",
+        "repeated topic",
+        "nameless topic",
+        "nameless run",
+        "no run column",
+        "no topic",
+        "long line",
+    ],
 )
 def test_bad_transposed_matrices_are_refused(tmp_path: Path, content: str, text: str) -> None:
     (path,) = write(tmp_path, {"ap.csv": content})
@@ -207,7 +239,11 @@ def test_bad_transposed_matrices_are_refused(tmp_path: Path, content: str, text:
         read_matrix(path, transpose=True)
 
 
-LABELS = st.lists(st.text("abc019._- é", min_size=1, max_size=5).map(str.strip).filter(bool), min_size=1, unique=True)
+LABELS = st.lists(
+    st.text("abc019._- é", min_size=1, max_size=5).map(str.strip).filter(bool),
+    min_size=1,
+    unique=True,
+)
 
 
 @given(st.data(), LABELS, LABELS, st.sampled_from(",;\t"), st.booleans())
@@ -216,12 +252,19 @@ def test_matrices_come_back_bit_by_bit(
     data: st.DataObject, runs: list[str], topics: list[str], delimiter: str, transpose: bool,
 ) -> None:  # fmt: skip
     values = data.draw(
-        st.lists(st.floats(allow_infinity=False), min_size=len(runs) * len(topics), max_size=len(runs) * len(topics))
+        st.lists(
+            st.floats(allow_infinity=False),
+            min_size=len(runs) * len(topics),
+            max_size=len(runs) * len(topics),
+        )
     )
     array = np.array(values).reshape(len(runs), len(topics))
     down, across, cells = (runs, topics, array) if transpose else (topics, runs, array.T)
     corner = "run" if transpose else "topic"
-    rows = [[corner, *across], *([label, *map(repr, row.tolist())] for label, row in zip(down, cells, strict=True))]
+    rows = [
+        [corner, *across],
+        *([label, *map(repr, row.tolist())] for label, row in zip(down, cells, strict=True)),
+    ]
     path = tmp_path_factory.mktemp("matrix") / "ap.csv"
     path.write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding="utf-8")
     frame = read_matrix(path, transpose=transpose)

@@ -19,8 +19,17 @@ from scorecube.workflow.api import evaluate, import_scores, read_rankings
 
 GDEVAL = "runid,topic,ndcg@20,err@20\nindri,51,0.37535,0.48743\nindri,52,0.05270,0.03263\nindri,amean,0.21403,0.26003\n"
 OTHER = GDEVAL.replace("indri", "okapi").replace("0.37535", "0.5")
-MEASURES = [f"{name}@{cutoff}" for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG") for cutoff in (5, 10, 20)]
-MEASURES += ["NRBP", "nNRBP", "MAP-IA", *(f"{name}@{cutoff}" for name in ("P-IA", "strec") for cutoff in (5, 10, 20))]
+MEASURES = [
+    f"{name}@{cutoff}"
+    for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG")
+    for cutoff in (5, 10, 20)
+]
+MEASURES += [
+    "NRBP",
+    "nNRBP",
+    "MAP-IA",
+    *(f"{name}@{cutoff}" for name in ("P-IA", "strec") for cutoff in (5, 10, 20)),
+]
 NDEVAL = f"runid,topic,{','.join(MEASURES)}\n" + "".join(
     f"indri,{topic},{','.join(f'{start + k / 100:.6f}' for k in range(len(MEASURES)))}\n"
     for topic, start in (("51", 0.0), ("52", 0.5), ("amean", 0.25))
@@ -58,15 +67,25 @@ def test_measures_of_ndeval_get_our_names(tmp_path: Path) -> None:
 
 
 def test_files_of_one_run_with_other_cutoffs_go_together(tmp_path: Path) -> None:
-    files = [write(tmp_path / "a.csv", GDEVAL), write(tmp_path / "b.csv", GDEVAL.replace("@20", "@10"))]
+    files = [
+        write(tmp_path / "a.csv", GDEVAL),
+        write(tmp_path / "b.csv", GDEVAL.replace("@20", "@10")),
+    ]
     cube = import_scores(files, layout="gdeval")
-    assert cube["metric"].values.tolist() == ["gdeval:nDCG@20", "gdeval:ERR@20", "gdeval:nDCG@10", "gdeval:ERR@10"]
+    assert cube["metric"].values.tolist() == [
+        "gdeval:nDCG@20",
+        "gdeval:ERR@20",
+        "gdeval:nDCG@10",
+        "gdeval:ERR@10",
+    ]
     assert cube["run"].values.tolist() == ["indri"]
 
 
 def test_concatenated_output_and_missing_topics(tmp_path: Path) -> None:
     """With -c, gdeval counts topics that the run lacks in the mean, and prints no line of them."""
-    cube = import_scores([write(tmp_path / "all.csv", GDEVAL + OTHER.replace("okapi,52,0.05270,0.03263\n", ""))])
+    cube = import_scores(
+        [write(tmp_path / "all.csv", GDEVAL + OTHER.replace("okapi,52,0.05270,0.03263\n", ""))]
+    )
     np.testing.assert_array_equal(cube["score"].values[0, 0], [[0.37535, 0.0527], [0.5, math.nan]])
 
 
@@ -83,13 +102,25 @@ def test_the_tool_itself(tmp_path: Path) -> None:
         pytest.skip("ir_measures brings gdeval.pl along")
     script = Path(spec.origin).parent / "bin" / "gdeval.pl"
     qrels = write(tmp_path / "qrels", "1 0 a 4\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 b 3\n3 0 d 1\n")
-    run = write(tmp_path / "run", "1 Q0 c 1 3 me\n1 Q0 a 2 2 me\n1 Q0 x 3 1 me\n2 Q0 a 1 2 me\n2 Q0 b 2 1 me\n")
-    done = subprocess.run(["perl", script, qrels, run, "20"], capture_output=True, text=True, check=True)
+    run = write(
+        tmp_path / "run",
+        "1 Q0 c 1 3 me\n1 Q0 a 2 2 me\n1 Q0 x 3 1 me\n2 Q0 a 1 2 me\n2 Q0 b 2 1 me\n",
+    )
+    done = subprocess.run(
+        ["perl", script, qrels, run, "20"], capture_output=True, text=True, check=True
+    )
     theirs = import_scores([write(tmp_path / "out.csv", done.stdout)])
-    ours = evaluate(read_rankings([run], qrels), ["nDCG@20", "ERR(form=exp2)@20"], ["15:7:3:1", "auto"])
-    for measure, metric, gain in (("nDCG", "nDCG@20", "15:7:3:1"), ("ERR", "ERR(form=exp2)@20", "auto")):
+    ours = evaluate(
+        read_rankings([run], qrels), ["nDCG@20", "ERR(form=exp2)@20"], ["15:7:3:1", "auto"]
+    )
+    for measure, metric, gain in (
+        ("nDCG", "nDCG@20", "15:7:3:1"),
+        ("ERR", "ERR(form=exp2)@20", "auto"),
+    ):
         expected = ours["score"].sel(metric=metric, gain=gain, run="me", topic=["1", "2"]).values
-        np.testing.assert_allclose(theirs["score"].sel(metric=f"gdeval:{measure}@20").values[0, 0], expected, atol=5e-6)
+        np.testing.assert_allclose(
+            theirs["score"].sel(metric=f"gdeval:{measure}@20").values[0, 0], expected, atol=5e-6
+        )
 
 
 HEADER = "runid,topic,ndcg@20,err@20\n"
@@ -105,7 +136,10 @@ ERRORS = {
         "me,51,0.5,1\nme,51,0.5,1\n",
         ":3: a second score of gdeval:nDCG@20 for run 'me' on topic '51'",
     ),
-    "baseline": (BASELINE, ":2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha"),
+    "baseline": (
+        BASELINE,
+        ":2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha",
+    ),
     "means": (
         "me,amean,0.5,1\n",
         ": no scores of topics in the file, only means (amean) or nothing; judgements and run share no topic",
@@ -123,11 +157,23 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, lines: str, text
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("run,topic,ndcg@20\n", ":1: the header of gdeval is runid,topic and measures; found run,topic,ndcg@20"),
-        ("runid,topic,AP\n", ":1: column 3 is 'AP', not a measure of gdeval; expected such as ndcg@20, err@20"),
-        ("runid,topic,NRBP\n", ":1: column 3 is 'NRBP', not a measure of gdeval; expected such as ndcg@20, err@20"),
+        (
+            "run,topic,ndcg@20\n",
+            ":1: the header of gdeval is runid,topic and measures; found run,topic,ndcg@20",
+        ),
+        (
+            "runid,topic,AP\n",
+            ":1: column 3 is 'AP', not a measure of gdeval; expected such as ndcg@20, err@20",
+        ),
+        (
+            "runid,topic,NRBP\n",
+            ":1: column 3 is 'NRBP', not a measure of gdeval; expected such as ndcg@20, err@20",
+        ),
         ("runid,topic,err@5,err@5\n", ":1: two columns are called err@5"),
-        (GDEVAL + "runid,topic\n", ":5: the header of gdeval is runid,topic and measures; found runid,topic"),
+        (
+            GDEVAL + "runid,topic\n",
+            ":5: the header of gdeval is runid,topic and measures; found runid,topic",
+        ),
     ],
 )
 def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> None:

@@ -49,7 +49,14 @@ def test_results_of_pytrec_eval() -> None:
 
 def test_records_of_ir_measures() -> None:
     tool = pytest.importorskip("ir_measures")
-    wanted = [tool.AP, tool.AP @ 10, tool.nDCG @ 10, tool.P(rel=2) @ 5, tool.R @ 100, tool.Success @ 5]
+    wanted = [
+        tool.AP,
+        tool.AP @ 10,
+        tool.nDCG @ 10,
+        tool.P(rel=2) @ 5,
+        tool.R @ 100,
+        tool.Success @ 5,
+    ]
     scores = {run: tool.iter_calc(wanted, QRELS, ranking) for run, ranking in RUNS.items()}
     kept = {run: list(records) for run, records in scores.items()}
     check({run: iter(records) for run, records in kept.items()})
@@ -70,20 +77,30 @@ def test_scores_of_ranx() -> None:
 
 def test_aggregates_of_ir_measures_are_refused() -> None:
     tool = pytest.importorskip("ir_measures")
-    means = {run: tool.calc_aggregate([tool.AP, tool.nDCG @ 10], QRELS, ranking) for run, ranking in RUNS.items()}
+    means = {
+        run: tool.calc_aggregate([tool.AP, tool.nDCG @ 10], QRELS, ranking)
+        for run, ranking in RUNS.items()
+    }
     text = r"^scores\['good'\]\[.+\] is a float; expected .*; these look like means over all topics \(as of calc_aggregate of ir_measures"
     with pytest.raises(BadInput, match=text):
         sc.cube_from_scores(means)
-    with pytest.raises(BadInput, match=r"^scores hold float; expected .*; these look like means over all topics"):
+    with pytest.raises(
+        BadInput, match=r"^scores hold float; expected .*; these look like means over all topics"
+    ):
         sc.cube_from_scores(means["good"])
 
 
 def test_counts_of_ir_measures_are_left_out() -> None:
     tool = pytest.importorskip("ir_measures")
-    scores = {run: tool.iter_calc([tool.AP, tool.NumRel, tool.NumRet], QRELS, ranking) for run, ranking in RUNS.items()}
+    scores = {
+        run: tool.iter_calc([tool.AP, tool.NumRel, tool.NumRet], QRELS, ranking)
+        for run, ranking in RUNS.items()
+    }
     cube = sc.cube_from_scores(scores)
     assert cube["metric"].values.tolist() == ["AP"]
-    only = {run: list(tool.iter_calc([tool.NumRel], QRELS, ranking)) for run, ranking in RUNS.items()}
+    only = {
+        run: list(tool.iter_calc([tool.NumRel], QRELS, ranking)) for run, ranking in RUNS.items()
+    }
     assert sc.cube_from_scores(only)["metric"].values.tolist() == ["NumRel"]
 
 
@@ -94,9 +111,7 @@ def test_arrays_of_ranx_are_refused() -> None:
         run: tool.evaluate(tool.Qrels(QRELS), tool.Run(ranking), names, return_mean=False)
         for run, ranking in RUNS.items()
     }
-    text = (
-        r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: use Run.scores of ranx instead$"
-    )
+    text = r"^scores\['good'\]\['map'\] is a ndarray; expected .*; an array has no topics: use Run.scores of ranx instead$"
     with pytest.raises(BadInput, match=text):
         sc.cube_from_scores(arrays)
 
@@ -109,14 +124,24 @@ def test_scores_of_several_runs_and_measures_of_ranx() -> None:
         tool.evaluate(tool.Qrels(QRELS), judged, ["map", "mrr", "precision@2", "ndcg@10"])
         scores[run] = judged.scores
     check(scores)
-    assert sc.cube_from_scores(scores)["metric"].values.tolist() == ["AP", "mrr", "precision@2", "ndcg@10"]
+    assert sc.cube_from_scores(scores)["metric"].values.tolist() == [
+        "AP",
+        "mrr",
+        "precision@2",
+        "ndcg@10",
+    ]
 
 
 def test_results_of_pyndeval_get_our_names() -> None:
     scores = {
-        run: {t: {"alpha-nDCG@10": v, "strec@5": v, "NRBP": v} for t, v in row.items()} for run, row in VALUES.items()
+        run: {t: {"alpha-nDCG@10": v, "strec@5": v, "NRBP": v} for t, v in row.items()}
+        for run, row in VALUES.items()
     }
-    assert sc.cube_from_scores(scores)["metric"].values.tolist() == ["alpha-nDCG@10", "I-rec@5", "NRBP"]
+    assert sc.cube_from_scores(scores)["metric"].values.tolist() == [
+        "alpha-nDCG@10",
+        "I-rec@5",
+        "NRBP",
+    ]
 
 
 VALUES = {"good": {"1": 1.0, "2": 1.0}, "bad": {"1": 7 / 12, "2": 0.5}}
@@ -128,10 +153,21 @@ VALUES = {"good": {"1": 1.0, "2": 1.0}, "bad": {"1": 7 / 12, "2": 0.5}}
         pytest.param({"AP": VALUES}, id="metric first"),
         pytest.param({"AP": VALUES, "own": VALUES}, id="with a name of its own"),
         pytest.param({run: {"AP": row} for run, row in VALUES.items()}, id="metric second"),
-        pytest.param({run: {t: {"AP": v} for t, v in row.items()} for run, row in VALUES.items()}, id="metric last"),
-        pytest.param({r: [Record(t, "AP", v) for t, v in row.items()] for r, row in VALUES.items()}, id="records"),
-        pytest.param({r: [(t, "AP", v) for t, v in row.items()] for r, row in VALUES.items()}, id="triples"),
-        pytest.param({r: ((int(t), "AP", v) for t, v in row.items()) for r, row in VALUES.items()}, id="generators"),
+        pytest.param(
+            {run: {t: {"AP": v} for t, v in row.items()} for run, row in VALUES.items()},
+            id="metric last",
+        ),
+        pytest.param(
+            {r: [Record(t, "AP", v) for t, v in row.items()] for r, row in VALUES.items()},
+            id="records",
+        ),
+        pytest.param(
+            {r: [(t, "AP", v) for t, v in row.items()] for r, row in VALUES.items()}, id="triples"
+        ),
+        pytest.param(
+            {r: ((int(t), "AP", v) for t, v in row.items()) for r, row in VALUES.items()},
+            id="generators",
+        ),
         pytest.param({"AP": pd.DataFrame(VALUES).T}, id="data frame"),
     ],
 )
@@ -140,7 +176,9 @@ def test_shapes_are_told_apart(scores: Any) -> None:
 
 
 def test_missing_scores_are_gaps() -> None:
-    frames = to_matrices({"AP": {"a": {"1": 1.0, "2": None}, "b": {"3": np.float32(0.5)}}, "RR": {"b": {"1": 1}}})
+    frames = to_matrices(
+        {"AP": {"a": {"1": 1.0, "2": None}, "b": {"3": np.float32(0.5)}}, "RR": {"b": {"1": 1}}}
+    )
     nan = math.nan
     assert frames["AP"].index.tolist() == frames["RR"].index.tolist() == ["a", "b"]
     np.testing.assert_array_equal(frames["AP"].to_numpy(), [[1, nan, nan], [nan, nan, 0.5]])
@@ -154,7 +192,10 @@ def test_missing_scores_are_gaps() -> None:
         ({"AP": {}}, "no score matrix"),
         ({"a": []}, "no score matrix"),
         ([1], "scores are a list; expected a data frame of runs x topics for each metric, "),
-        ({"AP": 0.5}, "scores hold float; expected a data frame of runs x topics for each metric, "),
+        (
+            {"AP": 0.5},
+            "scores hold float; expected a data frame of runs x topics for each metric, ",
+        ),
         ({"AP": VALUES, "RR": pd.DataFrame(VALUES)}, "scores hold DataFrame, dict; expected "),
         ({"AP": {"a": 0.5}}, "scores['AP']['a'] is a float; expected a data frame"),
         (
@@ -169,8 +210,14 @@ def test_missing_scores_are_gaps() -> None:
         ({"AP": {"a": {"1": math.inf}}}, "AP of run 'a' on topic '1' is inf, not a finite number"),
         ({"AP": VALUES, "map": VALUES}, "run 'good' has two scores of AP on topic '1'"),
         ({"a": [("1", "AP", 1.0), ("1", "AP", 1.0)]}, "run 'a' has two scores of AP on topic '1'"),
-        ({"a": [("1", "AP")]}, "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value"),
-        ({"AP": pd.DataFrame({"1": ["x"]}, index=["a"])}, "matrix of AP: a value is not a number: "),
+        (
+            {"a": [("1", "AP")]},
+            "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value",
+        ),
+        (
+            {"AP": pd.DataFrame({"1": ["x"]}, index=["a"])},
+            "matrix of AP: a value is not a number: ",
+        ),
     ],
 )
 def test_other_things_are_refused(scores: Any, text: str) -> None:
@@ -183,7 +230,15 @@ def test_names_never_claim_another_definition() -> None:
     assert [from_trec_eval(name) for name in ("map_cut_10", "ndcg_rel", "P_0", "set_P")] == [
         "map_cut_10", "ndcg_rel", "P_0", "set_P",
     ]  # fmt: skip
-    theirs = ("AP(rel=2)@10", "RBP(rel=1)", "ERR@20", "nDCG(dcg='exp-log2')@10", "Bpref", "AP(rel=1)", "Judged@10")
+    theirs = (
+        "AP(rel=2)@10",
+        "RBP(rel=1)",
+        "ERR@20",
+        "nDCG(dcg='exp-log2')@10",
+        "Bpref",
+        "AP(rel=1)",
+        "Judged@10",
+    )
     ours = (
         "ir_measures:AP(rel=2)@10", "ir_measures:RBP(rel=1)", "ir_measures:ERR@20", "nDCG(dcg='exp-log2')@10", "bpref",
         "AP", "Judged@10",

@@ -88,7 +88,9 @@ def test_scores_are_those_of_the_oracle(tmp_path: Path, depth: int | None) -> No
     ]
     cube = sc.evaluate(rankings, names, ["auto", "9:2:1"])
     judged: dict[str, dict[str, dict[str, int]]] = {"1": {}, "2": {}}
-    for topic, intent, document, level in (line.split() for line in BY_INTENT.splitlines() if line[0] != "#"):
+    for topic, intent, document, level in (
+        line.split() for line in BY_INTENT.splitlines() if line[0] != "#"
+    ):
         judged[topic].setdefault(document, {})[intent] = int(level)
     for topic, listed in (("1", ["c", "zz", "b"]), ("2", ["a", "d"])):
         for gain, values in (("auto", [0, 1, 2, 3]), ("9:2:1", [0, 1, 2, 9])):
@@ -100,18 +102,32 @@ def test_scores_are_those_of_the_oracle(tmp_path: Path, depth: int | None) -> No
                     judged_only="judged_only" in bare,
                 )  # fmt: skip
                 score = cube["score"].sel(metric=name, gain=gain, topic=topic).item()
-                assert score == pytest.approx(oracle(bare.partition("(")[0], case), rel=1e-12), metric
+                assert score == pytest.approx(oracle(bare.partition("(")[0], case), rel=1e-12), (
+                    metric
+                )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("topic,intent,p\n1,1,0.5\n", "p.csv:1: the header must have the columns topic, intent and probability; found"),
+        (
+            "topic,intent,p\n1,1,0.5\n",
+            "p.csv:1: the header must have the columns topic, intent and probability; found",
+        ),
         ("topic,intent,probability\n1,1,x\n", "p.csv:2: probability 'x' is not a number"),
         ("topic,intent,probability\n1,1,nan\n", "p.csv:2: probability 'nan' is not a number"),
-        ("topic,intent,probability\n1,1,1\n1,1,2\n", "p.csv:3: intent '1' of topic 1 has two probabilities"),
-        ("topic,intent,probability\n1,1,1\n1,2,2\n", "p.csv: intent '10' of topic 1 has no probability"),
-        ("topic,intent,probability\n1,1,1\n1,2,-2\n", "p.csv: intent '2' of topic 1 has the probability -2"),
+        (
+            "topic,intent,probability\n1,1,1\n1,1,2\n",
+            "p.csv:3: intent '1' of topic 1 has two probabilities",
+        ),
+        (
+            "topic,intent,probability\n1,1,1\n1,2,2\n",
+            "p.csv: intent '10' of topic 1 has no probability",
+        ),
+        (
+            "topic,intent,probability\n1,1,1\n1,2,-2\n",
+            "p.csv: intent '2' of topic 1 has the probability -2",
+        ),
         (
             "topic,intent,probability\n1,1,0\n1,2,0\n1,10,0\n2,1,1\n2,x,1\n",
             "p.csv: all intents of topic 1 have the probability 0",
@@ -134,26 +150,39 @@ def test_intents_without_relevant_documents_need_no_probability(tmp_path: Path) 
 def test_probabilities_need_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", "1 0 a 1\n")
     with pytest.raises(
-        BadInput, match="qrels: probabilities of intents need judgements by intent; use dialect='trec-intents'"
+        BadInput,
+        match="qrels: probabilities of intents need judgements by intent; use dialect='trec-intents'",
     ):
         read_qrels(path, intents={"1": {"0": 1.0}})
 
 
 def test_a_document_twice_suggests_intents(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", BY_INTENT)
-    with pytest.raises(BadInput, match=r"qrels:4: document 'b' is judged twice in topic 1; .*dialect='trec-intents'"):
+    with pytest.raises(
+        BadInput,
+        match=r"qrels:4: document 'b' is judged twice in topic 1; .*dialect='trec-intents'",
+    ):
         read_qrels(path)
-    for dialect, text in [("auto", "1 0 a 1\n1 0 b 1\n1 0 a 1\n"), ("trec-classes", "1 4 a 1\n1 5 b 1\n1 6 a 1\n")]:
+    for dialect, text in [
+        ("auto", "1 0 a 1\n1 0 b 1\n1 0 a 1\n"),
+        ("trec-classes", "1 4 a 1\n1 5 b 1\n1 6 a 1\n"),
+    ]:
         with pytest.raises(
-            BadInput, match=r"qrels:3: document 'a' is judged twice in topic 1; remove one of the lines$"
+            BadInput,
+            match=r"qrels:3: document 'a' is judged twice in topic 1; remove one of the lines$",
         ):
             read_qrels(write(tmp_path / "qrels", text), dialect=dialect)
-    with pytest.raises(BadInput, match=r"qrels:3: document 'a' is judged twice for intent '4' of topic 1; remove"):
+    with pytest.raises(
+        BadInput, match=r"qrels:3: document 'a' is judged twice for intent '4' of topic 1; remove"
+    ):
         read_qrels(write(tmp_path / "qrels", "1 4 a 1\n1 5 a 1\n1 4 a 1\n"), dialect="trec-intents")
 
 
 def test_documents_at_ranks_are_told_of_plain_judgements_too(tmp_path: Path) -> None:
-    run, qrels = write(tmp_path / "run", RUN), write(tmp_path / "qrels", "2 0 a 1\n1 0 c 1\n1 0 b 2\n1 0 B 2\n")
+    run, qrels = (
+        write(tmp_path / "run", RUN),
+        write(tmp_path / "qrels", "2 0 a 1\n1 0 c 1\n1 0 b 2\n1 0 B 2\n"),
+    )
     judgements = read_qrels(qrels)
     assert judgements.document_of.tolist() == [0, 2, 1, 0]
     assert judge(read_run(run), judgements).documents.tolist() == [[2, -1, 1], [0, -1, -1]]
@@ -163,8 +192,17 @@ def test_documents_at_ranks_are_told_of_plain_judgements_too(tmp_path: Path) -> 
 
 def test_a_study_keeps_intents(tmp_path: Path, scorecube: Cli) -> None:
     rankings = by_intent(tmp_path)
-    table = write(tmp_path / "p.csv", "topic,intent,probability\n1,1,1\n1,2,1\n1,10,2\n2,1,1\n2,x,1\n")
-    how = ["--runs", tmp_path / "run", "--qrels", tmp_path / "qrels", "--qrels-format", "trec-intents"]
+    table = write(
+        tmp_path / "p.csv", "topic,intent,probability\n1,1,1\n1,2,1\n1,10,2\n2,1,1\n2,x,1\n"
+    )
+    how = [
+        "--runs",
+        tmp_path / "run",
+        "--qrels",
+        tmp_path / "qrels",
+        "--qrels-format",
+        "trec-intents",
+    ]
     names = "alpha-nDCG(alpha=0.25)@5,D#-nDCG@5,AP"
     scorecube("evaluate", tmp_path / "s", "--name", "web", *how, "--metrics", names).succeeded()
     kept = sc.open_study(tmp_path / "s")["web"]
@@ -175,7 +213,9 @@ def test_a_study_keeps_intents(tmp_path: Path, scorecube: Cli) -> None:
     assert kept.cube.equals(sc.evaluate(rankings, names.split(","), ["auto"]))
     assert sc.evaluate(kept.rankings, names.split(","), ["auto"]).equals(kept.cube)
     scorecube("verify", tmp_path / "s").succeeded()
-    scorecube("evaluate", tmp_path / "s", "--name", "p", *how, "--metrics", "P-IA@5", "--intents", table).succeeded()
+    scorecube(
+        "evaluate", tmp_path / "s", "--name", "p", *how, "--metrics", "P-IA@5", "--intents", table
+    ).succeeded()
     found = sc.open_study(tmp_path / "s")["p"].rankings["intent_probability"].values
     np.testing.assert_allclose(found, [[0.25, 0.25, 0.5], [0.5, 0.5, 0]])
 
@@ -183,7 +223,16 @@ def test_a_study_keeps_intents(tmp_path: Path, scorecube: Cli) -> None:
 def test_diversity_metrics_of_plain_judgements_are_refused(tmp_path: Path, scorecube: Cli) -> None:
     run, qrels = write(tmp_path / "run", RUN), write(tmp_path / "qrels", "1 0 a 1\n")
     failed = scorecube(
-        "evaluate", tmp_path / "s", "--name", "x", "--runs", run, "--qrels", qrels, "--metrics", "I-rec@5"
+        "evaluate",
+        tmp_path / "s",
+        "--name",
+        "x",
+        "--runs",
+        run,
+        "--qrels",
+        qrels,
+        "--metrics",
+        "I-rec@5",
     )
     assert failed.status == 1
     assert "metric I-rec@5 needs documents judged by intent" in failed.stderr
@@ -194,9 +243,12 @@ def test_diversity_metrics_of_plain_judgements_are_refused(tmp_path: Path, score
 
 
 def test_only_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
-    run = write(tmp_path / "run", "".join(f"1 Q0 {d} {k} {9 - k} r\n" for k, d in enumerate("nabucxyd", 1)))
+    run = write(
+        tmp_path / "run", "".join(f"1 Q0 {d} {k} {9 - k} r\n" for k, d in enumerate("nabucxyd", 1))
+    )
     qrels = write(
-        tmp_path / "qrels", "1 7 a 1\n1 7 b 3\n1 - c 2\n1 0 d 2\n1 8 x 2\n1 8 y 1\n1 7 n 0\n1 9 z 1\n1 0 m 0\n"
+        tmp_path / "qrels",
+        "1 7 a 1\n1 7 b 3\n1 - c 2\n1 0 d 2\n1 8 x 2\n1 8 y 1\n1 7 n 0\n1 9 z 1\n1 0 m 0\n",
     )
     rankings = sc.read_rankings(run, qrels, dialect="trec-classes", workers=1)
     assert rankings["level_at_rank"].values.tolist() == [[[0, 1, 0, -1, 2, 2, 0, 2]]]
@@ -210,17 +262,25 @@ def test_only_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
     assert sc.evaluate(rankings, ["Q"])["score"].item() == pytest.approx(q, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     levels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3), min_size=1),
     labels=st.lists(st.sampled_from(["0", "-", "1", "2", "x"]), min_size=8, max_size=8),
     listed=st.permutations("abcdefghuv"),
 )
-def test_classes_equal_the_oracle(tmp_path: Path, levels: dict[str, int], labels: list[str], listed: list[str]) -> None:
+def test_classes_equal_the_oracle(
+    tmp_path: Path, levels: dict[str, int], labels: list[str], listed: list[str]
+) -> None:
     label_of = dict(zip("abcdefgh", labels, strict=True))
-    run = write(tmp_path / "run", "".join(f"1 Q0 {d} {k} {20 - k} r\n" for k, d in enumerate(listed, 1)))
+    run = write(
+        tmp_path / "run", "".join(f"1 Q0 {d} {k} {20 - k} r\n" for k, d in enumerate(listed, 1))
+    )
     text = "".join(f"1 {label_of[d]} {d} {level}\n" for d, level in levels.items())
-    rankings = sc.read_rankings(run, write(tmp_path / "qrels", text), dialect="trec-classes", workers=1)
+    rankings = sc.read_rankings(
+        run, write(tmp_path / "qrels", text), dialect="trec-classes", workers=1
+    )
     class_of = {d: label_of[d] for d in levels if label_of[d] not in ("0", "-")}
     expected, ideal = levels_with_classes(listed, levels, class_of)
     assert rankings["level_at_rank"].values.tolist() == [[expected]]
@@ -244,7 +304,8 @@ def test_a_wrong_answer_of_a_class_does_not_use_it_up(tmp_path: Path) -> None:
 
 def test_real_values_become_levels(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "qrels", "1 0 a 0.7\n1 0 b 0.80\n1 0 c 0.5\n1 0 d 0.49\n1 0 e 1\n1 0 f -1\n1 0 g 8e-1\n1 0 h 9\n"
+        tmp_path / "qrels",
+        "1 0 a 0.7\n1 0 b 0.80\n1 0 c 0.5\n1 0 d 0.49\n1 0 e 1\n1 0 f -1\n1 0 g 8e-1\n1 0 h 9\n",
     )
     policy = parse_level_map(">=0.5:1,>=0.8:2")
     assert policy == Thresholds(((0.5, 1), (0.8, 2)))
@@ -275,7 +336,10 @@ def test_level_maps_print_back_and_are_recorded(tmp_path: Path, text: str) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (">=0.5:1,2:3", "is not pairs of integers like 2:3,1:1, or thresholds of real numbers like >=0.5:1,>=0.8:2"),
+        (
+            ">=0.5:1,2:3",
+            "is not pairs of integers like 2:3,1:1, or thresholds of real numbers like >=0.5:1,>=0.8:2",
+        ),
         (">=x:1", "is not pairs of integers"),
         (">=nan:1", "is not pairs of integers"),
         (">=0.5:1.5", "is not pairs of integers"),

@@ -31,26 +31,47 @@ def read_ir_measures(paths: list[Path], metric: str | None = None) -> Matrices:
     return read_scores(paths, layout="ir_measures", metric=metric)[""]
 
 
-@pytest.mark.parametrize("options", [["-q"], ["-q", "-n"], ["-q", "-o", "jsonl"], ["-q", "-p", "-1"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [["-q"], ["-q", "-n"], ["-q", "-o", "jsonl"], ["-q", "-p", "-1"]], ids=" ".join
+)
 def test_the_tool_itself(tmp_path: Path, options: list[str]) -> None:
     pytest.importorskip("ir_measures")
     qrels = write(tmp_path / "qrels", "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 0\n2 0 b 2\n")
     lines = "1 Q0 b 1 3 me\n1 Q0 a 2 2 me\n1 Q0 c 3 1 me\n2 Q0 b 1 2 me\n2 Q0 a 2 1 me\n"
     files = []
     for name in ("good.tsv", "bad.tsv"):
-        run = write(tmp_path / "run", lines if name == "bad.tsv" else lines.replace("b 1 3", "b 9 0"))
-        command = [sys.executable, "-W", "ignore", "-m", "ir_measures", str(qrels), str(run), *MEASURES, *options]
+        run = write(
+            tmp_path / "run", lines if name == "bad.tsv" else lines.replace("b 1 3", "b 9 0")
+        )
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "ir_measures",
+            str(qrels),
+            str(run),
+            *MEASURES,
+            *options,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         files.append(write(tmp_path / name, done.stdout))
     assert [detect(path) for path in files] == ["ir_measures", "ir_measures"]
     cube = import_scores(files)
     assert set(cube["metric"].values.tolist()) == OURS
-    assert (cube["run"].values.tolist(), cube["topic"].values.tolist()) == (["bad", "good"], ["1", "2"])
-    np.testing.assert_allclose(cube["score"].sel(metric="AP").values[0], np.array([[7 / 12, 1], [1, 1]]), atol=5e-5)
+    assert (cube["run"].values.tolist(), cube["topic"].values.tolist()) == (
+        ["bad", "good"],
+        ["1", "2"],
+    )
+    np.testing.assert_allclose(
+        cube["score"].sel(metric="AP").values[0], np.array([[7 / 12, 1], [1, 1]]), atol=5e-5
+    )
     assert import_scores(files, metric="NumRel")["score"].values.ravel().tolist() == [2, 1, 2, 1]
 
 
-@pytest.mark.parametrize("content", [OUTPUT, OUTPUT + SUMMARY, OUTPUT.replace("\t", " "), OUTPUT.replace("\n", "\r\n")])
+@pytest.mark.parametrize(
+    "content", [OUTPUT, OUTPUT + SUMMARY, OUTPUT.replace("\t", " "), OUTPUT.replace("\n", "\r\n")]
+)
 @pytest.mark.parametrize("file", ["me.txt", "me", "me.eval", "me.jsonl"])
 def test_lines_are_read(tmp_path: Path, content: str, file: str) -> None:
     path = write(tmp_path / file, content)
@@ -60,7 +81,10 @@ def test_lines_are_read(tmp_path: Path, content: str, file: str) -> None:
         "AP": [[1, 0.5]],
         "P@5": [[0.4, 0.2]],
     }
-    assert (matrices["AP"].index.tolist(), matrices["AP"].columns.tolist()) == (["me"], ["q1", "q2"])
+    assert (matrices["AP"].index.tolist(), matrices["AP"].columns.tolist()) == (
+        ["me"],
+        ["q1", "q2"],
+    )
 
 
 def test_a_value_may_be_missing(tmp_path: Path) -> None:
@@ -77,7 +101,10 @@ def test_a_value_may_be_missing(tmp_path: Path) -> None:
 ERRORS = {
     "short": ("q3\t0.5\n", ":5: 2 fields; a line of ir_measures -q has 3: topic measure value"),
     "long": ("q3 AP 0.5 1\n", ":5: 4 fields; a line of ir_measures -q has 3: topic measure value"),
-    "no measure": ("q3\tmap\t0.5\n", ":5: 'map' is not a measure of ir_measures; a line has topic measure value"),
+    "no measure": (
+        "q3\tmap\t0.5\n",
+        ":5: 'map' is not a measure of ir_measures; a line has topic measure value",
+    ),
     "word": ("q3\tAP\tgood\n", ":5: score 'good' is not a finite number"),
     "infinite": ("q3\tAP\tinf\n", ":5: score 'inf' is not a finite number"),
     "word as mean": ("all\tAP\tgood\n", ":5: score 'good' is not a finite number"),
@@ -107,13 +134,19 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 @pytest.mark.parametrize(
     ("content", "metric", "text"),
     [
-        ("AP\t0.5\nnDCG@10\t0.5\n", None, ":1: only means over all topics; run ir_measures with --by_query (-q)"),
+        (
+            "AP\t0.5\nnDCG@10\t0.5\n",
+            None,
+            ":1: only means over all topics; run ir_measures with --by_query (-q)",
+        ),
         (SUMMARY, None, ": only means over all topics; no topic of the run is judged"),
         (OUTPUT, "Q", ": no scores of Q in the file; there are AP, P@5"),
         ("1\tNumRel\t3\n", None, ": no scores of topics in the file; there are NumRel"),
     ],
 )
-def test_files_without_scores_are_refused(tmp_path: Path, content: str, metric: str | None, text: str) -> None:
+def test_files_without_scores_are_refused(
+    tmp_path: Path, content: str, metric: str | None, text: str
+) -> None:
     path = write(tmp_path / "me", content)
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
         import_scores([path], metric=metric)
@@ -122,6 +155,9 @@ def test_files_without_scores_are_refused(tmp_path: Path, content: str, metric: 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     files = [write(tmp_path / name, OUTPUT) for name in ("me.txt", "me.tsv")]
     with pytest.raises(
-        BadInput, match="^" + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}") + "$"
+        BadInput,
+        match="^"
+        + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}")
+        + "$",
     ):
         import_scores(files)

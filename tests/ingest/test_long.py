@@ -32,13 +32,19 @@ def write(path: Path, content: str | bytes) -> Path:
         pytest.param(LONG, id="plain"),
         pytest.param(LONG.replace(",", "\t"), id="tabs"),
         pytest.param(LONG.replace(",", ";"), id="semicolons"),
-        pytest.param(LONG.replace("run,topic,metric,score", "System,QID,Measure,Value"), id="other words"),
         pytest.param(
-            LONG.replace("run,topic,metric,score", "RUN_ID, Query ID ,METRIC,Score"), id="capitals and blanks"
+            LONG.replace("run,topic,metric,score", "System,QID,Measure,Value"), id="other words"
+        ),
+        pytest.param(
+            LONG.replace("run,topic,metric,score", "RUN_ID, Query ID ,METRIC,Score"),
+            id="capitals and blanks",
         ),
         pytest.param(LONG.replace("AP,", "map,"), id="name of trec_eval"),
         pytest.param(LONG.replace("\n", "\r\n\r\n"), id="CRLF and blank lines"),
-        pytest.param("".join(f"{k},{line}\n" for k, line in enumerate(LONG.splitlines())), id="another column"),
+        pytest.param(
+            "".join(f"{k},{line}\n" for k, line in enumerate(LONG.splitlines())),
+            id="another column",
+        ),
         pytest.param(gzip.compress(LONG.encode()), id="gzip"),
     ],
 )
@@ -48,18 +54,30 @@ def test_long_files_are_read(tmp_path: Path, content: str | bytes) -> None:
     assert matrices["AP"].index.tolist() == ["a", "b"]
     assert matrices["AP"].columns.tolist() == ["1", "2"]
     assert matrices["AP"].to_numpy().tolist() == [[0.5, 0.25], [1.0, 0.0]]
-    np.testing.assert_array_equal(matrices["map_cut_10"].to_numpy(), [[0.125, math.nan], [math.nan, math.nan]])
+    np.testing.assert_array_equal(
+        matrices["map_cut_10"].to_numpy(), [[0.125, math.nan], [math.nan, math.nan]]
+    )
 
 
 @given(
-    st.dictionaries(st.tuples(TOKENS, TOKENS, st.sampled_from(["AP", "last_rel"])), SCORES, min_size=1, max_size=30),
+    st.dictionaries(
+        st.tuples(TOKENS, TOKENS, st.sampled_from(["AP", "last_rel"])),
+        SCORES,
+        min_size=1,
+        max_size=30,
+    ),
     st.sampled_from(",;\t"),
 )
 def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, str, str], float], delimiter: str
+    tmp_path_factory: pytest.TempPathFactory,
+    cells: dict[tuple[str, str, str], float],
+    delimiter: str,
 ) -> None:
     path = tmp_path_factory.mktemp("long") / "scores.csv"
-    rows = [("run", "topic", "metric", "score"), *((*cell, repr(value)) for cell, value in cells.items())]
+    rows = [
+        ("run", "topic", "metric", "score"),
+        *((*cell, repr(value)) for cell, value in cells.items()),
+    ]
     path.write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding="utf-8")
     matrices = import_scores([path], layout="long")["score"]
     assert int(matrices.notnull().sum()) == len(cells)
@@ -82,7 +100,8 @@ def test_several_files_are_one(tmp_path: Path) -> None:
     cube = import_scores([first, second])
     assert cube["metric"].values.tolist() == ["AP", "RR"]
     np.testing.assert_array_equal(
-        cube["score"].values[:, 0], [[[0.5, math.nan], [1, math.nan]], [[0.25, 0.125], [math.nan, math.nan]]]
+        cube["score"].values[:, 0],
+        [[[0.5, math.nan], [1, math.nan]], [[0.25, 0.125], [math.nan, math.nan]]],
     )
 
 
@@ -90,13 +109,13 @@ def test_one_metric_is_selected_by_either_name(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.csv", LONG.replace("AP,", "map,"))
     for asked in ("AP", "map"):
         assert import_scores([path], metric=asked)["metric"].values.tolist() == ["AP"]
-    with pytest.raises(BadInput, match=re.escape(f"{path}: no score of Q; there are AP, map_cut_10")):
+    with pytest.raises(
+        BadInput, match=re.escape(f"{path}: no score of Q; there are AP, map_cut_10")
+    ):
         import_scores([path], metric="Q")
 
 
-GAINS = (
-    "run,topic,metric,gain,score\na,1,Q,1:1,0.5\na,1,Q,2:1,0.25\na,1,AP,,0.75\nb,1,Q,1:1,0\nb,1,Q,2:1,1\nb,1,AP,,1\n"
-)
+GAINS = "run,topic,metric,gain,score\na,1,Q,1:1,0.5\na,1,Q,2:1,0.25\na,1,AP,,0.75\nb,1,Q,1:1,0\nb,1,Q,2:1,1\nb,1,AP,,1\n"
 
 
 def test_gain_settings_become_an_axis(tmp_path: Path) -> None:
@@ -120,16 +139,23 @@ def test_one_gain_setting_is_selected(tmp_path: Path) -> None:
 
 def test_gain_settings_that_do_not_fit_together(tmp_path: Path) -> None:
     path = write(tmp_path / "one.csv", GAINS.replace("AP,,", "AP,1:1,"))
-    with pytest.raises(BadInput, match=re.escape(f"{path}: no score of AP at gain setting 2:1, but at others")):
+    with pytest.raises(
+        BadInput, match=re.escape(f"{path}: no score of AP at gain setting 2:1, but at others")
+    ):
         read_long([path])
     path = write(tmp_path / "both.csv", GAINS + "a,2,Q,,1\n")
-    with pytest.raises(BadInput, match=re.escape(f"{path}: scores of Q both with gain setting 1:1 and without one")):
+    with pytest.raises(
+        BadInput, match=re.escape(f"{path}: scores of Q both with gain setting 1:1 and without one")
+    ):
         read_long([path])
 
 
 ERRORS = {
     "repeated": ("b,2,AP,0\n", ":7: a second score of AP for run 'b' on topic '2'"),
-    "repeated by another name": ("b,2,map,0\n", ":7: a second score of AP for run 'b' on topic '2'"),
+    "repeated by another name": (
+        "b,2,map,0\n",
+        ":7: a second score of AP for run 'b' on topic '2'",
+    ),
     "short": ("\nb,2,AP\n", ":8: 3 cells, the header has 4"),
     "long": ("c,2,AP,0,1\n", ":7: 5 cells, the header has 4"),
     "word": ("c,2,AP,good\n", ":7: score 'good' is not a finite number"),
@@ -150,7 +176,10 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 
 def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path / "first.csv", LONG), write(tmp_path / "second.csv", LONG)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{second}:2: a second score of AP for run 'a' on topic '1'")):
+    with pytest.raises(
+        BadInput,
+        match="^" + re.escape(f"{second}:2: a second score of AP for run 'a' on topic '1'"),
+    ):
         read_long([first, second])
 
 
@@ -161,7 +190,10 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
         ("run,score\na,1\n", ":1: the header has no column for the topic (topic, topics, topic_id"),
         ("name,topic,score\na,1,1\n", ":1: the header has no column for the run (run, runs,"),
         ("run,topic,AP\na,1,1\n", ":1: the header has no column for the score (score, scores,"),
-        ("run,query,qid,score\na,b,1,1\n", ":1: 2 columns may be the topic: query, qid; keep one of them"),
+        (
+            "run,query,qid,score\na,b,1,1\n",
+            ":1: 2 columns may be the topic: query, qid; keep one of them",
+        ),
         ("", ": the file is empty"),
     ],
     ids=["header only", "no topic", "no run", "no score", "two topics", "nothing"],
@@ -174,5 +206,7 @@ def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> Non
 
 def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
     path = write(tmp_path / "scores.csv", GAINS + "a,1,Q,2:1,1\n")
-    with pytest.raises(BadInput, match=re.escape(f"{path}:8: ") + ".* on topic '1' at gain setting 2:1$"):
+    with pytest.raises(
+        BadInput, match=re.escape(f"{path}:8: ") + ".* on topic '1' at gain setting 2:1$"
+    ):
         read_long([path])

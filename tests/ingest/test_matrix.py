@@ -36,7 +36,9 @@ def content_of(frame: pd.DataFrame) -> tuple[list[str], list[str], list[list[flo
         pytest.param(b'"topic","r1","r2"\n"401","0.5",0.25\n402,0.125,1\n403,0,0.75', id="quoted"),
         pytest.param(MATRIX.replace(b"topic", b""), id="nameless topic column"),
         pytest.param(MATRIX.replace(b"topic", b" Topic_ID "), id="other word for topic"),
-        pytest.param(MATRIX.replace(b"0.5", b"5e-01").replace(b"0.125", b"1.25E-1"), id="exponents"),
+        pytest.param(
+            MATRIX.replace(b"0.5", b"5e-01").replace(b"0.125", b"1.25E-1"), id="exponents"
+        ),
         pytest.param(MATRIX.replace(b"\n", b"\r\n"), id="CRLF"),
         pytest.param(MATRIX.replace(b"\n", b"\r"), id="CR"),
         pytest.param(MATRIX.replace(b"\n", b"\n\n"), id="blank lines"),
@@ -63,24 +65,41 @@ EXCEL = '\ufeffsep=;\r\n"topic";"r 1, old";"r ""2"""\r\n"401";0.5;"0.25"\r\n\r\n
 @pytest.mark.parametrize("delimiter", [";", ",", "\t"])
 @pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"], ids=["CRLF", "LF", "CR"])
 @pytest.mark.parametrize("said", [True, False], ids=["sep", "bare"])
-def test_matrices_as_a_spreadsheet_saves_them(tmp_path: Path, delimiter: str, ends: str, said: bool) -> None:
+def test_matrices_as_a_spreadsheet_saves_them(
+    tmp_path: Path, delimiter: str, ends: str, said: bool
+) -> None:
     """Byte order mark, quotes where they are needed and where not, a line that names the delimiter, marks for no number."""
     text = EXCEL.replace(";", delimiter).replace("\r\n", ends)
     text = text if said else text.replace(f"sep={delimiter}{ends}", "")
     path = write(tmp_path / "ap.csv", text.encode())
     assert detect(path) == "matrix"
     frame = read_matrix(path)
-    assert (list(frame.index), list(frame.columns)) == (["r 1, old", 'r "2"'], ["401", "402", "403"])
+    assert (list(frame.index), list(frame.columns)) == (
+        ["r 1, old", 'r "2"'],
+        ["401", "402", "403"],
+    )
     np.testing.assert_array_equal(frame.to_numpy(), [[0.5, math.nan, math.nan], [0.25, 1, 0.75]])
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("topic;a;b\n401;0,5;0,25\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
-        ("a;b\n0.5;1\n0,5;-1,5e-3\n", ":3: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
-        ("a\tb\n0,5\t1\n", ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
-        ('topic,a,b\n401,"0,5","0,25"\n', ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5"),
+        (
+            "topic;a;b\n401;0,5;0,25\n",
+            ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5",
+        ),
+        (
+            "a;b\n0.5;1\n0,5;-1,5e-3\n",
+            ":3: score '0,5' is not a finite number; write it with a decimal point: 0.5",
+        ),
+        (
+            "a\tb\n0,5\t1\n",
+            ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5",
+        ),
+        (
+            'topic,a,b\n401,"0,5","0,25"\n',
+            ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5",
+        ),
         ('topic,a\n401,"1,234.5"\n', ":2: score '1,234.5' is not a finite number"),
         ("topic,a,b\n401,0,5,0,25\n", ":2: 5 cells, the header has 3"),
         ("sep=;\ntopic;a\n401;x\n", ":3: score 'x' is not a finite number"),
@@ -94,7 +113,9 @@ def test_decimal_commas_and_bad_cells_are_refused(tmp_path: Path, content: str, 
             import_scores([path])
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "null", "None", " ", "-", "N/A", "n/a", '""', '"NA"'])
+@pytest.mark.parametrize(
+    "cell", ["", "NA", "NaN", "nan", "null", "None", " ", "-", "N/A", "n/a", '""', '"NA"']
+)
 def test_missing_cells_are_missing_numbers(tmp_path: Path, cell: str) -> None:
     frame = read_matrix(write(tmp_path / "ap.csv", MATRIX.replace(b"0.125", cell.encode())))
     assert math.isnan(frame.to_numpy()[0, 1])
@@ -102,7 +123,9 @@ def test_missing_cells_are_missing_numbers(tmp_path: Path, cell: str) -> None:
 
 
 def test_topic_ids_are_text_as_written(tmp_path: Path) -> None:
-    frame = read_matrix(write(tmp_path / "ap.csv", MATRIX.replace(b"401", b"0401").replace(b"402", b"1e3")))
+    frame = read_matrix(
+        write(tmp_path / "ap.csv", MATRIX.replace(b"401", b"0401").replace(b"402", b"1e3"))
+    )
     assert list(frame.columns) == ["0401", "1e3", "403"]
 
 
@@ -171,13 +194,17 @@ def test_matrices_become_one_cube(tmp_path: Path) -> None:
     assert cube["gain"].values.tolist() == ["3:2:1"]
     assert cube["team"].values.tolist() == ["A", "B"]
     assert cube["score"].sel(metric="AP").values.tolist() == [VALUES]
-    np.testing.assert_array_equal(cube["score"].sel(metric="wss_95").values, [[[np.nan, 0, 2], [5, 1, 3]]])
+    np.testing.assert_array_equal(
+        cube["score"].sel(metric="wss_95").values, [[[np.nan, 0, 2], [5, 1, 3]]]
+    )
 
 
 def test_a_metric_may_be_given_for_one_file(tmp_path: Path) -> None:
     first, second = write(tmp_path / "scores.csv", MATRIX), write(tmp_path / "other.csv", MATRIX)
     assert import_scores([first], metric="RR")["metric"].values.tolist() == ["RR"]
-    with pytest.raises(BadPlan, match=r"^metric names the metric of one file, and there are 2 files$"):
+    with pytest.raises(
+        BadPlan, match=r"^metric names the metric of one file, and there are 2 files$"
+    ):
         import_scores([first, second], metric="RR")
 
 
@@ -188,10 +215,14 @@ def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [(b"r2", b"r3"), (b"403", b"404")], ids=["run", "topic"])
-def test_matrices_of_other_runs_or_topics_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
+def test_matrices_of_other_runs_or_topics_are_refused(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
     first = write(tmp_path / "ap.csv", MATRIX)
     second = write(tmp_path / "rr.csv", MATRIX.replace(old, new))
-    with pytest.raises(BadInput, match=r"^the matrices of RR and AP have different runs or topics$"):
+    with pytest.raises(
+        BadInput, match=r"^the matrices of RR and AP have different runs or topics$"
+    ):
         import_scores([first, second])
 
 

@@ -14,7 +14,9 @@ from scorecube.errors import BadInput
 from scorecube.workflow.api import evaluate, open_study, read_rankings
 from tests.conftest import Cli
 
-SAMPLE_REL = "".join(f"dummy{k:02d} L{level}\n" for k, level in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 0), 1))
+SAMPLE_REL = "".join(
+    f"dummy{k:02d} L{level}\n" for k, level in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 0), 1)
+)
 SAMPLE_RES = "dummy11\ndummy01\ndummy12\ndummy04\n"
 SAMPLE_LAB = "dummy11 L0\ndummy01 L3\ndummy12\ndummy04 L2\n"
 SAMPLE = {
@@ -56,29 +58,49 @@ def cells(
 ) -> dict[str, list[list[float]]]:
     """Return run -> metric -> scores of topics."""
     cube = evaluate(read_rankings(runs, qrels), metrics, [gain])
-    return {str(run): cube["score"].sel(run=run).values[:, 0].tolist() for run in cube["run"].values}
+    return {
+        str(run): cube["score"].sel(run=run).values[:, 0].tolist() for run in cube["run"].values
+    }
 
 
 def test_the_sample_of_ntcireval(tmp_path: Path) -> None:
     folder = working_folder(tmp_path / "eval")
     found = cells(folder, folder, list(SAMPLE))
     assert list(found) == ["me.run", "other"]
-    np.testing.assert_allclose(found["me.run"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5)
-    assert found["other"][list(SAMPLE).index("AP")] == [pytest.approx(0.2), 0.0]  # an empty list scores 0
+    np.testing.assert_allclose(
+        found["me.run"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5
+    )
+    assert found["other"][list(SAMPLE).index("AP")] == [
+        pytest.approx(0.2),
+        0.0,
+    ]  # an empty list scores 0
 
 
 def test_from_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
     folder = working_folder(tmp_path / "eval")
-    options = ["--runs", folder, "--qrels", folder, "--metrics", "AP,Q,nDCG(b=2)@1000", "--gains", "3:2:1"]
+    options = [
+        "--runs",
+        folder,
+        "--qrels",
+        folder,
+        "--metrics",
+        "AP,Q,nDCG(b=2)@1000",
+        "--gains",
+        "3:2:1",
+    ]
     outcome = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
     assert "2 runs x 2 topics, 3 metrics x 1 gain settings" in outcome.stderr
-    scorecube("evaluate", tmp_path / "s", "--name", "x", *options, "--unjudged", "condense").succeeded()
+    scorecube(
+        "evaluate", tmp_path / "s", "--name", "x", *options, "--unjudged", "condense"
+    ).succeeded()
     cube = open_study(str(tmp_path / "s"))["x"].cube
     ours = ["AP", "Q", "nDCG(b=2)@1000"]
     condensed = ["AP(judged_only=True)", "Q(judged_only=True)", "nDCG(judged_only=True,b=2)@1000"]
     assert cube["metric"].values.tolist() == ours + condensed
     expected = [0.1, 0.0967, 0.3380, 0.1167, 0.1083, 0.3601]
-    np.testing.assert_allclose(cube["score"].sel(run="me.run", topic="001").values[:, 0], expected, atol=5.1e-5)
+    np.testing.assert_allclose(
+        cube["score"].sel(run="me.run", topic="001").values[:, 0], expected, atol=5.1e-5
+    )
 
 
 @pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
@@ -86,11 +108,16 @@ def test_lists_have_the_order_of_the_file(tmp_path: Path, order: str) -> None:
     write(tmp_path, {"1/1.rel": "b L1\na L0\nc L2\n", "1/1.me.res": "c\na\nz\nb\n"})
     rankings = read_rankings([tmp_path], tmp_path, order=order)
     assert rankings["level_at_rank"].values.tolist() == [[[2, 0, -1, 1]]]
-    assert read_rankings([tmp_path], tmp_path, order=order, depth=2)["level_at_rank"].values.tolist() == [[[2, 0]]]
+    assert read_rankings([tmp_path], tmp_path, order=order, depth=2)[
+        "level_at_rank"
+    ].values.tolist() == [[[2, 0]]]
 
 
 def test_lists_and_judgements_of_trec_go_together(tmp_path: Path) -> None:
-    write(tmp_path, {"qrels": "1 0 a 1\n1 0 b 0\n", "lists/1/1.me.res": "b\na\n", "runs/x": "1 Q0 a 1 1 you\n"})
+    write(
+        tmp_path,
+        {"qrels": "1 0 a 1\n1 0 b 0\n", "lists/1/1.me.res": "b\na\n", "runs/x": "1 Q0 a 1 1 you\n"},
+    )
     rankings = read_rankings([tmp_path / "lists", tmp_path / "runs"], tmp_path / "qrels")
     assert rankings["run"].values.tolist() == ["me", "you"]
     assert rankings["level_at_rank"].values.tolist() == [[[0, 1]], [[1, -1]]]
@@ -134,10 +161,16 @@ def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) ->
 )
 @pytest.mark.parametrize("by", ["folder", "glob"])
 def test_judgements_by_topic(tmp_path: Path, files: dict[str, str | bytes], by: str) -> None:
-    write(tmp_path, {f"rel/{name}": content for name, content in files.items()} | {"run": "1 Q0 dummy04 1 1 me\n"})
+    write(
+        tmp_path,
+        {f"rel/{name}": content for name, content in files.items()}
+        | {"run": "1 Q0 dummy04 1 1 me\n"},
+    )
     ending = ".rel.gz" if "1.rel.gz" in files else ".rel"
     depth = "*/*" if any("/" in name for name in files) else "*"
-    rankings = read_rankings([tmp_path / "run"], tmp_path / "rel" / ("" if by == "folder" else depth + ending))
+    rankings = read_rankings(
+        [tmp_path / "run"], tmp_path / "rel" / ("" if by == "folder" else depth + ending)
+    )
     assert rankings["topic"].values.tolist() == ["1", "2"]
     assert rankings["n_judged"].values.tolist() == [[1, 4, 3, 3], [0, 1, 0, 0]]
     assert rankings["level_at_rank"].values.tolist() == [[[2], [-1]]]
@@ -150,17 +183,31 @@ def test_one_rel_file_and_one_list(tmp_path: Path) -> None:
 
 
 def test_qrels_called_rel_are_qrels(tmp_path: Path) -> None:
-    write(tmp_path, {"run": "1 Q0 a 1 1 me\n", "all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n"})
+    write(
+        tmp_path,
+        {"run": "1 Q0 a 1 1 me\n", "all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n"},
+    )
     for name in ("all.rel", "trec.rel"):
-        assert read_rankings([tmp_path / "run"], tmp_path / name)["topic"].values.tolist() == ["1", "2"]
+        assert read_rankings([tmp_path / "run"], tmp_path / name)["topic"].values.tolist() == [
+            "1",
+            "2",
+        ]
 
 
 def test_run_files_called_res_are_run_files(tmp_path: Path) -> None:
     """As Terrier calls them."""
     write(
-        tmp_path, {"qrels": "1 0 a 1\n", "runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n", "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n"}
+        tmp_path,
+        {
+            "qrels": "1 0 a 1\n",
+            "runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n",
+            "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n",
+        },
     )
-    assert read_rankings(tmp_path / "runs", tmp_path / "qrels")["run"].values.tolist() == ["BM25", "TF"]
+    assert read_rankings(tmp_path / "runs", tmp_path / "qrels")["run"].values.tolist() == [
+        "BM25",
+        "TF",
+    ]
     write(tmp_path, {"runs/TF_1.res": ""})
     with pytest.raises(BadInput, match=re.escape(f"{tmp_path}/runs/TF_1.res: the file is empty")):
         read_rankings(tmp_path / "runs", tmp_path / "qrels")
@@ -172,14 +219,18 @@ def test_labelled_lists_are_used_where_there_are_no_others(tmp_path: Path) -> No
         path.unlink()
     found = cells(folder, folder, list(SAMPLE))
     assert list(found) == ["me.run.test"]
-    np.testing.assert_allclose(found["me.run.test"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5)
+    np.testing.assert_allclose(
+        found["me.run.test"], [[value] * 2 for value in SAMPLE.values()], atol=5.1e-5
+    )
 
 
 def test_condensed_labelled_lists_have_no_unjudged_documents(tmp_path: Path) -> None:
     """As ``ntcir_eval label -j`` makes them; all lists are judged only then."""
     write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.lab": SAMPLE_LAB.replace("dummy12\n", "")})
     found = cells(tmp_path, tmp_path, ["AP", "Q", "AP(judged_only=True)"])
-    assert found == {"me": [[pytest.approx(value, abs=5.1e-5)] for value in (0.1167, 0.1083, 0.1167)]}
+    assert found == {
+        "me": [[pytest.approx(value, abs=5.1e-5)] for value in (0.1167, 0.1083, 0.1167)]
+    }
 
 
 def test_levels_may_be_changed(tmp_path: Path) -> None:
@@ -210,7 +261,13 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
         rel = "".join(f"d{k} L{level}\n" for k, level in enumerate(levels))
         ranked = generator.permutation(25)[: generator.integers(1, 25)]
         res, lab = folder / topic / f"{topic}.me.res", tmp_path / "lab" / topic / f"{topic}.me.lab"
-        write(folder, {f"{topic}/{topic}.rel": rel, f"{topic}/{topic}.me.res": "".join(f"d{k}\n" for k in ranked)})
+        write(
+            folder,
+            {
+                f"{topic}/{topic}.rel": rel,
+                f"{topic}/{topic}.me.res": "".join(f"d{k}\n" for k in ranked),
+            },
+        )
         options = ["-r", str(folder / topic / f"{topic}.rel")]
         labelled = testing.CliRunner().invoke(commands.cli, ["label", *options, str(res)]).output
         write(tmp_path, {str(lab.relative_to(tmp_path)): labelled})
@@ -227,7 +284,9 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
     }
     values = [[float(found[theirs]) for found in expected.values()] for theirs in names]
     for runs in (folder, tmp_path / "lab"):
-        np.testing.assert_allclose(cells(runs, folder, list(names.values()))["me"], values, atol=5.1e-5)
+        np.testing.assert_allclose(
+            cells(runs, folder, list(names.values()))["me"], values, atol=5.1e-5
+        )
 
 
 LISTS = {
@@ -244,7 +303,9 @@ LISTS = {
 
 
 @pytest.mark.parametrize(("file", "content", "text"), LISTS.values(), ids=LISTS.keys())
-def test_bad_lists_are_refused_by_file_and_line(tmp_path: Path, file: str, content: str, text: str) -> None:
+def test_bad_lists_are_refused_by_file_and_line(
+    tmp_path: Path, file: str, content: str, text: str
+) -> None:
     write(tmp_path, {"1/1.rel": "a L1\nb L0\n", f"1/1.{file}": content})
     with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/1/1.{file}{text}")):
         read_rankings([tmp_path], tmp_path)
@@ -252,7 +313,10 @@ def test_bad_lists_are_refused_by_file_and_line(tmp_path: Path, file: str, conte
 
 RELS = {
     "one field": ("a L1\nb\n", ":2: 1 field; a line of a .rel file has 2: document level"),
-    "many fields": ("a L1\nb L1 1 1\n", ":2: 4 fields; a line of a .rel file has 2: document level"),
+    "many fields": (
+        "a L1\nb L1 1 1\n",
+        ":2: 4 fields; a line of a .rel file has 2: document level",
+    ),
     "plain level": ("a L1\nb 1\n", ":2: level '1' is not one of L0 to L127"),
     "high level": ("a L128\n", ":1: level 'L128' is not one of L0 to L127"),
     "twice": (
@@ -265,7 +329,9 @@ RELS = {
 
 
 @pytest.mark.parametrize(("content", "text"), RELS.values(), ids=RELS.keys())
-def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, content: str, text: str) -> None:
+def test_bad_judgements_are_refused_by_file_and_line(
+    tmp_path: Path, content: str, text: str
+) -> None:
     write(tmp_path, {"rel/1/1.rel": content, "rel/2/2.rel": "a L1\n", "run": "1 Q0 a 1 1 me\n"})
     with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/rel/1/1.rel{text}") + "$"):
         read_rankings([tmp_path / "run"], tmp_path / "rel")
@@ -296,5 +362,7 @@ def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, content: st
 def test_bad_folders_are_refused(tmp_path: Path, files: dict[str, str], text: str) -> None:
     write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", **files})
     qrels = tmp_path / ("rel" if (tmp_path / "rel").exists() else "qrels")
-    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path}/{text}".replace("{}", str(tmp_path))) + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{tmp_path}/{text}".replace("{}", str(tmp_path))) + "$"
+    ):
         read_rankings([tmp_path / "runs"], qrels)

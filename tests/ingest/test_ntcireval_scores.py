@@ -43,25 +43,43 @@ def read_nev(paths: list[Path], metric: str | None = None) -> Matrices:
 
 
 def made(start: float = 0.0) -> dict[str, dict[str, float]]:
-    return {topic: {name: start + k / 100 for k, name in enumerate(NAMES)} for topic in ("001", "002")}
+    return {
+        topic: {name: start + k / 100 for k, name in enumerate(NAMES)} for topic in ("001", "002")
+    }
 
 
 def test_measures_get_our_names(tmp_path: Path) -> None:
     matrices = read_nev([write(tmp_path / "me.nev", "# syslen=1000 jrel=13\n" + output(made()))])
     assert list(matrices) == list(NAMES.values())
     for theirs, ours in NAMES.items():
-        assert matrices[ours].to_numpy().tolist() == [[made()["001"][theirs], made()["002"][theirs]]]
-        assert (matrices[ours].index.tolist(), matrices[ours].columns.tolist()) == (["me"], ["001", "002"])
+        assert matrices[ours].to_numpy().tolist() == [
+            [made()["001"][theirs], made()["002"][theirs]]
+        ]
+        assert (matrices[ours].index.tolist(), matrices[ours].columns.tolist()) == (
+            ["me"],
+            ["001", "002"],
+        )
 
 
 def test_names_of_pyntcireval_get_our_names(tmp_path: Path) -> None:
-    theirs = ("OMeasure", "PMeasure", "PPlusMeasure", "QMeasure", "QMeasure@0010", "Precision@0010", "NCUguP")
+    theirs = (
+        "OMeasure",
+        "PMeasure",
+        "PPlusMeasure",
+        "QMeasure",
+        "QMeasure@0010",
+        "Precision@0010",
+        "NCUguP",
+    )
     path = write(tmp_path / "me.nev", output({"001": dict.fromkeys(theirs, 0.5)}))
     assert list(read_nev([path])) == ["O", "P-measure", "P+", "Q", "Q@10", "P@10", "NCUguP"]
 
 
 def test_files_are_runs(tmp_path: Path) -> None:
-    files = [write(tmp_path / name, output(made(k))) for k, name in enumerate(("a.test.nev", "b", "c.nev"))]
+    files = [
+        write(tmp_path / name, output(made(k)))
+        for k, name in enumerate(("a.test.nev", "b", "c.nev"))
+    ]
     cube = import_scores(files, metric="Q", gain="3:2:1")
     assert cube["run"].values.tolist() == ["a.test", "b", "c"]
     assert (cube["metric"].values.tolist(), cube["gain"].values.tolist()) == (["Q"], ["3:2:1"])
@@ -74,19 +92,34 @@ def test_one_measure_is_selected_by_either_name(tmp_path: Path, asked: str) -> N
     assert list(read_nev([path], asked)) == [NAMES.get(asked, asked)]
 
 
-@given(st.dictionaries(st.from_regex(r"[A-Z0-9]{1,5}", fullmatch=True), st.floats(0, 1), min_size=1))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]) -> None:
+@given(
+    st.dictionaries(st.from_regex(r"[A-Z0-9]{1,5}", fullmatch=True), st.floats(0, 1), min_size=1)
+)
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]
+) -> None:
     path = tmp_path_factory.mktemp("nev") / "me.nev"
     path.write_text(output({topic: {"AP": value} for topic, value in scores.items()}))
     cube = import_scores([path])
     assert cube["topic"].values.tolist() == sorted(scores)
-    np.testing.assert_allclose(cube["score"].values.ravel(), [scores[topic] for topic in sorted(scores)], atol=5e-5)
+    np.testing.assert_allclose(
+        cube["score"].values.ravel(), [scores[topic] for topic in sorted(scores)], atol=5e-5
+    )
 
 
 ERRORS = {
-    "repeated": ("002 AP=   0.5\n", ":4: a second value of AP on topic '002'; one file holds one run"),
-    "no topic": ("AP=   0.5\n", ":4: 'AP= 0.5' is not a line of NTCIREVAL; expected topic measure= value"),
-    "no sign": ("\n003 AP   0.5\n", ":5: '003 AP 0.5' is not a line of NTCIREVAL; expected topic measure= value"),
+    "repeated": (
+        "002 AP=   0.5\n",
+        ":4: a second value of AP on topic '002'; one file holds one run",
+    ),
+    "no topic": (
+        "AP=   0.5\n",
+        ":4: 'AP= 0.5' is not a line of NTCIREVAL; expected topic measure= value",
+    ),
+    "no sign": (
+        "\n003 AP   0.5\n",
+        ":5: '003 AP 0.5' is not a line of NTCIREVAL; expected topic measure= value",
+    ),
     "no measure": ("003 =   0.5\n", ":4: '003 = 0.5' is not a line of NTCIREVAL"),
     "long": ("003 AP= 0.5 1\n", ":4: '003 AP= 0.5 1' is not a line of NTCIREVAL"),
     "word": ("003 AP= good\n", ":4: score 'good' is not a finite number"),
@@ -103,10 +136,14 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 
 def test_files_without_scores_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "me.nev", "001 # syslen=5\n")
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file") + "$"
+    ):
         read_nev([path])
     path = write(tmp_path / "me.nev", output({"1": {"AP": 1}}))
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP") + "$"):
+    with pytest.raises(
+        BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP") + "$"
+    ):
         read_nev([path], "Q")
 
 
@@ -114,6 +151,9 @@ def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     files = [write(folder / "me.nev", output(made())) for folder in (tmp_path, tmp_path / "other")]
     with pytest.raises(
-        BadInput, match="^" + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}") + "$"
+        BadInput,
+        match="^"
+        + re.escape(f"{files[1]}: a second file of run 'me'; the first is {files[0]}")
+        + "$",
     ):
         read_nev(files)

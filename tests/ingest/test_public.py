@@ -92,13 +92,19 @@ def toy(tmp_path: Path, served: Served) -> Path:
 
 
 def files_below(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
 
 
 def test_scores_come_with_their_source_and_licence(tmp_path: Path, toy: Path) -> None:
     cube = fetch("toy", cache=tmp_path / "cache", registry=toy)
     assert dict(cube.sizes) == {"metric": 2, "gain": 1, "run": 2, "topic": 3}
-    assert cube["score"].sel(metric="AP", gain="auto", run="b").values.tolist() == [0.2, 0.4, 0.0007]
+    assert cube["score"].sel(metric="AP", gain="auto", run="b").values.tolist() == [
+        0.2,
+        0.4,
+        0.0007,
+    ]
     assert cube["score"].sel(metric="RR", gain="auto", run="a").values.tolist() == [1.0, 0.0, 0.25]
     assert cube.attrs == {
         "source": f"someone/scores @ {COMMIT}",
@@ -124,7 +130,9 @@ def test_a_second_call_asks_for_nothing_and_a_damaged_file_is_fetched_again(
 def test_a_failed_fetch_goes_on_where_it_was(tmp_path: Path, toy: Path, served: Served) -> None:
     last = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
     kept = served.content.pop(last)
-    with pytest.raises(FetchFailed, match=f"{last}: cannot be fetched: the server answered with status 404"):
+    with pytest.raises(
+        FetchFailed, match=f"{last}: cannot be fetched: the server answered with status 404"
+    ):
         fetch_files("toy", cache=tmp_path / "cache", registry=toy)
     served.content[last] = kept
     fetch_files("toy", cache=tmp_path / "cache", registry=toy)
@@ -139,7 +147,14 @@ def test_other_bytes_than_expected_are_refused_and_leave_nothing(
     served.cut_short = cut_short
     if not cut_short:
         served.content[path] = b"<html>Please log in</html>"
-    where = ["--into", tmp_path / "s.zarr", "--out", tmp_path / "out", "--cache", tmp_path / "cache"]
+    where = [
+        "--into",
+        tmp_path / "s.zarr",
+        "--out",
+        tmp_path / "out",
+        "--cache",
+        tmp_path / "cache",
+    ]
     done = scorecube("fetch", "toy", *where, "--registry", toy)
     assert done.status == 1
     assert not (tmp_path / "s.zarr").exists()
@@ -148,7 +163,8 @@ def test_other_bytes_than_expected_are_refused_and_leave_nothing(
     assert files_below(tmp_path / "cache") == ([] if cut_short else [f"{place}/toy_ap.csv"])
     if not cut_short:
         found, expected = (
-            hashlib.sha256(each).hexdigest() for each in (served.content[path], MATRICES["data/toy_rr.csv"])
+            hashlib.sha256(each).hexdigest()
+            for each in (served.content[path], MATRICES["data/toy_rr.csv"])
         )
         assert f"is discarded: found SHA-256 {found}, expected {expected}" in done.stderr
     assert done.stderr.count("error:") == 1
@@ -178,7 +194,10 @@ def test_address_and_folder_come_from_the_environment(
     paths = fetch_files("toy", registry=toy)
     assert paths[0] == tmp_path / "kept" / "someone" / "scores" / COMMIT / "data" / "toy_ap.csv"
     (tmp_path / "file").write_text("")
-    with pytest.raises(FetchFailed, match=r"cannot be written: .*; choose a folder with cache or SCORECUBE_DATA_CACHE"):
+    with pytest.raises(
+        FetchFailed,
+        match=r"cannot be written: .*; choose a folder with cache or SCORECUBE_DATA_CACHE",
+    ):
         fetch_files("toy", cache=tmp_path / "file", registry=toy)
     with pytest.raises(FetchFailed, match="is not an address to fetch from"):
         fetch_files("toy", base="ftp://127.0.0.1", registry=toy)
@@ -188,7 +207,18 @@ def test_the_command_says_and_stores_the_licence_and_repeats_without_change(
     tmp_path: Path, toy: Path, scorecube: Cli
 ) -> None:
     study, out = tmp_path / "s.zarr", tmp_path / "out"
-    words = ["fetch", "toy", "--registry", toy, "--into", study, "--out", out, "--cache", tmp_path / "cache"]
+    words = [
+        "fetch",
+        "toy",
+        "--registry",
+        toy,
+        "--into",
+        study,
+        "--out",
+        out,
+        "--cache",
+        tmp_path / "cache",
+    ]
     done = scorecube(*words).succeeded()
     assert "licence Toy 1.0 (https://example.org/toy). Smile." in done.stderr
     assert f"{study}: toy: 2 runs x 3 topics, 2 metrics" in done.stderr
@@ -203,7 +233,10 @@ def test_the_command_says_and_stores_the_licence_and_repeats_without_change(
 
 
 def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: Path) -> None:
-    known, paths = public_collections(toy)["toy"], fetch_files("toy", cache=tmp_path / "cache", registry=toy)
+    known, paths = (
+        public_collections(toy)["toy"],
+        fetch_files("toy", cache=tmp_path / "cache", registry=toy),
+    )
     theirs = tmp_path / "out" / "toy"
     theirs.mkdir(parents=True)
     (theirs / "toy_ap.csv").write_text("mine")
@@ -213,7 +246,12 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
     assert files_below(tmp_path / "out") == ["toy/notes.txt", "toy/toy_ap.csv"]
     write_files(known, paths, tmp_path / "out", replace=True)
     assert (theirs / "toy_ap.csv").read_bytes() == MATRICES["data/toy_ap.csv"]
-    assert files_below(tmp_path / "out") == ["toy/SOURCE.txt", "toy/notes.txt", "toy/toy_ap.csv", "toy/toy_rr.csv"]
+    assert files_below(tmp_path / "out") == [
+        "toy/SOURCE.txt",
+        "toy/notes.txt",
+        "toy/toy_ap.csv",
+        "toy/toy_rr.csv",
+    ]
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="cannot be written"):
         write_files(known, paths, tmp_path / "file")
@@ -267,7 +305,9 @@ FOLDERS = {"robust2004-99": "robust2004"}
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", list(public_collections()))
-def test_real_collections_arrive_as_the_registry_says(data: Path, tmp_path: Path, served: Served, name: str) -> None:
+def test_real_collections_arrive_as_the_registry_says(
+    data: Path, tmp_path: Path, served: Served, name: str
+) -> None:
     known = public_collections()[name]
     lying = {
         hashlib.sha256(path.read_bytes()).hexdigest(): path.read_bytes()
@@ -279,7 +319,10 @@ def test_real_collections_arrive_as_the_registry_says(data: Path, tmp_path: Path
     assert (cube.sizes["run"], cube.sizes["topic"]) == (known.runs, known.topics)
     assert cube.attrs["licence"].startswith(known.licence)
     assert cube["metric"].values.tolist() == [file.metric for file in known.files]
-    assert f"{known.repository} @ {known.commit}" in (data / FOLDERS.get(name, name) / "README.md").read_text()
+    assert (
+        f"{known.repository} @ {known.commit}"
+        in (data / FOLDERS.get(name, name) / "README.md").read_text()
+    )
     assert known.licence in (data / FOLDERS.get(name, name) / "README.md").read_text()
 
 

@@ -52,9 +52,17 @@ def test_a_dialect_may_be_said(tmp_path: Path, name: str) -> None:
     ("text", "dialect", "message"),
     [
         ("1 d1 L2\n1 d2 X\n", "auto", "qrels:2: level 'X' is not an integer up to 127"),
-        ("1 d1 L2\n1 d2\n", "auto", "qrels:2: 2 columns; a line of a qrels file has 3: topic document level"),
+        (
+            "1 d1 L2\n1 d2\n",
+            "auto",
+            "qrels:2: 2 columns; a line of a qrels file has 3: topic document level",
+        ),
         ("1 S d1 1\n1 D d2 1\n", "auto", "qrels:2: level 'D' is not one of the grades S, A, B, C"),
-        ("1 S d1 1\n1 3 d2 1\n", "ntcir-grades", "qrels:2: level '3' is not one of the grades S, A, B, C"),
+        (
+            "1 S d1 1\n1 3 d2 1\n",
+            "ntcir-grades",
+            "qrels:2: level '3' is not one of the grades S, A, B, C",
+        ),
         ("1 0 d1 1\n1 0 d2 0.5\n", "auto", "qrels:2: level '0.5' is not an integer up to 127"),
         ("1 0 d1 1\n1 0 d2 LL2\n", "auto", "qrels:2: level 'LL2' is not an integer up to 127"),
         ("1 0 d1 1\n1 0 d2 L-1\n", "auto", "qrels:2: level 'L-1' is not an integer up to 127"),
@@ -62,7 +70,9 @@ def test_a_dialect_may_be_said(tmp_path: Path, name: str) -> None:
         ("1 0 d1 1\n", "ntcir", "qrels:1: level 'd1'"),
     ],
 )
-def test_bad_lines_are_refused_by_line(tmp_path: Path, text: str, dialect: str, message: str) -> None:
+def test_bad_lines_are_refused_by_line(
+    tmp_path: Path, text: str, dialect: str, message: str
+) -> None:
     with pytest.raises(BadInput) as caught:
         read_qrels(write(tmp_path / "qrels", text), dialect=dialect)
     assert message in str(caught.value)
@@ -87,9 +97,12 @@ JUDGED = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n"
 
 @pytest.mark.parametrize("order", ["score", "file", "rank"])
 @pytest.mark.parametrize(
-    ("duplicates", "levels"), [("first", [[2, 1, 0], [1, -1, -1]]), ("ntcireval", [[2, 1, 2, 0], [1, -1, -1, -1]])]
+    ("duplicates", "levels"),
+    [("first", [[2, 1, 0], [1, -1, -1]]), ("ntcireval", [[2, 1, 2, 0], [1, -1, -1, -1]])],
 )
-def test_documents_that_stand_twice(tmp_path: Path, duplicates: str, levels: list[list[int]], order: str) -> None:
+def test_documents_that_stand_twice(
+    tmp_path: Path, duplicates: str, levels: list[list[int]], order: str
+) -> None:
     run, qrels = write(tmp_path / "run", TWICE), write(tmp_path / "qrels", JUDGED)
     how: dict[str, Any] = {"workers": 1, "order": order}
     rankings = sc.read_rankings(run, qrels, duplicates=duplicates, **how)
@@ -97,18 +110,25 @@ def test_documents_that_stand_twice(tmp_path: Path, duplicates: str, levels: lis
     np.testing.assert_array_equal(found[:, : len(levels[0])], levels)
     assert (found[:, len(levels[0]) :] == -1).all()
     assert rankings["n_retrieved"].values.tolist() == [[len(levels[0]), 1]]
-    with pytest.raises(BadInput, match="run:3: document 'a' stands twice in topic 1, first in line 1"):
+    with pytest.raises(
+        BadInput, match="run:3: document 'a' stands twice in topic 1, first in line 1"
+    ):
         sc.read_rankings(run, qrels, **how)
 
 
 def test_the_first_line_counts_even_with_a_lower_score(tmp_path: Path) -> None:
     run = write(tmp_path / "run", "1 Q0 a 1 1 r\n1 Q0 b 2 5 r\n1 Q0 a 3 9 r\n")
-    rankings = sc.read_rankings(run, write(tmp_path / "qrels", JUDGED), duplicates="first", workers=1)
+    rankings = sc.read_rankings(
+        run, write(tmp_path / "qrels", JUDGED), duplicates="first", workers=1
+    )
     assert rankings["level_at_rank"].values[0, 0, :2].tolist() == [1, 2]
 
 
 def test_ap_can_exceed_one_with_ntcireval(tmp_path: Path) -> None:
-    run, qrels = write(tmp_path / "run", "1 Q0 a 1 9 r\n1 Q0 a 2 8 r\n"), write(tmp_path / "qrels", "1 0 a 1\n")
+    run, qrels = (
+        write(tmp_path / "run", "1 Q0 a 1 9 r\n1 Q0 a 2 8 r\n"),
+        write(tmp_path / "qrels", "1 0 a 1\n"),
+    )
     cube = sc.evaluate(sc.read_rankings(run, qrels, duplicates="ntcireval", workers=1), ["AP"])
     assert cube["score"].item() == 2.0
 

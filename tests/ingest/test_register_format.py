@@ -13,7 +13,15 @@ import pytest
 from scorecube.errors import BadName, BadPlan
 from scorecube.ingest import formats
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.formats import BUILT_IN, FileHead, Format, detect, layouts, load_format, register_format
+from scorecube.ingest.formats import (
+    BUILT_IN,
+    FileHead,
+    Format,
+    detect,
+    layouts,
+    load_format,
+    register_format,
+)
 from scorecube.ingest.in_memory import Matrices, matrices_of
 from scorecube.storage import open_study
 from tests.conftest import Cli
@@ -48,13 +56,17 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Format:
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("options", [[], ["--layout", "toy"]], ids=["detected", "by name"])
-def test_a_registered_format_is_imported(scorecube: Cli, tmp_path: Path, options: list[str]) -> None:
+def test_a_registered_format_is_imported(
+    scorecube: Cli, tmp_path: Path, options: list[str]
+) -> None:
     (tmp_path / "scores").write_text(CONTENT)
     scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "scores", *options).succeeded()
     assert open_study(tmp_path / "s")["x"].cube["score"].values.tolist() == [[[[0.5, 0.25]]]]
 
 
-def test_a_registered_format_is_tried_first_and_can_be_replaced(tmp_path: Path, toy: Format) -> None:
+def test_a_registered_format_is_tried_first_and_can_be_replaced(
+    tmp_path: Path, toy: Format
+) -> None:
     (tmp_path / "matrix").write_text("topic,a\n1,0.5\n")
     assert (detect(tmp_path / "matrix"), list(layouts())) == ("matrix", [*BUILT_IN, "toy"])
     greedy = dataclasses.replace(toy, detect=lambda _: True)
@@ -65,7 +77,9 @@ def test_a_registered_format_is_tried_first_and_can_be_replaced(tmp_path: Path, 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("name", ["auto", "matrix"])
 def test_formats_of_the_package_are_not_replaced(name: str) -> None:
-    with pytest.raises(BadName, match=f"^layout '{name}' exists in scorecube; choose another name$"):
+    with pytest.raises(
+        BadName, match=f"^layout '{name}' exists in scorecube; choose another name$"
+    ):
         register_format(dataclasses.replace(TOY, name=name))
 
 

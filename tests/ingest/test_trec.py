@@ -30,7 +30,9 @@ def write(path: Path, content: bytes) -> Path:
 
 
 def read(folder: Path, run: bytes = RUN, qrels: bytes = QRELS, **how: Any) -> xr.Dataset:
-    return sc.read_rankings(write(folder / "bad.run", run), write(folder / "bad.qrels", qrels), **how)
+    return sc.read_rankings(
+        write(folder / "bad.run", run), write(folder / "bad.qrels", qrels), **how
+    )
 
 
 def levels_of(rankings: xr.Dataset) -> Any:
@@ -76,7 +78,9 @@ def test_run_files_are_read(tmp_path: Path, content: bytes) -> None:
         pytest.param(b"# comment\n\n" + QRELS, id="comment and blank line"),
         pytest.param(gzip.compress(QRELS), id="gzip"),
         pytest.param(b"\xef\xbb\xbf" + QRELS, id="byte order mark"),
-        pytest.param(b"".join(sorted(QRELS.splitlines(keepends=True), reverse=True)), id="reversed"),
+        pytest.param(
+            b"".join(sorted(QRELS.splitlines(keepends=True), reverse=True)), id="reversed"
+        ),
     ],
 )
 def test_qrels_are_read(tmp_path: Path, content: bytes) -> None:
@@ -87,7 +91,9 @@ def test_qrels_are_read(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["run.gz", "run.txt"])
 @pytest.mark.parametrize("pack", [gzip.compress, bytes], ids=["gzip", "plain"])
-def test_content_decides_about_gzip(tmp_path: Path, name: str, pack: Callable[[bytes], bytes]) -> None:
+def test_content_decides_about_gzip(
+    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
     rankings = sc.read_rankings(write(tmp_path / name, pack(RUN)), write(tmp_path / "q", QRELS))
     assert levels_of(rankings) == LEVELS
 
@@ -100,7 +106,10 @@ def run_folder(folder: Path, names: Iterable[str]) -> Path:
 
 
 def test_directories_globs_and_files_are_run_files(tmp_path: Path) -> None:
-    folder, qrels = run_folder(tmp_path / "runs", ["b.txt", "a.gz", ".hidden", "c.txt"]), write(tmp_path / "q", QRELS)
+    folder, qrels = (
+        run_folder(tmp_path / "runs", ["b.txt", "a.gz", ".hidden", "c.txt"]),
+        write(tmp_path / "q", QRELS),
+    )
     (folder / "deeper").mkdir()
     found = [
         sc.read_rankings(paths, qrels)["run"].values.tolist()
@@ -117,7 +126,9 @@ def test_runs_are_named_by_tag_or_by_file(tmp_path: Path, run_name: str, expecte
 
 
 def test_naming_by_file_allows_changing_tags(tmp_path: Path) -> None:
-    assert levels_of(read(tmp_path, RUN.replace(b"1.5 tag", b"1.5 other"), run_name="file")) == LEVELS
+    assert (
+        levels_of(read(tmp_path, RUN.replace(b"1.5 tag", b"1.5 other"), run_name="file")) == LEVELS
+    )
 
 
 def test_ids_are_text_as_written(tmp_path: Path) -> None:
@@ -129,7 +140,13 @@ def test_ids_are_text_as_written(tmp_path: Path) -> None:
 
 LEVEL = {b"dA": 1, b"dB": 2, b"dC": 3, b"dD": 4, b"dE": 5}
 # Columns: document, rank, score. dA, dC and dD tie; dB is above them in double precision only.
-TIED = ((b"dC", 3, "1.0"), (b"dE", 1, "0.5"), (b"dA", 3, "1.0"), (b"dB", 4, "1.00000000001"), (b"dD", 2, "1.0"))
+TIED = (
+    (b"dC", 3, "1.0"),
+    (b"dE", 1, "0.5"),
+    (b"dA", 3, "1.0"),
+    (b"dB", 4, "1.00000000001"),
+    (b"dD", 2, "1.0"),
+)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +165,12 @@ TIED = ((b"dC", 3, "1.0"), (b"dE", 1, "0.5"), (b"dA", 3, "1.0"), (b"dB", 4, "1.0
     ],
 )
 @pytest.mark.parametrize("depth", [None, 2])
-def test_orders_break_ties(tmp_path: Path, order: str, precision: str, expected: str, depth: int | None) -> None:
-    run = b"".join(b"401 Q0 %s %d %s t\n" % (document, rank, score.encode()) for document, rank, score in TIED)
+def test_orders_break_ties(
+    tmp_path: Path, order: str, precision: str, expected: str, depth: int | None
+) -> None:
+    run = b"".join(
+        b"401 Q0 %s %d %s t\n" % (document, rank, score.encode()) for document, rank, score in TIED
+    )
     qrels = b"".join(b"401 0 %s %d\n" % item for item in LEVEL.items())
     rankings = read(tmp_path, run, qrels, order=order, precision=precision, depth=depth)
     assert "".join("-ABCDE"[level] for level in levels_of(rankings)[0][0]) == expected[:depth]
@@ -209,7 +230,9 @@ def test_rankings_are_those_of_a_plain_reading(
     qrels = b"".join(b"%s 0 %s %d\n" % (t.encode(), d, each) for (t, d), each in level.items())
     rankings = read(folder, run, qrels, order=order, precision=precision, depth=depth)
     for topic in rankings["topic"].values:
-        ranked = expected_order([line for line in lines if line[0] == topic], order, precision)[:depth]
+        ranked = expected_order([line for line in lines if line[0] == topic], order, precision)[
+            :depth
+        ]
         found = rankings.sel(run="t", topic=topic)
         assert int(found["n_retrieved"]) == len(ranked)
         expected = [level.get(line[:2], -1) for line in ranked]
@@ -274,7 +297,9 @@ QRELS_ERRORS = {
 
 
 @pytest.mark.parametrize(("line", "text"), QRELS_ERRORS.values(), ids=QRELS_ERRORS.keys())
-def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, line: bytes, text: str) -> None:
+def test_bad_judgements_are_refused_by_file_and_line(
+    tmp_path: Path, line: bytes, text: str
+) -> None:
     with pytest.raises(BadInput, match=rf"^{re.escape(str(tmp_path))}/bad\.qrels{text}"):
         read(tmp_path, qrels=QRELS + line)
 
@@ -292,10 +317,14 @@ def test_bad_judgements_are_refused_by_file_and_line(tmp_path: Path, line: bytes
     ],
     ids=["nothing", "blanks", "comments", "cut gzip", "cut gzip header", "damaged gzip"],
 )
-def test_files_without_lines_are_refused(tmp_path: Path, what: str, columns: str, content: bytes, text: str) -> None:
+def test_files_without_lines_are_refused(
+    tmp_path: Path, what: str, columns: str, content: bytes, text: str
+) -> None:
     with pytest.raises(BadInput) as caught:
         read(tmp_path, **{what: content})
-    assert str(caught.value).startswith(f"{tmp_path}/bad.{what}: {text.format(what=what, columns=columns)}")
+    assert str(caught.value).startswith(
+        f"{tmp_path}/bad.{what}: {text.format(what=what, columns=columns)}"
+    )
 
 
 @pytest.mark.parametrize("place", ["absent", "*.gz", "empty"])
@@ -315,7 +344,10 @@ def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
     ("name", "problem"),
     [
         ("absent", "cannot be read: No such file or directory"),
-        ("", "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"),
+        (
+            "",
+            "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files",
+        ),
     ],
 )
 def test_qrels_that_cannot_be_read_are_refused(tmp_path: Path, name: str, problem: str) -> None:
@@ -331,14 +363,19 @@ def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_qrels_without_any_topic_of_the_runs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900$"):
+    with pytest.raises(
+        BadInput, match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900$"
+    ):
         read(tmp_path, qrels=b"900 0 d1 1\n0401 0 d1 1\n")
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 def test_teams_are_read(tmp_path: Path, end: bytes) -> None:
     content = b'\xef\xbb\xbfyear,run,team\n1999,r1,"A, B"\n1999,r2,C\n\n1999,r1,"A, B"\n'
-    assert read_teams(write(tmp_path / "teams.csv", content.replace(b"\n", end))) == {"r1": "A, B", "r2": "C"}
+    assert read_teams(write(tmp_path / "teams.csv", content.replace(b"\n", end))) == {
+        "r1": "A, B",
+        "r2": "C",
+    }
 
 
 def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
@@ -349,10 +386,16 @@ def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
 
 
 TEAM_ERRORS = {
-    "header": (b"run,group\nr1,A\n", ":1: the header must have the columns run and team; found run,group"),
+    "header": (
+        b"run,group\nr1,A\n",
+        ":1: the header must have the columns run and team; found run,group",
+    ),
     "no team": (b"run,team\nr1,A\nr2\n", ":3: the run or the team is missing"),
     "empty team": (b"run,team\nr1,A\nr2,\n", ":3: the run or the team is missing"),
-    "two teams": (b"run,team\nr1,A\nr2,B\nr1,B\n", ":4: run 'r1' has two teams: 'B' here and 'A' before"),
+    "two teams": (
+        b"run,team\nr1,A\nr2,B\nr1,B\n",
+        ":4: run 'r1' has two teams: 'B' here and 'A' before",
+    ),
     "empty": (b"", ": the file is empty"),
 }
 

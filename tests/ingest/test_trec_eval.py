@@ -31,7 +31,9 @@ def output(values: dict[tuple[str, str], float], run: str | None = "me") -> str:
     """Return what trec_eval prints: topics first, then the run's name and the means."""
     lines = [f"{measure:<22}\t{topic}\t{value:.4f}" for (measure, topic), value in values.items()]
     lines += [f"{'runid':<22}\tall\t{run}"] if run else []
-    means = [f"{measure:<22}\tall\t0.5000" for measure in dict.fromkeys(measure for measure, _ in values)]
+    means = [
+        f"{measure:<22}\tall\t0.5000" for measure in dict.fromkeys(measure for measure, _ in values)
+    ]
     return "\n".join([*lines, *means]) + "\n"
 
 
@@ -56,7 +58,10 @@ def test_measures_get_our_names_and_counts_are_skipped(tmp_path: Path) -> None:
     values = made(*NAMES, *SKIPPED)
     for theirs, ours in NAMES.items():
         assert matrices[ours].to_numpy().tolist() == [[values[theirs, topic] for topic in TOPICS]]
-        assert (matrices[ours].index.tolist(), matrices[ours].columns.tolist()) == (["me"], list(TOPICS))
+        assert (matrices[ours].index.tolist(), matrices[ours].columns.tolist()) == (
+            ["me"],
+            list(TOPICS),
+        )
 
 
 @pytest.mark.parametrize("measure", [*SKIPPED, "map", "AP", "P_10", "P@10"])
@@ -72,32 +77,44 @@ def test_one_measure_is_selected_by_either_name(tmp_path: Path, measure: str) ->
         ("y.out.gz", None, "y"), ("x", "two words", "two words"),
     ],
 )  # fmt: skip
-def test_runs_are_named_by_runid_or_file(tmp_path: Path, file: str, run: str | None, name: str) -> None:
+def test_runs_are_named_by_runid_or_file(
+    tmp_path: Path, file: str, run: str | None, name: str
+) -> None:
     content = output(made("map"), run).encode()
     path = write(tmp_path / file, gzip.compress(content) if file.endswith(".gz") else content)
     assert read_trec_eval([path])["AP"].index.tolist() == [name]
 
 
 def test_runs_lacking_a_topic_or_a_measure_have_gaps(tmp_path: Path) -> None:
-    first = write(tmp_path / "first", output({("map", "1"): 0.5, ("map", "2"): 1, ("bpref", "1"): 0.25}, None))
+    first = write(
+        tmp_path / "first", output({("map", "1"): 0.5, ("map", "2"): 1, ("bpref", "1"): 0.25}, None)
+    )
     second = write(tmp_path / "second", output({("map", "3"): 0.125}, None))
     cube = import_scores([first, second])
     assert cube["run"].values.tolist() == ["first", "second"]
     nan = math.nan
     np.testing.assert_array_equal(
-        cube["score"].values[:, 0], [[[0.5, 1, nan], [nan, nan, 0.125]], [[0.25, nan, nan], [nan, nan, nan]]]
+        cube["score"].values[:, 0],
+        [[[0.5, 1, nan], [nan, nan, 0.125]], [[0.25, nan, nan], [nan, nan, nan]]],
     )
 
 
-@given(st.dictionaries(st.sampled_from([f"q{k}" for k in range(9)]), st.floats(0, 1), min_size=1), st.booleans())
+@given(
+    st.dictionaries(st.sampled_from([f"q{k}" for k in range(9)]), st.floats(0, 1), min_size=1),
+    st.booleans(),
+)
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float], named: bool
 ) -> None:
     path = tmp_path_factory.mktemp("eval") / "me"
-    path.write_text(output({("map", topic): value for topic, value in scores.items()}, "me" if named else None))
+    path.write_text(
+        output({("map", topic): value for topic, value in scores.items()}, "me" if named else None)
+    )
     cube = import_scores([path])
     assert cube["topic"].values.tolist() == sorted(scores)
-    np.testing.assert_allclose(cube["score"].values.ravel(), [scores[topic] for topic in sorted(scores)], atol=5e-5)
+    np.testing.assert_allclose(
+        cube["score"].values.ravel(), [scores[topic] for topic in sorted(scores)], atol=5e-5
+    )
 
 
 def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
@@ -113,19 +130,31 @@ def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
         if measure not in ("runid", "relstring")
     }
     matrices = read_trec_eval([write(tmp_path / "x", output(values))])
-    assert len(matrices) == len([name for name in found["1"] if not name.startswith(("num_", "gm_"))]) - 3
+    assert (
+        len(matrices)
+        == len([name for name in found["1"] if not name.startswith(("num_", "gm_"))]) - 3
+    )
     assert matrices["AP"].to_numpy().tolist() == [[1.0, 0.5]]
 
 
 GOOD = "map\t401\t0.5\nmap\t402\t0.25\n"
 ERRORS = {
-    "repeated": ("map\t402\t0.25\n", ":3: a second value of AP on topic '402'; one file holds one run"),
+    "repeated": (
+        "map\t402\t0.25\n",
+        ":3: a second value of AP on topic '402'; one file holds one run",
+    ),
     "short": ("\nmap 403\n", ":4: 2 fields; a line of trec_eval -q has 3: measure topic value"),
-    "long": ("map 403 0.5 0.5\n", ":3: 4 fields; a line of trec_eval -q has 3: measure topic value"),
+    "long": (
+        "map 403 0.5 0.5\n",
+        ":3: 4 fields; a line of trec_eval -q has 3: measure topic value",
+    ),
     "word": ("map 403 good\n", ":3: score 'good' is not a finite number"),
     "infinite": ("map 403 inf\n", ":3: score 'inf' is not a finite number"),
     "word as mean": ("map all good\n", ":3: score 'good' is not a finite number"),
-    "second run": ("runid all a\nrunid all b\n", ":4: a second run, 'b' after 'a'; one file holds one run"),
+    "second run": (
+        "runid all a\nrunid all b\n",
+        ":4: a second run, 'b' after 'a'; one file holds one run",
+    ),
     "message": ("trec_eval: done\n", ":3: 2 fields"),
 }
 
@@ -140,21 +169,26 @@ def test_bad_lines_are_refused_by_file_and_line(tmp_path: Path, line: str, text:
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     first, second = (write(tmp_path / name, output(made("map"))) for name in ("first", "second"))
     with pytest.raises(
-        BadInput, match="^" + re.escape(f"{second}: a second file of run 'me'; the first is {first}") + "$"
+        BadInput,
+        match="^" + re.escape(f"{second}: a second file of run 'me'; the first is {first}") + "$",
     ):
         read_trec_eval([first, second])
 
 
 def test_means_only_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x", "runid all me\nmap all 0.5\n")
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}: only means over all topics; run trec_eval with -q")):
+    with pytest.raises(
+        BadInput,
+        match="^" + re.escape(f"{path}: only means over all topics; run trec_eval with -q"),
+    ):
         read_trec_eval([path])
 
 
 def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
     path = write(tmp_path / "x", output(made("map", "P_10")))
     with pytest.raises(
-        BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP, P@10") + "$"
+        BadInput,
+        match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP, P@10") + "$",
     ):
         read_trec_eval([path], "Q")
 
@@ -162,7 +196,8 @@ def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
 def test_counts_only_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x", output(made("num_ret", "infAP")))
     with pytest.raises(
-        BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file; there are infAP, num_ret")
+        BadInput,
+        match="^" + re.escape(f"{path}: no scores of topics in the file; there are infAP, num_ret"),
     ):
         read_trec_eval([path])
 
@@ -170,7 +205,9 @@ def test_counts_only_are_refused(tmp_path: Path) -> None:
 def test_z_scores_have_names_of_their_own(tmp_path: Path) -> None:
     """As ``trec_eval -Z -q -a`` prints them, in test/out.test.aqZ of its sources."""
     lines = "Znum_ret 301 -1.8922\nZmap 301 -0.5933\nrelstring 301 '0000011000'\nZset_F 301    nan\nZgm_map all 0.0\nZinfAP 301 1\n"
-    matrices = read_trec_eval([write(tmp_path / "x", lines + "runid all STANDARD\nZmap all -0.6\nZset_F all    nan\n")])
+    matrices = read_trec_eval(
+        [write(tmp_path / "x", lines + "runid all STANDARD\nZmap all -0.6\nZset_F all    nan\n")]
+    )
     assert list(matrices) == ["Zmap", "Zset_F"]
     assert matrices["Zmap"].to_numpy().tolist() == [[-0.5933]]
     assert math.isnan(matrices["Zset_F"].to_numpy()[0, 0])

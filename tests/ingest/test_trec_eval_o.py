@@ -51,14 +51,20 @@ def test_blocks_are_topics(tmp_path: Path, summary: str) -> None:
     assert list(matrices) == [*recalls, "AP", *(f"P@{cutoff}" for cutoff in CUTOFFS), "Rprec"]
     for name, frame in matrices.items():
         assert (frame.index.tolist(), frame.columns.tolist()) == (["me"], ["401", "402"]), name
-    values = {name: matrices[name].to_numpy().tolist() for name in ("AP", "P@5", "Rprec", "iprec_at_recall_0.10")}
+    values = {
+        name: matrices[name].to_numpy().tolist()
+        for name in ("AP", "P@5", "Rprec", "iprec_at_recall_0.10")
+    }
     assert values == {
         "AP": [[0.5, 0.25]], "P@5": [[0.1, 0.05]], "Rprec": [[0.25, 0.125]], "iprec_at_recall_0.10": [[0.51, 0.26]],
     }  # fmt: skip
 
 
 def test_the_last_topic_may_be_called_by_a_number(tmp_path: Path) -> None:
-    path = write(tmp_path / "me", block("1", 0.5, 100, 20, 10) + block("2", 0.5, 100, 20, 10) + block("3", 1, 9, 9, 9))
+    path = write(
+        tmp_path / "me",
+        block("1", 0.5, 100, 20, 10) + block("2", 0.5, 100, 20, 10) + block("3", 1, 9, 9, 9),
+    )
     assert read_trec_eval([path])["AP"].columns.tolist() == ["1", "2", "3"]
 
 
@@ -84,13 +90,19 @@ ERRORS = {
         TOPICS + block("401", 1, 1, 1, 1) + ALL,
         ":72: a second value of iprec_at_recall_0.00 on topic '401'",
     ),
-    "line twice": (TOPICS.replace("At   10 docs", "At    5 docs"), ":23: a second value of P_5 on topic '401'"),
+    "line twice": (
+        TOPICS.replace("At   10 docs", "At    5 docs"),
+        ":23: a second value of P_5 on topic '401'",
+    ),
     "no topic": ("Queryid (Num):\n" + TOPICS, ":1: the topic is missing"),
     "one block": (
         NUMBER,
         ":2: only one block, called '2': scores of this topic, or means over this number of topics; run trec_eval with -q",
     ),
-    "means only": (ALL, ": only means over all topics; run trec_eval with -q to get scores of topics"),
+    "means only": (
+        ALL,
+        ": only means over all topics; run trec_eval with -q to get scores of topics",
+    ),
     "before the blocks": ("Hello\n" + TOPICS, ":1: 'Hello' is not a line of trec_eval -o"),
 }
 

@@ -22,7 +22,10 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("three_threads")
 def test_items_keep_their_order_and_share_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_threads(lambda _: threading.current_thread(), range(3), 10) == [threading.current_thread()] * 3
+    assert (
+        on_threads(lambda _: threading.current_thread(), range(3), 10)
+        == [threading.current_thread()] * 3
+    )
     monkeypatch.setattr(threads, "LEAST", 0)
     together = threading.Barrier(3)  # passed only by three at the same time
 
@@ -34,13 +37,19 @@ def test_items_keep_their_order_and_share_the_threads(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("three_threads")
-@pytest.mark.parametrize("analysis", [Bootstrap(only_significant=True), Bootstrap(plus_one=True), Randomisation()])
+@pytest.mark.parametrize(
+    "analysis", [Bootstrap(only_significant=True), Bootstrap(plus_one=True), Randomisation()]
+)
 @pytest.mark.parametrize("holes", [False, True])
-def test_results_are_the_same(analysis: Analysis, holes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_the_same(
+    analysis: Analysis, holes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cube = simulate_cube(metrics=("AP", "RR", "P@10", "Q"), n_runs=9, seed=2)
     if holes:
         cube["score"][1, 0, 2:5, :7] = float("nan")
-        analysis = type(analysis)(**(analysis.options() | {"missing": "pairwise", "alphas": (0.05, 0.01)}))
+        analysis = type(analysis)(
+            **(analysis.options() | {"missing": "pairwise", "alphas": (0.05, 0.01)})
+        )
     found = []
     for least in (threads.LEAST, 0):
         monkeypatch.setattr(threads, "LEAST", least)

@@ -54,8 +54,12 @@ GDEVAL_NDCG = {"nDCG@5": "nDCG(dcg='exp-log2')@5", "nDCG@20": "nDCG(dcg='exp-log
 """With the gains 2^level - 1."""
 FIVE_DECIMALS = 5.1e-6
 """Largest distance from a number that gdeval prints with five decimals."""
-needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script, and there is no perl")
-needs_cwl = pytest.mark.skipif(not ir_measures.cwl_eval.is_available(), reason="the package cwl-eval is not installed")
+needs_perl = pytest.mark.skipif(
+    shutil.which("perl") is None, reason="gdeval is a Perl script, and there is no perl"
+)
+needs_cwl = pytest.mark.skipif(
+    not ir_measures.cwl_eval.is_available(), reason="the package cwl-eval is not installed"
+)
 
 read_trec_qrels: Any = ir_measures.read_trec_qrels
 read_trec_run: Any = ir_measures.read_trec_run
@@ -85,7 +89,8 @@ def theirs(topics: Sequence[Case], measures: Iterable[str]) -> dict[tuple[str, i
     qrels, run = collection(topics)
     asked = {ir_measures.parse_measure(name): name for name in measures}
     return {
-        (asked[each.measure], int(each.query_id) - 1): each.value for each in ir_measures.iter_calc(asked, qrels, run)
+        (asked[each.measure], int(each.query_id) - 1): each.value
+        for each in ir_measures.iter_calc(asked, qrels, run)
     }
 
 
@@ -101,7 +106,9 @@ def one(case: Case, measure: str) -> float:
     return score
 
 
-def assert_equal(topics: Sequence[Case], known: dict[str, str], tolerance: float = 1e-9, gains: Any = None) -> None:
+def assert_equal(
+    topics: Sequence[Case], known: dict[str, str], tolerance: float = 1e-9, gains: Any = None
+) -> None:
     found = theirs(topics, known.values())
     assert len(found) == len(known) * len(topics)
     for metric, name in known.items():
@@ -183,7 +190,9 @@ def test_ndcg_obeys_rel_and_trec_eval_does_not() -> None:
     """ir_measures asks trec_eval for measures of two levels in two calls, and knows no nDCG(rel=2)."""
     case = Case([1, 2], [0, 1, 1, 0], [])
     evaluator = pytrec_eval.RelevanceEvaluator(collection([case])[0], {"ndcg"}, relevance_level=2)
-    assert evaluator.evaluate(collection([case])[1])["1"]["ndcg"] == pytest.approx(one(case, "nDCG"))
+    assert evaluator.evaluate(collection([case])[1])["1"]["ndcg"] == pytest.approx(
+        one(case, "nDCG")
+    )
     assert ours(case, "nDCG") == pytest.approx(one(case, "nDCG"))
     assert ours(case, "nDCG(rel=2)") == pytest.approx(1 / math.log2(3))
 
@@ -218,4 +227,6 @@ def test_ten_runs_of_trec_covid(data: Path) -> None:
             metric = str(parse_metric(measures[each.measure]))
             expected[places[metric], topics[each.query_id]] = each.value
         run = scores.sel(run=file.name.removesuffix(".gz")).values
-        np.testing.assert_allclose(np.nan_to_num(run), expected, rtol=0, atol=1e-9, err_msg=file.name)
+        np.testing.assert_allclose(
+            np.nan_to_num(run), expected, rtol=0, atol=1e-9, err_msg=file.name
+        )

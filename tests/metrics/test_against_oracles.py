@@ -64,7 +64,11 @@ def values(parameter: Parameter) -> st.SearchStrategy[Any]:
 @st.composite
 def metrics(draw: st.DrawFn, definition: Definition) -> Metric:
     """Draw a metric of a family: rel, cut-off and parameters."""
-    cutoff = 0 if definition.cutoff == "none" else draw(st.integers(int(definition.cutoff == "required"), 20))
+    cutoff = (
+        0
+        if definition.cutoff == "none"
+        else draw(st.integers(int(definition.cutoff == "required"), 20))
+    )
     drawn = {key: draw(values(parameter)) for key, parameter in definition.parameters.items()}
     kept = tuple((key, value) for key, value in drawn.items() if value is not None)
     return Metric(definition.name, draw(st.integers(1, N_LEVELS + 1)), cutoff, kept)
@@ -76,7 +80,9 @@ def test_every_metric_has_an_oracle() -> None:
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_oracle_takes_the_declared_parameters(name: str) -> None:
-    assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(DEFINITIONS[name].parameters)
+    assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(
+        DEFINITIONS[name].parameters
+    )
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -86,7 +92,15 @@ def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
     metric = data.draw(metrics(DEFINITIONS[name]))
     if name.startswith("rpref") or name == "AWP":  # not defined where a lower level gains more
         case = replace(case, gains=sorted(case.gains))
-    expected = oracle(name, case.levels, case.judged, case.gains, metric.cutoff, metric.rel, **dict(metric.settings))
+    expected = oracle(
+        name,
+        case.levels,
+        case.judged,
+        case.gains,
+        metric.cutoff,
+        metric.rel,
+        **dict(metric.settings),
+    )
     assert case.score(metric) == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
@@ -161,7 +175,11 @@ def test_arguments_are_left_alone(case: Case) -> None:
 
 
 @settings(deadline=None)
-@given(levels=st.lists(st.lists(st.integers(-1, N_LEVELS), min_size=6, max_size=6), min_size=1, max_size=3))
+@given(
+    levels=st.lists(
+        st.lists(st.integers(-1, N_LEVELS), min_size=6, max_size=6), min_size=1, max_size=3
+    )
+)
 def test_condensing_moves_judged_documents_up(levels: list[list[int]]) -> None:
     found = condense(np.array(levels, np.int8))
     assert found.dtype == np.int8

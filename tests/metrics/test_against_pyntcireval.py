@@ -64,7 +64,9 @@ def ours(case: Case, name: str) -> float:
     return case.score(parse_metric(name))
 
 
-def theirs(case: Case, make: Make, cutoff: int = 0, truncate: int | None = None, condensed: bool = False) -> float:
+def theirs(
+    case: Case, make: Make, cutoff: int = 0, truncate: int | None = None, condensed: bool = False
+) -> float:
     """Label the list and score it as the commands ``label`` and ``compute`` of pyNTCIREVAL do."""
     found = {f"found{k}": level for k, level in enumerate(case.levels) if level >= 0}
     missed = {
@@ -109,19 +111,30 @@ def test_cut_off_is_a_shorter_list(name: str, case: Case, cutoff: int) -> None:
 @given(case=topics())
 def test_condensed_lists(name: str, case: Case) -> None:
     assume(max(case.levels) >= 0)  # pyNTCIREVAL cannot score an empty list
-    metric = f"{name.removesuffix(')')},judged_only=True)" if "(" in name else f"{name}(judged_only=True)"
+    metric = (
+        f"{name.removesuffix(')')},judged_only=True)"
+        if "(" in name
+        else f"{name}(judged_only=True)"
+    )
     assert ours(case, metric) == near(theirs(case, WHOLE_LIST[name], condensed=True))
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("O", ntcir.OMeasure), ("P-measure", ntcir.PMeasure), ("P+", ntcir.PPlusMeasure), ("Q", ntcir.QMeasure)],
+    [
+        ("O", ntcir.OMeasure),
+        ("P-measure", ntcir.PMeasure),
+        ("P+", ntcir.PPlusMeasure),
+        ("Q", ntcir.QMeasure),
+    ],
 )
 @settings(deadline=None, max_examples=40)
 @given(case=topics(), beta=st.floats(0.1, 20.0))
 def test_beta_is_the_size_of_the_gains(name: str, kind: Any, case: Case, beta: float) -> None:
     larger = replace(case, gains=[beta * gain for gain in case.gains])
-    assert ours(larger, name) == near(theirs(case, lambda counts, gains, k: kind(counts, gains, beta)))
+    assert ours(larger, name) == near(
+        theirs(case, lambda counts, gains, k: kind(counts, gains, beta))
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +157,9 @@ def case_of(levels: Sequence[int], judged: Sequence[int]) -> Case:
     return Case(list(levels), list(judged), [0.0, 1.0, 2.0, 3.0])
 
 
-def test_base_0_is_the_natural_logarithm_from_rank_2_on_as_in_ntcireval_and_not_from_rank_3() -> None:
+def test_base_0_is_the_natural_logarithm_from_rank_2_on_as_in_ntcireval_and_not_from_rank_3() -> (
+    None
+):
     """NTCIREVAL divides by ln 2 < 1 at rank 2; pyNTCIREVAL takes base e, which does not discount rank 2 at all."""
     case = case_of([0, 3], [1, 0, 0, 1])
     assert theirs(case, lambda counts, gains, k: ntcir.nDCG(counts, gains, math.e, k), 5) == 1.0

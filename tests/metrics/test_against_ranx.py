@@ -19,7 +19,9 @@ ranx = pytest.importorskip("ranx")
 pytestmark = [
     pytest.mark.slow,
     # Of numba, when it compiles ranx's functions.
-    pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:numba.core.errors.NumbaTypeSafetyWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:unsafe cast from uint64 to int64:numba.core.errors.NumbaTypeSafetyWarning"
+    ),
 ]
 
 NAMES = {
@@ -70,7 +72,9 @@ def theirs(topics: Sequence[Case], measures: Sequence[str]) -> dict[tuple[str, i
     found = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(qrels), found, list(measures), return_mean=False)
     return {
-        (measure, int(label)): float(score) for measure in measures for label, score in found.scores[measure].items()
+        (measure, int(label)): float(score)
+        for measure in measures
+        for label, score in found.scores[measure].items()
     }
 
 
@@ -82,7 +86,9 @@ def one(case: Case, measure: str) -> float:
     return theirs([case], [measure])[measure, 0]
 
 
-def assert_equal(topics: Sequence[Case], known: dict[str, str], gains: Sequence[float] = LEVELS) -> None:
+def assert_equal(
+    topics: Sequence[Case], known: dict[str, str], gains: Sequence[float] = LEVELS
+) -> None:
     found = theirs(topics, list(known.values()))
     assert len(found) == len(known) * len(topics)
     for metric, measure in known.items():
@@ -108,13 +114,18 @@ def test_ndcg_of_burges_is_another_gain_setting(topics: list[Case]) -> None:
 def test_rank_biased_precision_of_binary_relevance(topics: list[Case]) -> None:
     """Levels are made binary before, since ranx weighs by level."""
     binary = [
-        Case([min(level, 1) for level in case.levels], [case.judged[0], sum(case.judged[1:])], []) for case in topics
+        Case([min(level, 1) for level in case.levels], [case.judged[0], sum(case.judged[1:])], [])
+        for case in topics
     ]
     assert_equal(binary, BINARY, gains=(0.0, 1.0))
 
 
 @settings(deadline=None, max_examples=50)
-@given(topics=st.lists(cases(min_relevant=1).filter(lambda case: case.judged[0] > 0), min_size=1, max_size=6))
+@given(
+    topics=st.lists(
+        cases(min_relevant=1).filter(lambda case: case.judged[0] > 0), min_size=1, max_size=6
+    )
+)
 def test_bpref(topics: list[Case]) -> None:
     assert_equal(topics, {"bpref": "bpref"})
 
@@ -155,7 +166,9 @@ def test_topic_without_a_relevant_document_is_a_gap_and_not_0() -> None:
 
 
 @pytest.mark.parametrize(("given_order", "wanted"), [("ba", 1.0), ("ab", 0.5)])
-def test_ties_keep_the_order_in_which_documents_were_given(tmp_path: Path, given_order: str, wanted: float) -> None:
+def test_ties_keep_the_order_in_which_documents_were_given(
+    tmp_path: Path, given_order: str, wanted: float
+) -> None:
     """Ours go to the larger document id, whatever the order of the file."""
     run = ranx.Run({"1": dict.fromkeys(given_order, 1.0)})
     assert ranx.evaluate(ranx.Qrels({"1": {"b": 1}}), run, "mrr") == wanted

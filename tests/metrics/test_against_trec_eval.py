@@ -53,14 +53,31 @@ DOCUMENTS = [
     "Z9",
     "0",
 ]
-NEARLY = [0.5, 0.5 + 1e-9, 0.5 - 1e-9, 0.5 + 1e-7, 16777216.0, 16777217.0, -1.25, 0.0, 3.0, 3.0000001]
+NEARLY = [
+    0.5,
+    0.5 + 1e-9,
+    0.5 - 1e-9,
+    0.5 + 1e-7,
+    16777216.0,
+    16777217.0,
+    -1.25,
+    0.0,
+    3.0,
+    3.0000001,
+]
 
 
-def ours(runs: Mapping[str, Run], qrels: Judgements, precision: str = "single", **options: Any) -> xr.DataArray:
+def ours(
+    runs: Mapping[str, Run], qrels: Judgements, precision: str = "single", **options: Any
+) -> xr.DataArray:
     """Write the files in random order and score them as trec_eval does with -c."""
     random = np.random.default_rng(0)
     with TemporaryDirectory() as folder:
-        judged = [f"{topic} 0 {document} {n}" for topic, found in qrels.items() for document, n in found.items()]
+        judged = [
+            f"{topic} 0 {document} {n}"
+            for topic, found in qrels.items()
+            for document, n in found.items()
+        ]
         qrels_file = write(Path(folder, "qrels.txt"), judged, random)
         run_files = [
             write(
@@ -74,19 +91,27 @@ def ours(runs: Mapping[str, Run], qrels: Judgements, precision: str = "single", 
             )
             for name, run in runs.items()
         ]
-        rankings = read_rankings(run_files, qrels_file, order="score", precision=precision, workers=1)
-    return evaluate(rankings, list(TREC_NAMES), **{"no_relevant": "zero", **options})["score"].isel(gain=0)
+        rankings = read_rankings(
+            run_files, qrels_file, order="score", precision=precision, workers=1
+        )
+    return evaluate(rankings, list(TREC_NAMES), **{"no_relevant": "zero", **options})["score"].isel(
+        gain=0
+    )
 
 
 def write(path: Path, lines: list[str], random: np.random.Generator) -> Path:
     """Write lines in random order."""
-    path.write_text("".join(f"{lines[k]}\n" for k in random.permutation(len(lines))), encoding="utf-8")
+    path.write_text(
+        "".join(f"{lines[k]}\n" for k in random.permutation(len(lines))), encoding="utf-8"
+    )
     return path
 
 
 def theirs(run: Run, qrels: Judgements) -> dict[str, dict[str, float]]:
     """Score a run with trec_eval; topics it skips are absent."""
-    scores: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES.values())).evaluate(run)
+    scores: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
+        qrels, set(TREC_NAMES.values())
+    ).evaluate(run)
     return scores
 
 
@@ -105,13 +130,17 @@ def assert_equal(runs: Mapping[str, Run], qrels: Judgements) -> None:
 
 documents = st.sampled_from(DOCUMENTS)
 # trec_eval reads beyond its arrays where all levels of a topic are negative.
-levels = st.dictionaries(documents, st.integers(-2, 3), min_size=1).filter(lambda found: max(found.values()) >= 0)
+levels = st.dictionaries(documents, st.integers(-2, 3), min_size=1).filter(
+    lambda found: max(found.values()) >= 0
+)
 judgements = st.dictionaries(st.sampled_from(["1", "2", "10"]), levels, min_size=1)
 some_runs = st.dictionaries(
     st.sampled_from(["a", "b", "c"]),
     st.dictionaries(
         st.sampled_from(["1", "2", "10", "unjudged"]),
-        st.dictionaries(documents, st.sampled_from(NEARLY) | st.integers(0, 2).map(float), min_size=1),
+        st.dictionaries(
+            documents, st.sampled_from(NEARLY) | st.integers(0, 2).map(float), min_size=1
+        ),
         min_size=1,
     ),
     min_size=1,
@@ -130,13 +159,16 @@ def test_long_runs_with_many_ties(seed: int) -> None:
     random = np.random.default_rng(seed)
     pool = [f"doc{k}" for k in range(400)]
     qrels = {
-        str(topic): {pool[k]: int(random.integers(-1, 4)) for k in random.choice(400, 150, replace=False)}
+        str(topic): {
+            pool[k]: int(random.integers(-1, 4)) for k in random.choice(400, 150, replace=False)
+        }
         for topic in range(8)
     }
     runs = {
         name: {
             str(topic): {
-                pool[k]: round(float(random.normal()), decimals) for k in random.choice(400, 200, replace=False)
+                pool[k]: round(float(random.normal()), decimals)
+                for k in random.choice(400, 200, replace=False)
             }
             for topic in range(-1, 8)
             if random.random() < 0.8
@@ -177,7 +209,9 @@ def test_topic_with_negative_levels_only_has_nothing_relevant() -> None:
     runs = {"r": {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}}}
     for qrels in ({"1": {"a": -1, "b": 1}, "2": {"a": -1}}, {"1": {"a": -1}, "2": {"b": -2}}):
         expected = {topic: 0.5 * (1 in levels.values()) for topic, levels in qrels.items()}
-        assert ours(runs, qrels).sel(metric="AP", run="r").values.tolist() == list(expected.values())
+        assert ours(runs, qrels).sel(metric="AP", run="r").values.tolist() == list(
+            expected.values()
+        )
 
 
 def test_topics_that_a_run_lacks() -> None:

@@ -57,7 +57,13 @@ class Case:
     def topic(self, metric: Metric, gains: Sequence[float] = GAINS) -> diversity.Topic:
         """Return the oracle's topic."""
         return topic_of(
-            self.listed, self.judged, gains, metric.cutoff, metric.rel, self.probability, metric.judged_only
+            self.listed,
+            self.judged,
+            gains,
+            metric.cutoff,
+            metric.rel,
+            self.probability,
+            metric.judged_only,
         )
 
     def expected(self, metric: Metric | str, gains: Sequence[float] = GAINS) -> float:
@@ -78,7 +84,11 @@ def cases(draw: st.DrawFn, *, uniform: bool = False, lowest: int = -1) -> Case:
         if uniform
         else draw(
             st.sampled_from(
-                [ones, {"1": 0.5, "2": 0.25, "3": 0.125, "4": 0.125}, {"1": 0.5, "2": 0.375, "3": 0, "4": 0.125}]
+                [
+                    ones,
+                    {"1": 0.5, "2": 0.25, "3": 0.125, "4": 0.125},
+                    {"1": 0.5, "2": 0.375, "3": 0, "4": 0.125},
+                ]
             )
         )
     )
@@ -104,7 +114,9 @@ def usual(name: str, cutoff: int) -> Metric:
 def test_every_metric_has_an_oracle_with_its_parameters() -> None:
     assert set(ORACLES) == set(BY_INTENT)
     for name in BY_INTENT:
-        assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(DEFINITIONS[name].parameters)
+        assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(
+            DEFINITIONS[name].parameters
+        )
 
 
 @EVERY
@@ -112,7 +124,9 @@ def test_every_metric_has_an_oracle_with_its_parameters() -> None:
 @given(data=st.data(), case=cases())
 def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
     metric = data.draw(metrics(name))
-    assert case.score(metric) == pytest.approx(case.expected(metric), rel=1e-9, abs=1e-12, nan_ok=True)
+    assert case.score(metric) == pytest.approx(
+        case.expected(metric), rel=1e-9, abs=1e-12, nan_ok=True
+    )
 
 
 @EVERY
@@ -127,7 +141,9 @@ def test_lies_between_zero_and_one(name: str, case: Case, cutoff: int) -> None:
 
 def test_broadcasts_over_gains_runs_and_topics() -> None:
     random = np.random.default_rng(3)
-    documents = np.stack([[random.permutation(9)[:6] for _ in range(4)] for _ in range(5)]).astype(np.int32)
+    documents = np.stack([[random.permutation(9)[:6] for _ in range(4)] for _ in range(5)]).astype(
+        np.int32
+    )
     levels = random.integers(-1, 4, (4, 9, 3)).astype(np.int8)
     levels[0] = 0
     gains, probability = np.array([GAINS, [0.0, 1.0, 1.0, 1.0]]), random.dirichlet([1, 1, 1], 4)
@@ -138,7 +154,11 @@ def test_broadcasts_over_gains_runs_and_topics() -> None:
         assert np.isnan(scores[:, :, 0]).all()
         for gain, run, topic in np.ndindex(scores.shape):
             alone = score_by_intent(
-                metric, documents[run : run + 1, [topic]], levels[[topic]], probability[[topic]], gains[[gain]]
+                metric,
+                documents[run : run + 1, [topic]],
+                levels[[topic]],
+                probability[[topic]],
+                gains[[gain]],
             )
             np.testing.assert_array_equal(scores[gain, run, topic], alone.item())
         assert (np.ptp(scores[:, :, 1:], axis=0) > 0).any() == DEFINITIONS[name].uses_gains
@@ -176,15 +196,23 @@ def test_unknown_diversity_names_list_the_nearest() -> None:
 
 def test_plain_levels_and_plain_rankings_are_refused() -> None:
     with pytest.raises(BadName, match="metric I-rec@5 scores levels by intent"):
-        parse_metric("I-rec@5").score(np.array([1], np.int8), np.array([1, 1]), np.array([0.0, 1.0]))
+        parse_metric("I-rec@5").score(
+            np.array([1], np.int8), np.array([1, 1]), np.array([0.0, 1.0])
+        )
     with pytest.raises(TypeError, match="AP needs no intents"):
         Case(["d1"], {"d1": {"1": 1}}, dict.fromkeys(INTENTS, 1.0)).score("AP")
-    with pytest.raises(BadInput, match=r"metric D#-nDCG@10 needs documents judged by intent.*dialect='trec-intents'"):
+    with pytest.raises(
+        BadInput,
+        match=r"metric D#-nDCG@10 needs documents judged by intent.*dialect='trec-intents'",
+    ):
         sc.evaluate(simulate_rankings(n_runs=2), ["AP", "D#-nDCG@10"])
 
 
 def test_simulated_intents_leave_levels_as_they_are() -> None:
-    plain, by_intent = simulate_rankings(n_runs=3, seed=2), simulate_rankings(n_runs=3, seed=2, n_intents=4)
+    plain, by_intent = (
+        simulate_rankings(n_runs=3, seed=2),
+        simulate_rankings(n_runs=3, seed=2, n_intents=4),
+    )
     assert by_intent[list(plain.data_vars)].drop_vars("intent", errors="ignore").equals(plain)
     documents, levels = by_intent["document_at_rank"].values, by_intent["intent_level"].values
     for run, topic in itertools.product(range(3), (0, 20)):
@@ -199,14 +227,20 @@ def test_worked_example_by_hand() -> None:
     dcg = 1 + 1.5 / 2
     ideal = 2 + 1 / math.log2(3) + 0.5 / 2
     assert case.score("alpha-nDCG@3") == pytest.approx(dcg / ideal, rel=1e-14)
-    assert case.score("nERR-IA@3") == pytest.approx((1 + 1.5 / 3) / (2 + 1 / 2 + 0.5 / 3), rel=1e-14)
-    assert case.score("alpha-DCG@3") == pytest.approx(dcg / (3 * (1 + 0.5 / math.log2(3) + 0.25 / 2)), rel=1e-14)
+    assert case.score("nERR-IA@3") == pytest.approx(
+        (1 + 1.5 / 3) / (2 + 1 / 2 + 0.5 / 3), rel=1e-14
+    )
+    assert case.score("alpha-DCG@3") == pytest.approx(
+        dcg / (3 * (1 + 0.5 / math.log2(3) + 0.25 / 2)), rel=1e-14
+    )
     assert case.score("P-IA@3") == pytest.approx((2 + 1) / 9, rel=1e-14)
     assert case.score("AP-IA") == pytest.approx(((1 + 2 / 3) / 2 + 1 / 3) / 3, rel=1e-14)
     assert case.score("I-rec@3") == pytest.approx(2 / 3)
     d_ndcg = (1 + 2 / 2) / (2 + 1 / math.log2(3) + 1 / 2)
     assert case.score("D-nDCG@3") == pytest.approx(d_ndcg, rel=1e-14)
-    assert case.score("D#-nDCG(gamma=0.25)@3") == pytest.approx(0.25 * 2 / 3 + 0.75 * d_ndcg, rel=1e-14)
+    assert case.score("D#-nDCG(gamma=0.25)@3") == pytest.approx(
+        0.25 * 2 / 3 + 0.75 * d_ndcg, rel=1e-14
+    )
 
 
 def test_gains_of_repeated_intents_halve() -> None:
@@ -224,7 +258,9 @@ def test_err_ia_of_the_paper_is_a_constant_factor_away(case: Case, cutoff: int) 
     found = case.score(metric)
     assume(not math.isnan(found))
     factor = 0.5 * sum(0.5**k / (k + 1) for k in range(cutoff))
-    assert found * factor == pytest.approx(diversity.err_ia_of_chapelle(case.topic(metric)), rel=1e-9, abs=1e-12)
+    assert found * factor == pytest.approx(
+        diversity.err_ia_of_chapelle(case.topic(metric)), rel=1e-9, abs=1e-12
+    )
 
 
 @examples
@@ -244,13 +280,17 @@ def test_one_intent_makes_ordinary_measures(case: Case) -> None:
         expected = parse_metric(plain).score(levels, counts, np.array(GAINS))
         assert one.score(name) == pytest.approx(float(expected), rel=1e-12, nan_ok=True), name
     without = parse_metric("nDCG@5").score(levels, counts, np.array([0.0, 1.0, 1.0, 1.0]))
-    assert one.score("alpha-nDCG(alpha=0)@5") == pytest.approx(float(without), rel=1e-12, nan_ok=True)
+    assert one.score("alpha-nDCG(alpha=0)@5") == pytest.approx(
+        float(without), rel=1e-12, nan_ok=True
+    )
 
 
 @examples
 @given(case=cases(), factor=st.sampled_from([0.5, 4.0]))
 def test_only_proportions_of_probabilities_matter(case: Case, factor: float) -> None:
-    other = replace(case, probability={intent: factor * p for intent, p in case.probability.items()})
+    other = replace(
+        case, probability={intent: factor * p for intent, p in case.probability.items()}
+    )
     for name in BY_INTENT:
         metric = usual(name, 4)
         assert other.score(metric) == pytest.approx(case.score(metric), rel=1e-12, nan_ok=True)
@@ -269,10 +309,14 @@ SHARED = {
 }  # fmt: skip
 
 
-def ndeval(case: Case, measures: Sequence[str], alpha: float = 0.5, rel: int = 1) -> dict[str, float]:
+def ndeval(
+    case: Case, measures: Sequence[str], alpha: float = 0.5, rel: int = 1
+) -> dict[str, float]:
     """Score with ndeval; intents in numeric order, as the program itself numbers them, and no tied scores."""
     pyndeval = pytest.importorskip("pyndeval")
-    rows = sorted((intent, d, level) for d, own in case.judged.items() for intent, level in own.items())
+    rows = sorted(
+        (intent, d, level) for d, own in case.judged.items() for intent, level in own.items()
+    )
     # The first row of each intent in turn, so that pyndeval numbers the intents 0, 1, 2.
     qrels = [("q", intent, d, level) for intent, d, level in rows]
     evaluator = pyndeval.RelevanceEvaluator(qrels, measures, relevance_level=rel, alpha=alpha)
@@ -301,14 +345,17 @@ def test_equals_ndeval(name: str, case: Case, cutoff: int, rel: int, alpha: floa
 def test_ndeval_does_not_normalise_at_rank_1(case: Case) -> None:
     """Its loops over ranks begin at the second: alpha-DCG@1 and ERR-IA@1 are sums over intents, here means."""
     found = {
-        name: case.score(f"{name}@1") for name in ("alpha-DCG", "ERR-IA", "alpha-nDCG", "nERR-IA", "P-IA", "I-rec")
+        name: case.score(f"{name}@1")
+        for name in ("alpha-DCG", "ERR-IA", "alpha-nDCG", "nERR-IA", "P-IA", "I-rec")
     }
     assume(not math.isnan(found["P-IA"]))
     n_intents = len(case.topic(parse_metric("P-IA@1")).intents)
     theirs = ndeval(case, [f"{SHARED[name]}@1" for name in found])
     for name, value in found.items():
         times = n_intents if name in ("alpha-DCG", "ERR-IA") else 1
-        assert theirs[f"{SHARED[name]}@1"] == pytest.approx(times * value, rel=1e-9, abs=1e-12), name
+        assert theirs[f"{SHARED[name]}@1"] == pytest.approx(times * value, rel=1e-9, abs=1e-12), (
+            name
+        )
 
 
 def test_ndeval_scores_a_topic_without_relevant_documents_zero() -> None:
@@ -332,8 +379,12 @@ def test_ties_of_the_greedy_list_go_to_the_last_document() -> None:
         case = Case(["d2"], judged, dict.fromkeys(INTENTS, 1.0))
         assert diversity.greedy(case.topic(parse_metric("alpha-nDCG@2")), 0.5)[0] == "d2"
         scores.append(case.score("alpha-nDCG@2"))
-        assert scores[-1] == pytest.approx(ndeval(case, ["alpha-nDCG@2"])["alpha-nDCG@2"], rel=1e-12)
-    assert scores == pytest.approx([2 / (2 + 1.5 / math.log2(3)), 2 / (2 + 2 / math.log2(3))], rel=1e-12)
+        assert scores[-1] == pytest.approx(
+            ndeval(case, ["alpha-nDCG@2"])["alpha-nDCG@2"], rel=1e-12
+        )
+    assert scores == pytest.approx(
+        [2 / (2 + 1.5 / math.log2(3)), 2 / (2 + 2 / math.log2(3))], rel=1e-12
+    )
 
 
 def test_a_negative_level_is_refused_by_ndeval_and_not_judged_here() -> None:

@@ -13,7 +13,9 @@ from scorecube.metrics import gain_values, parse_metric
 S, A, B = 3, 2, 1
 
 
-def score(name: str, levels: Sequence[int], n_s: int = 0, n_a: int = 0, n_b: int = 0, gains: str = "3:2:1") -> float:
+def score(
+    name: str, levels: Sequence[int], n_s: int = 0, n_a: int = 0, n_b: int = 0, gains: str = "3:2:1"
+) -> float:
     """Score a list of a topic with so many S-, A- and B-relevant documents."""
     judged = np.array([len(levels), n_b, n_a, n_s])
     return float(parse_metric(name).score(np.array(levels, np.int8), judged, gain_values(gains, 3)))
@@ -30,7 +32,9 @@ SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
 
 
 @pytest.mark.parametrize(("n_s", "expected"), [(1, 2 / 3), (3, 1 / 3), (7, 1 / 3)])
-def test_fig2_o_measure_depends_on_the_number_of_relevant_documents(n_s: int, expected: float) -> None:
+def test_fig2_o_measure_depends_on_the_number_of_relevant_documents(
+    n_s: int, expected: float
+) -> None:
     assert score("O", [0, 0, S], n_s) == pytest.approx(expected, rel=1e-12)
 
 
@@ -65,7 +69,9 @@ def test_fig3_nwrr() -> None:
     assert fig3("NWRR", Z) == fig3("NWRR", X)
 
 
-@pytest.mark.parametrize("beta", ["1.01:1.02:1.03", "1.01:500:100000", "2:3:4", "50:60:70", "1.5:1.6:9999"])
+@pytest.mark.parametrize(
+    "beta", ["1.01:1.02:1.03", "1.01:500:100000", "2:3:4", "50:60:70", "1.5:1.6:9999"]
+)
 def test_fig3_nwrr_prefers_x_whatever_the_penalties(beta: str) -> None:
     for name in ("WRR", "NWRR"):
         assert fig3(f"{name}(beta={beta})", X) > fig3(f"{name}(beta={beta})", Y)
@@ -86,7 +92,9 @@ def test_p_measure_forgives_the_perfect_inverse_and_p_plus_does_not() -> None:
 @pytest.mark.parametrize("name", ["O", "P-measure", "P+"])
 def test_appendix_ntcir3_chinese_topic_020(name: str) -> None:
     found = score(name, [0] * 912 + [S], 10, 6, 36)
-    assert found == pytest.approx(4 / (78 + 913), rel=1e-12)  # cg_I is 30 + 12 + 36 = 78; the paper adds up to 48
+    assert found == pytest.approx(
+        4 / (78 + 913), rel=1e-12
+    )  # cg_I is 30 + 12 + 36 = 78; the paper adds up to 48
     assert f"{found:.6f}" == "0.004036"
 
 
@@ -106,8 +114,12 @@ def test_appendix_ntcir5_japanese_topic_034(name: str, expected: str) -> None:
 def test_appendix_p_measure_needs_only_the_counts_down_to_the_preferred_rank() -> None:
     levels = ntcir5_japanese_topic_034()
     shuffled = [*np.random.default_rng(1).permutation(levels[:-1]).tolist(), S]
-    assert score("P-measure", shuffled, 5, 288, 61) == pytest.approx((306 + 167) / (652 + 424), rel=1e-12)
-    assert score("P-measure", [*levels, S, A, B], 5, 288, 61) == pytest.approx((306 + 167) / (652 + 424), rel=1e-12)
+    assert score("P-measure", shuffled, 5, 288, 61) == pytest.approx(
+        (306 + 167) / (652 + 424), rel=1e-12
+    )
+    assert score("P-measure", [*levels, S, A, B], 5, 288, 61) == pytest.approx(
+        (306 + 167) / (652 + 424), rel=1e-12
+    )
 
 
 def test_appendix_ntcir3_chinese_topic_034() -> None:

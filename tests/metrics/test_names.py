@@ -31,24 +31,40 @@ def values(parameter: Parameter) -> st.SearchStrategy[Any]:
     if parameter.also:
         numbers |= st.sampled_from(parameter.also)
     if isinstance(parameter.default, tuple):  # rising as the level falls
-        return st.lists(numbers, min_size=1, max_size=4, unique=True).map(lambda drawn: tuple(sorted(drawn)))
+        return st.lists(numbers, min_size=1, max_size=4, unique=True).map(
+            lambda drawn: tuple(sorted(drawn))
+        )
     return numbers
 
 
 def written(value: Any) -> str:
     """Write a value with all its digits."""
-    return value if isinstance(value, str) else ":".join(map(repr, value if isinstance(value, tuple) else (value,)))
+    return (
+        value
+        if isinstance(value, str)
+        else ":".join(map(repr, value if isinstance(value, tuple) else (value,)))
+    )
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @given(data=st.data())
 def test_round_trip(name: str, data: st.DataObject) -> None:
     definition = DEFINITIONS[name]
-    cutoff = 0 if definition.cutoff == "none" else data.draw(st.integers(int(definition.cutoff == "required"), 10_000))
+    cutoff = (
+        0
+        if definition.cutoff == "none"
+        else data.draw(st.integers(int(definition.cutoff == "required"), 10_000))
+    )
     rel = data.draw(st.integers(1, 20))
-    given_ = {key: data.draw(values(p)) for key, p in definition.parameters.items() if data.draw(st.booleans())}
+    given_ = {
+        key: data.draw(values(p))
+        for key, p in definition.parameters.items()
+        if data.draw(st.booleans())
+    }
     inside = ",".join([f"rel={rel}", *(f"{key}={written(value)}" for key, value in given_.items())])
-    kept = tuple((key, value) for key, value in given_.items() if value != definition.parameters[key].default)
+    kept = tuple(
+        (key, value) for key, value in given_.items() if value != definition.parameters[key].default
+    )
 
     metric = parse_metric(f"{name}({inside})" + (f"@{cutoff}" if cutoff else ""))
 
@@ -114,20 +130,26 @@ def test_unknown_name_lists_the_nearest(text: str, nearest: str) -> None:
     assert nearest in message.split(": ")[-1].split(", ")
 
 
-@pytest.mark.parametrize("text", ["", "@10", "(rel=2)", "AP@", "AP@x", "AP@-1", "AP@1.5", "AP(rel=2", "AP)", "AP,P@10"])
+@pytest.mark.parametrize(
+    "text", ["", "@10", "(rel=2)", "AP@", "AP@x", "AP@-1", "AP@1.5", "AP(rel=2", "AP)", "AP,P@10"]
+)
 def test_not_the_form_of_a_name(text: str) -> None:
     with pytest.raises(BadName, match="unknown metric"):
         parse_metric(text)
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "required"])
+@pytest.mark.parametrize(
+    "name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "required"]
+)
 def test_cut_off_missing(name: str) -> None:
     for text in (name, f"{name}(rel=2)"):
         with pytest.raises(BadName, match=f"{name} needs a cut-off, for example {name}@10"):
             parse_metric(text)
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"])
+@pytest.mark.parametrize(
+    "name", [name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"]
+)
 def test_cut_off_not_taken(name: str) -> None:
     for text in (f"{name}@10", f"{name}(rel=2)@1"):
         with pytest.raises(BadName, match=rf"{name} takes no cut-off @\d+"):
@@ -139,7 +161,19 @@ def test_families_of_the_papers_take_cut_offs_as_they_do() -> None:
     refused = {name for name in DEFINITIONS if DEFINITIONS[name].cutoff == "none"}
     assert needed >= {"P", "Hit", "nCG", "AnCG", "AnDCG", "nG"}
     assert refused >= {"Rprec", "Rmeasure", "RWP", "bpref"}
-    assert not (needed | refused) & {"AP", "Q", "RR", "O", "P-measure", "P+", "WRR", "NWRR", "nDCG", "ERR", "nERR"}
+    assert not (needed | refused) & {
+        "AP",
+        "Q",
+        "RR",
+        "O",
+        "P-measure",
+        "P+",
+        "WRR",
+        "NWRR",
+        "nDCG",
+        "ERR",
+        "nERR",
+    }
 
 
 @pytest.mark.parametrize("text", ["AP@0", "P@0", "nDCG(b=2)@00"])
@@ -253,16 +287,22 @@ def test_odd_names_are_refused(text: str) -> None:
         parse_metric(text)
 
 
-@pytest.mark.parametrize("text", ["geo:AP", "area:nDCG@10", "AP(judged_only=True)", "geo:Q(rel=2,judged_only=True)@20"])
+@pytest.mark.parametrize(
+    "text", ["geo:AP", "area:nDCG@10", "AP(judged_only=True)", "geo:Q(rel=2,judged_only=True)@20"]
+)
 def test_summaries_and_condensed_lists_print_back(text: str) -> None:
     assert str(parse_metric(text)) == text
     assert str(parse_metric("AP(judged_only=False)")) == "AP"
 
 
-@pytest.mark.parametrize(("text", "n_levels"), [("3:2", 3), ("3:2:1:0", 3), ("5", 2), ("3:2:1", 12)])
+@pytest.mark.parametrize(
+    ("text", "n_levels"), [("3:2", 3), ("3:2:1:0", 3), ("5", 2), ("3:2:1", 12)]
+)
 def test_wrong_number_of_gains_names_both_numbers(text: str, n_levels: int) -> None:
     n_given = text.count(":") + 1
-    with pytest.raises(BadName, match=f"has {n_given} values, but the collection has {n_levels} relevant levels"):
+    with pytest.raises(
+        BadName, match=f"has {n_given} values, but the collection has {n_levels} relevant levels"
+    ):
         gain_values(text, n_levels)
 
 
@@ -311,7 +351,8 @@ def test_a_metric_outside_the_package_is_evaluated_listed_and_completed() -> Non
 def test_a_metric_is_not_registered_twice(toy: ModuleType) -> None:
     declare = metric("Toy", source="another")
     with pytest.raises(
-        BadName, match=r"metric 'Toy' is defined twice: by toy_metric\.toy and by .*other; choose another"
+        BadName,
+        match=r"metric 'Toy' is defined twice: by toy_metric\.toy and by .*other; choose another",
     ):
 
         @declare
@@ -328,6 +369,9 @@ def test_a_metric_that_cannot_be_named_is_refused() -> None:
 
     with pytest.raises(BadName, match=r"metric name 'geo:Toy', of .*toy: use a letter, then"):
         metric("geo:Toy", source="")(toy)
-    with pytest.raises(BadName, match=r"metric 'Toy', of .*: every metric has the parameter rel; choose another name"):
+    with pytest.raises(
+        BadName,
+        match=r"metric 'Toy', of .*: every metric has the parameter rel; choose another name",
+    ):
         metric("Toy", source="", rel=Parameter(1.0))(toy)
     assert "Toy" not in DEFINITIONS

@@ -16,10 +16,28 @@ from tests.metrics.test_against_oracles import PLAIN, Case, cases
 
 BINARY_GAINS = [0.0, 1.0, 1.0, 1.0]
 SLACK = 1e-12
-NOT_BOUNDED_BY_ONE = {"WRR", "nG"}  # nG@k above 1: a better document than the ideal list has at that rank
-NOT_MONOTONE = {"nG", "bpref_relative", "rpref_relative"}  # sees one rank only; gives nothing for rank 1
-NOT_ONE_FOR_THE_IDEAL_LIST = {"P", "Recall", "WRR", "nG", "ERR", "RBP", "bpref_relative", "rpref_relative"}
-JUDGED_ONLY = {name for name in PLAIN if DEFINITIONS[name].function.__module__.endswith("incomplete")}
+NOT_BOUNDED_BY_ONE = {
+    "WRR",
+    "nG",
+}  # nG@k above 1: a better document than the ideal list has at that rank
+NOT_MONOTONE = {
+    "nG",
+    "bpref_relative",
+    "rpref_relative",
+}  # sees one rank only; gives nothing for rank 1
+NOT_ONE_FOR_THE_IDEAL_LIST = {
+    "P",
+    "Recall",
+    "WRR",
+    "nG",
+    "ERR",
+    "RBP",
+    "bpref_relative",
+    "rpref_relative",
+}
+JUDGED_ONLY = {
+    name for name in PLAIN if DEFINITIONS[name].function.__module__.endswith("incomplete")
+}
 SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
 EVERY_METRIC = pytest.mark.parametrize("name", PLAIN)
 examples = settings(deadline=None, max_examples=40)
@@ -43,7 +61,10 @@ def ideal_levels(case: Case) -> list[int]:
 
 def usual(name: str, cutoff: int) -> Metric:
     """Return a metric with a cut-off if it takes one."""
-    return Metric(name, cutoff={"none": 0, "optional": cutoff, "required": cutoff or 5}[DEFINITIONS[name].cutoff])
+    return Metric(
+        name,
+        cutoff={"none": 0, "optional": cutoff, "required": cutoff or 5}[DEFINITIONS[name].cutoff],
+    )
 
 
 @EVERY_METRIC
@@ -51,7 +72,11 @@ def usual(name: str, cutoff: int) -> Metric:
 @given(case=relevant_topics, cutoff=st.integers(0, 12), rel=st.integers(1, 3))
 def test_lies_between_zero_and_one(name: str, case: Case, cutoff: int, rel: int) -> None:
     metric = replace(usual(name, cutoff), rel=rel)
-    forms = [metric, replace(metric, settings=(("form", "exp2"),))] if name in {"ERR", "nERR"} else [metric]
+    forms = (
+        [metric, replace(metric, settings=(("form", "exp2"),))]
+        if name in {"ERR", "nERR"}
+        else [metric]
+    )
     for form in forms:
         found = rising(case).score(form)
         if sum(case.judged[rel:]) == 0:
@@ -113,14 +138,18 @@ def test_q_exceeds_ap_if_a_relevant_document_lies_below_rank_r(case: Case) -> No
 def test_p_p_plus_and_o_agree_if_the_preferred_rank_is_the_first(case: Case) -> None:
     first = next((level for level in case.levels if level > 0), 0)
     flat = replace(case, levels=[min(level, first) for level in case.levels])
-    flat = replace(flat, judged=[max(n, flat.levels.count(level)) for level, n in enumerate(case.judged)])
+    flat = replace(
+        flat, judged=[max(n, flat.levels.count(level)) for level, n in enumerate(case.judged)]
+    )
     assert value("P-measure", flat) == value("O", flat)
     assert value("P+", flat) == pytest.approx(value("O", flat), rel=1e-12)
 
 
 @examples
 @given(case=relevant_topics, others=st.lists(st.integers(0, 5), min_size=3, max_size=3))
-def test_rr_wrr_and_nwrr_ignore_how_many_relevant_documents_there_are(case: Case, others: list[int]) -> None:
+def test_rr_wrr_and_nwrr_ignore_how_many_relevant_documents_there_are(
+    case: Case, others: list[int]
+) -> None:
     best = ideal_levels(case)[0]
     more = [
         n + (other if level <= best else 0)
@@ -149,13 +178,18 @@ def test_gains_times_k_are_beta_of_k(name: str, beta: float, case: Case) -> None
         "Q": sum(map(ratio, ranks)) / len(ideal),
         "O": ratio(ranks[0]) if ranks else 0.0,
         "P-measure": ratio(preferred) if ranks else 0.0,
-        "P+": math.fsum(ratio(r) for r in ranks if r <= preferred) / max(1, sum(r <= preferred for r in ranks)),
+        "P+": math.fsum(ratio(r) for r in ranks if r <= preferred)
+        / max(1, sum(r <= preferred for r in ranks)),
     }
     assert value(name, times_k) == pytest.approx(sums[name], rel=1e-11)
 
 
 @examples
-@given(case=relevant_topics, factor=st.sampled_from([0.25, 2.0, 64.0]), b=st.sampled_from(["", "(b=2)", "(b=10)"]))
+@given(
+    case=relevant_topics,
+    factor=st.sampled_from([0.25, 2.0, 64.0]),
+    b=st.sampled_from(["", "(b=2)", "(b=10)"]),
+)
 def test_ndcg_ignores_the_size_of_the_gains(case: Case, factor: float, b: str) -> None:
     case = rising(case)
     times_k = replace(case, gains=[factor * gain for gain in case.gains])
@@ -164,9 +198,13 @@ def test_ndcg_ignores_the_size_of_the_gains(case: Case, factor: float, b: str) -
 
 @examples
 @given(case=relevant_topics)
-def test_q_and_r_measure_are_counts_with_tiny_gains_and_weighted_precision_with_huge_ones(case: Case) -> None:
+def test_q_and_r_measure_are_counts_with_tiny_gains_and_weighted_precision_with_huge_ones(
+    case: Case,
+) -> None:
     case = rising(case)
-    tiny, huge = (replace(case, gains=[factor * gain for gain in case.gains]) for factor in (1e-9, 1e9))
+    tiny, huge = (
+        replace(case, gains=[factor * gain for gain in case.gains]) for factor in (1e-9, 1e9)
+    )
     for blended, counted, weighted in [("Q", "AP", "AWP"), ("Rmeasure", "Rprec", "RWP")]:
         assert value(blended, tiny) == pytest.approx(value(counted, case), rel=1e-5)
         assert value(blended, huge) == pytest.approx(value(weighted, case), rel=1e-5)
@@ -206,10 +244,14 @@ def test_normalised_gains_agree_at_rank_1(name: str, case: Case) -> None:
 
 @examples
 @given(case=relevant_topics, cutoff=st.integers(1, 12), b=st.sampled_from(["", "(b=2)"]))
-def test_averages_over_ranks_are_means_of_the_metrics_at_each(case: Case, cutoff: int, b: str) -> None:
+def test_averages_over_ranks_are_means_of_the_metrics_at_each(
+    case: Case, cutoff: int, b: str
+) -> None:
     for average, single in [("AnCG", "nCG"), (f"AnDCG{b}", f"nDCG{b}")]:
         at_ranks = [value(f"{single}@{rank}", rising(case)) for rank in range(1, cutoff + 1)]
-        assert value(f"{average}@{cutoff}", rising(case)) == pytest.approx(sum(at_ranks) / cutoff, rel=1e-12)
+        assert value(f"{average}@{cutoff}", rising(case)) == pytest.approx(
+            sum(at_ranks) / cutoff, rel=1e-12
+        )
 
 
 @examples
@@ -217,12 +259,20 @@ def test_averages_over_ranks_are_means_of_the_metrics_at_each(case: Case, cutoff
 def test_recall_hit_and_rr_follow_from_precision(case: Case, cutoff: int) -> None:
     found = value(f"P@{cutoff}", case) * cutoff
     assert value(f"Recall@{cutoff}", case) == pytest.approx(found / sum(case.judged[1:]), rel=1e-12)
-    assert value(f"Hit@{cutoff}", case) == float(found > 0) == float(value("RR", case) >= 1 / cutoff)
+    assert (
+        value(f"Hit@{cutoff}", case) == float(found > 0) == float(value("RR", case) >= 1 / cutoff)
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(PLAIN) - NOT_MONOTONE))
 @examples
-@given(case=relevant_topics, cutoff=st.integers(0, 12), low=st.integers(-1, 0), high=st.integers(1, 3), data=st.data())
+@given(
+    case=relevant_topics,
+    cutoff=st.integers(0, 12),
+    low=st.integers(-1, 0),
+    high=st.integers(1, 3),
+    data=st.data(),
+)
 def test_moving_a_relevant_document_up_never_lowers_a_score(
     name: str, case: Case, cutoff: int, low: int, high: int, data: st.DataObject
 ) -> None:
@@ -239,7 +289,9 @@ def test_moving_a_relevant_document_up_never_lowers_a_score(
 @pytest.mark.parametrize("name", sorted(set(PLAIN) - JUDGED_ONLY))
 @examples
 @given(case=relevant_topics, cutoff=st.integers(0, 12), n_behind=st.integers(1, 5))
-def test_documents_that_nobody_judged_count_as_not_relevant(name: str, case: Case, cutoff: int, n_behind: int) -> None:
+def test_documents_that_nobody_judged_count_as_not_relevant(
+    name: str, case: Case, cutoff: int, n_behind: int
+) -> None:
     metric = usual(name, cutoff)
     expected = rising(case).score(metric)
     for other in ([max(level, 0) for level in case.levels], [*case.levels, *[-1] * n_behind]):

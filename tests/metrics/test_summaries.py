@@ -30,10 +30,16 @@ def test_geometric_mean_has_a_floor(rankings: xr.Dataset) -> None:
     cube = evaluate(rankings, ["AP", "geo:AP"], ["auto"])
     cube["score"][:, :, 0, 0] = 0.0
     plain = cube["score"].values[0, 0]
-    expected = [math.exp(sum(math.log(max(x, 1e-5)) for x in row) / len(row)) for row in plain.tolist()]
+    expected = [
+        math.exp(sum(math.log(max(x, 1e-5)) for x in row) / len(row)) for row in plain.tolist()
+    ]
     np.testing.assert_allclose(summarise(cube).sel(metric="geo:AP").values[0], expected, rtol=1e-12)
-    np.testing.assert_allclose(summarise(cube).sel(metric="AP").values[0], plain.mean(axis=1), rtol=1e-12)
-    np.testing.assert_array_equal(cube["score"].sel(metric="AP"), cube["score"].sel(metric="geo:AP"))
+    np.testing.assert_allclose(
+        summarise(cube).sel(metric="AP").values[0], plain.mean(axis=1), rtol=1e-12
+    )
+    np.testing.assert_array_equal(
+        cube["score"].sel(metric="AP"), cube["score"].sel(metric="geo:AP")
+    )
     shown = sc.table(cube, "means").query("metric == 'geo:AP'")["mean"]
     np.testing.assert_allclose(shown, expected, rtol=1e-12)
 
@@ -72,7 +78,9 @@ def test_condensed_lists_have_no_unjudged_documents() -> None:
         )
 
 
-SCORES = pd.DataFrame([[0.1, 0.5, 0.2], [0.3, 0.5, 0.9], [0.8, 0.5, 0.1]], index=list("abc"), columns=["1", "2", "3"])
+SCORES = pd.DataFrame(
+    [[0.1, 0.5, 0.2], [0.3, 0.5, 0.9], [0.8, 0.5, 0.1]], index=list("abc"), columns=["1", "2", "3"]
+)
 
 
 @pytest.mark.parametrize("reference", [None, ["a", "b"]])
@@ -80,8 +88,14 @@ SCORES = pd.DataFrame([[0.1, 0.5, 0.2], [0.3, 0.5, 0.9], [0.8, 0.5, 0.1]], index
 def test_standardised_scores(method: str, reference: list[str] | None) -> None:
     found = standardise(cube_from_scores({"AP": SCORES}), method, reference_runs=reference)  # type: ignore[arg-type]
     known = SCORES.loc[reference or list("abc")]
-    z = ((SCORES - known.mean()) / known.std(ddof=1)).fillna(0.0).to_numpy()  # 0 / 0 where all are equal
-    expected = {"z": z, "std-AB": 0.15 * np.clip(z, -3, 3) + 0.5, "std-CDF": np.vectorize(NormalDist().cdf)(z)}[method]
+    z = (
+        ((SCORES - known.mean()) / known.std(ddof=1)).fillna(0.0).to_numpy()
+    )  # 0 / 0 where all are equal
+    expected = {
+        "z": z,
+        "std-AB": 0.15 * np.clip(z, -3, 3) + 0.5,
+        "std-CDF": np.vectorize(NormalDist().cdf)(z),
+    }[method]
     np.testing.assert_allclose(found["score"].values[0, 0], expected, rtol=1e-12)
     assert found["metric"].values.tolist() == [f"{method}:AP"]
     assert found.attrs["reference_runs"] == (reference or list("abc"))

@@ -50,8 +50,13 @@ def as_cube(tables: Mapping[str, Table]) -> xr.Dataset:
     """Return a cube of rational scores, rounded to floats as any file reader would."""
     frames = {}
     for metric, table in tables.items():
-        runs, topics = [f"r{k:03d}" for k in range(len(table))], [f"t{k:03d}" for k in range(len(table[0]))]
-        frames[metric] = pd.DataFrame([[float(score) for score in row] for row in table], index=runs, columns=topics)
+        runs, topics = (
+            [f"r{k:03d}" for k in range(len(table))],
+            [f"t{k:03d}" for k in range(len(table[0]))],
+        )
+        frames[metric] = pd.DataFrame(
+            [[float(score) for score in row] for row in table], index=runs, columns=topics
+        )
     return cube_from_scores(frames)
 
 
@@ -61,7 +66,9 @@ def read_exactly(path: Path, cube: xr.Dataset) -> Table:
         header, *rows = csv.reader(file)
     column = {run: k for k, run in enumerate(header)}
     named = header[0] == "topic"
-    row_of = {row[0] if named else f"{k + 1:0{len(str(len(rows)))}d}": row for k, row in enumerate(rows)}
+    row_of = {
+        row[0] if named else f"{k + 1:0{len(str(len(rows)))}d}": row for k, row in enumerate(rows)
+    }
     topics, runs = labels(cube, "topic"), labels(cube, "run")
     return [[Fraction(row_of[topic][column[run]]) for topic in topics] for run in runs]
 
@@ -86,11 +93,14 @@ def labelled(samples: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
 def signs_of(rows: Sequence[Sequence[int]], cube: xr.Dataset) -> xr.Dataset:
     """Return signs, one row of topics per trial, as samples that can be replayed."""
     return xr.Dataset(
-        {"topic_sign": (("trial", "topic"), np.array(rows, np.int8))}, coords={"topic": cube["topic"].values}
+        {"topic_sign": (("trial", "topic"), np.array(rows, np.int8))},
+        coords={"topic": cube["topic"].values},
     )
 
 
-def outcomes(table: Table, test: PairTests, drawn: Sequence[Sequence[int]]) -> dict[tuple[int, int], Outcome]:
+def outcomes(
+    table: Table, test: PairTests, drawn: Sequence[Sequence[int]]
+) -> dict[tuple[int, int], Outcome]:
     """Return what the oracle says of every pair."""
     whole, denominator = as_integers(table)
     ranks = [rank_of_level(str(alpha), len(drawn)) for alpha in test.alphas]
@@ -98,7 +108,13 @@ def outcomes(table: Table, test: PairTests, drawn: Sequence[Sequence[int]]) -> d
     for i, j in combinations(range(len(whole)), 2):
         if isinstance(test, Bootstrap):
             found[i, j] = by_bootstrap(
-                whole[i], whole[j], denominator, drawn, ranks, sided=test.sided, studentised=test.studentised
+                whole[i],
+                whole[j],
+                denominator,
+                drawn,
+                ranks,
+                sided=test.sided,
+                studentised=test.studentised,
             )
         else:
             found[i, j] = by_signs(whole[i], whole[j], denominator, drawn, ranks, sided=test.sided)
@@ -106,7 +122,11 @@ def outcomes(table: Table, test: PairTests, drawn: Sequence[Sequence[int]]) -> d
 
 
 def assert_pairs_agree(
-    result: xr.Dataset, table: Table, test: PairTests, drawn: Sequence[Sequence[int]], slack: float = 1e-13
+    result: xr.Dataset,
+    table: Table,
+    test: PairTests,
+    drawn: Sequence[Sequence[int]],
+    slack: float = 1e-13,
 ) -> dict[tuple[int, int], Outcome]:
     """Compare the result of one metric and gain setting with the oracle, all pairs; return what that says.
 
@@ -120,11 +140,17 @@ def assert_pairs_agree(
     assert result["p_value"].values.tolist() == [float(p) for p in exact]
     for level, alpha in enumerate(test.alphas):
         kth = [float(each.kth[level]) for each in expected.values()]
-        np.testing.assert_allclose(result["kth_difference"].values[level], kth, rtol=1e-11, atol=slack)
+        np.testing.assert_allclose(
+            result["kth_difference"].values[level], kth, rtol=1e-11, atol=slack
+        )
         significant = [p < Fraction(str(alpha)) for p in exact]
         assert int(result["significant"].values[level]) == sum(significant)
         assert float(result["share"].values[level]) == sum(significant) / len(pairs)
-        counted = [d for d, chosen in zip(kth, significant, strict=True) if chosen or not test.only_significant]
+        counted = [
+            d
+            for d, chosen in zip(kth, significant, strict=True)
+            if chosen or not test.only_significant
+        ]
         largest = max(counted) if counted else math.nan
         assert float(result["estimated_difference"].values[level]) == pytest.approx(
             largest, rel=1e-11, abs=slack, nan_ok=True
@@ -148,7 +174,9 @@ def assert_statistics_agree(result: xr.Dataset, table: Table) -> None:
             assert math.isnan(found)
         else:
             constant += math.isinf(square)
-            assert found == pytest.approx(math.copysign(math.sqrt(abs(float(square))), square), rel=1e-9)
+            assert found == pytest.approx(
+                math.copysign(math.sqrt(abs(float(square))), square), rel=1e-9
+            )
     assert int(result["degenerate_pairs"]) == equal
     assert int(result["constant_pairs"]) == constant
 

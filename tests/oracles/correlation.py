@@ -62,7 +62,13 @@ def tau_b(a: Values, b: Values, same: Sequence[int] | None = None) -> float:
 def average_ranks(values: Values) -> list[Fraction]:
     """Return ranks, the largest value first, means over tied ones."""
     return [
-        1 + Fraction(2 * sum(other > value for other in values) + sum(other == value for other in values) - 1, 2)
+        1
+        + Fraction(
+            2 * sum(other > value for other in values)
+            + sum(other == value for other in values)
+            - 1,
+            2,
+        )
         for value in values
     ]
 
@@ -80,7 +86,9 @@ def ap_of_orders(truth: Sequence[int], walked: Sequence[int]) -> Fraction:
     """Return tau-AP of an order of items against the true order, both best first (Yilmaz et al. 2008, equation 3)."""
     place = {item: k for k, item in enumerate(truth)}
     n = len(walked)
-    shares = [Fraction(sum(place[walked[j]] < place[walked[i]] for j in range(i)), i) for i in range(1, n)]
+    shares = [
+        Fraction(sum(place[walked[j]] < place[walked[i]] for j in range(i)), i) for i in range(1, n)
+    ]
     total = sum(shares, Fraction(0))
     return 2 * total / (n - 1) - 1
 
@@ -89,7 +97,10 @@ def orders(values: Values) -> list[tuple[int, ...]]:
     """Return all orders, best first, that break ties."""
     levels = sorted(set(values), reverse=True)
     groups = [[k for k, value in enumerate(values) if value == level] for level in levels]
-    return [tuple(item for group in chosen for item in group) for chosen in product(*map(permutations, groups))]
+    return [
+        tuple(item for group in chosen for item in group)
+        for chosen in product(*map(permutations, groups))
+    ]
 
 
 def ap_accuracy(truth: Values, walked: Values) -> float:
@@ -116,7 +127,9 @@ def ap_agreement(a: Values, b: Values) -> float:
 def exact_p(n: int, difference: int) -> Fraction:
     """Return the two-sided p-value by trying all orders."""
     first = list(range(n))
-    every = [abs(count(first, order).difference) >= abs(difference) for order in permutations(first)]
+    every = [
+        abs(count(first, order).difference) >= abs(difference) for order in permutations(first)
+    ]
     return Fraction(sum(every), len(every))
 
 

@@ -33,7 +33,9 @@ def residual_variance(runs: Sequence[Sequence[float]]) -> float:
     of_run = [math.fsum(scores) / n_topics for scores in runs]
     of_topic = [math.fsum(scores[j] for scores in runs) / n_runs for j in range(n_topics)]
     squares = math.fsum(
-        (runs[i][j] - of_run[i] - of_topic[j] + grand) ** 2 for i in range(n_runs) for j in range(n_topics)
+        (runs[i][j] - of_run[i] - of_topic[j] + grand) ** 2
+        for i in range(n_runs)
+        for j in range(n_topics)
     )
     return squares / ((n_runs - 1) * (n_topics - 1))
 
@@ -44,23 +46,33 @@ def lambda0(systems: int, alpha: float, beta: float, tool: bool) -> float:
         a, b = NAGATA[alpha, beta]
         return a + b * math.sqrt(systems - 1)
     critical = stats.chi2.isf(alpha, systems - 1)
-    return float(brentq(lambda x: stats.ncx2.sf(critical, systems - 1, x) - (1 - beta), 1e-9, 1e4, xtol=1e-12))
+    return float(
+        brentq(
+            lambda x: stats.ncx2.sf(critical, systems - 1, x) - (1 - beta), 1e-9, 1e4, xtol=1e-12
+        )
+    )
 
 
 def anova_power(n: int, variance: float, difference: float, systems: int, alpha: float) -> float:
     """Exact power of the analysis of variance."""
     critical = stats.f.isf(alpha, systems - 1, systems * (n - 1))
-    return float(stats.ncf.sf(critical, systems - 1, systems * (n - 1), n * difference**2 / (2 * variance)))
+    return float(
+        stats.ncf.sf(critical, systems - 1, systems * (n - 1), n * difference**2 / (2 * variance))
+    )
 
 
-def anova_tool_power(n: int, variance: float, difference: float, systems: int, alpha: float) -> float:
+def anova_tool_power(
+    n: int, variance: float, difference: float, systems: int, alpha: float
+) -> float:
     """Patnaik and Fisher, as SPEC B.8 prints them."""
     phi_a, phi_e = systems - 1, systems * (n - 1)
     w = stats.f.ppf(1 - alpha, phi_a, phi_e)
     big_l = n * difference**2 / (2 * variance)
     c = (phi_a + 2 * big_l) / (phi_a + big_l)
     p = (phi_a + big_l) ** 2 / (phi_a + 2 * big_l)
-    top = math.sqrt(w / phi_e) * math.sqrt(2 * phi_e - 1) - math.sqrt(c / phi_a) * math.sqrt(2 * p - 1)
+    top = math.sqrt(w / phi_e) * math.sqrt(2 * phi_e - 1) - math.sqrt(c / phi_a) * math.sqrt(
+        2 * p - 1
+    )
     return float(1 - stats.norm.cdf(top / math.sqrt(c / phi_a + w / phi_e)))
 
 
@@ -110,7 +122,9 @@ def interval_size(variance: float, width: float, alpha: float) -> int:
     return n
 
 
-def tool_width(n: int, variance: float, systems: int = 10, alpha: float = 0.05, beta: float = 0.2) -> float:
+def tool_width(
+    n: int, variance: float, systems: int = 10, alpha: float = 0.05, beta: float = 0.2
+) -> float:
     """Smallest difference, in steps of 0.001, for which rule A gives at most n; tried one after the other."""
     step = 1
     while step / 1000 < math.sqrt(8 * variance / n):  # far too small: rule A would count for long

@@ -42,7 +42,9 @@ class Topic:
 
     def p(self, intent: str) -> float:
         """Probability of an intent among those that count."""
-        return self.probability[intent] / math.fsum(self.probability[other] for other in self.intents)
+        return self.probability[intent] / math.fsum(
+            self.probability[other] for other in self.intents
+        )
 
     def replaced(self, listed: Sequence[str]) -> Topic:
         """Return this topic with another list."""
@@ -53,8 +55,12 @@ def novelty(topic: Topic, alpha: float) -> list[float]:
     """Gain at each rank: sum over its intents of p (1 - alpha)^(relevant documents before), Clarke et al. eq 5."""
     gains = []
     for rank, document in enumerate(topic.listed):
-        before = {i: sum(d in topic.relevant(i) for d in topic.listed[:rank]) for i in topic.intents}
-        gains.append(math.fsum(topic.p(i) * (1 - alpha) ** before[i] for i in topic.intents_of(document)))
+        before = {
+            i: sum(d in topic.relevant(i) for d in topic.listed[:rank]) for i in topic.intents
+        }
+        gains.append(
+            math.fsum(topic.p(i) * (1 - alpha) ** before[i] for i in topic.intents_of(document))
+        )
     return gains
 
 
@@ -82,12 +88,16 @@ def by_rank(gains: Sequence[float]) -> float:
 
 def over_best(discounted: Callable[[Sequence[float]], float], topic: Topic, alpha: float) -> float:
     """Discounted novelty over that of k documents relevant to all intents."""
-    return discounted(novelty(topic, alpha)) / discounted([(1 - alpha) ** k for k in range(topic.limit or 0)])
+    return discounted(novelty(topic, alpha)) / discounted(
+        [(1 - alpha) ** k for k in range(topic.limit or 0)]
+    )
 
 
 def over_ideal(discounted: Callable[[Sequence[float]], float], topic: Topic, alpha: float) -> float:
     """Discounted novelty over that of the greedy list."""
-    return discounted(novelty(topic, alpha)) / discounted(novelty(topic.replaced(greedy(topic, alpha)), alpha))
+    return discounted(novelty(topic, alpha)) / discounted(
+        novelty(topic.replaced(greedy(topic, alpha)), alpha)
+    )
 
 
 def alpha_dcg(topic: Topic, alpha: float = 0.5) -> float:
@@ -131,7 +141,9 @@ def ap_ia(topic: Topic) -> float:
 
     def average_precision(relevant: set[str]) -> float:
         ranks = [rank for rank, document in enumerate(topic.listed, 1) if document in relevant]
-        return math.fsum(k / rank for k, rank in enumerate(ranks, 1)) / min(len(relevant), topic.limit or len(relevant))
+        return math.fsum(k / rank for k, rank in enumerate(ranks, 1)) / min(
+            len(relevant), topic.limit or len(relevant)
+        )
 
     return math.fsum(topic.p(i) * average_precision(topic.relevant(i)) for i in topic.intents)
 
@@ -145,10 +157,17 @@ def d_ndcg(topic: Topic) -> float:
     """Global gains GG(d) = sum of Pr(i) g_i(d), by log2(r + 1), over those of the list by descending global gain."""
 
     def global_gain(document: str) -> float:
-        return math.fsum(topic.p(i) * topic.gain_of[topic.judged[document][i]] for i in topic.intents_of(document))
+        return math.fsum(
+            topic.p(i) * topic.gain_of[topic.judged[document][i]]
+            for i in topic.intents_of(document)
+        )
 
     best = by_log(sorted(map(global_gain, topic.judged), reverse=True)[: topic.limit])
-    return by_log([global_gain(d) if d in topic.judged else 0.0 for d in topic.listed]) / best if best > 0 else 0.0
+    return (
+        by_log([global_gain(d) if d in topic.judged else 0.0 for d in topic.listed]) / best
+        if best > 0
+        else 0.0
+    )
 
 
 def d_sharp_ndcg(topic: Topic, gamma: float = 0.5) -> float:
@@ -178,11 +197,20 @@ def topic_of(
     judged_only: bool = False,
 ) -> Topic:
     """Put a topic together."""
-    lowered = {d: {i: 0 if 0 < level < rel else level for i, level in own.items()} for d, own in judged.items()}
+    lowered = {
+        d: {i: 0 if 0 < level < rel else level for i, level in own.items()}
+        for d, own in judged.items()
+    }
     known = {d for d, own in judged.items() if any(level >= 0 for level in own.values())}
     kept = [document for document in listed if not judged_only or document in known]
     own = sorted({intent for levels in judged.values() for intent in levels})
-    return Topic(kept[: cutoff or None], lowered, probability or dict.fromkeys(own, 1.0), gains, cutoff or None)
+    return Topic(
+        kept[: cutoff or None],
+        lowered,
+        probability or dict.fromkeys(own, 1.0),
+        gains,
+        cutoff or None,
+    )
 
 
 def oracle(name: str, topic: Topic, **parameters: Any) -> float:

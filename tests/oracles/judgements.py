@@ -19,7 +19,8 @@ Ranking = Sequence[Sequence[str]]
 def as_ranking(values: Values) -> list[list[str]]:
     """Return the tie groups of runs, called by their number."""
     return [
-        [str(run) for run, each in enumerate(values) if each == value] for value in sorted(set(values), reverse=True)
+        [str(run) for run, each in enumerate(values) if each == value]
+        for value in sorted(set(values), reverse=True)
     ]
 
 

@@ -146,7 +146,9 @@ def p_plus(topic: Topic) -> Number:
     """S1 eq 7."""
     if not topic.relevant_ranks:
         return 0
-    ratios = [topic.blended_ratio(rank) for rank in topic.relevant_ranks if rank <= topic.preferred_rank]
+    ratios = [
+        topic.blended_ratio(rank) for rank in topic.relevant_ranks if rank <= topic.preferred_rank
+    ]
     return sum(ratios, Fraction(0)) / topic.count(topic.preferred_rank)
 
 
@@ -176,13 +178,18 @@ def ncg(topic: Topic) -> Number:
 
 def ancg(topic: Topic) -> Number:
     """Mean of nCG over the ranks 1 to l."""
-    return sum((topic.weighted_precision(rank) for rank in range(1, topic.limit + 1)), Fraction(0)) / topic.limit
+    return (
+        sum((topic.weighted_precision(rank) for rank in range(1, topic.limit + 1)), Fraction(0))
+        / topic.limit
+    )
 
 
 def normalised_gain(topic: Topic) -> Number:
     """g(l) / g_I(l); NTCIREVAL's nG@1 for l = 1."""
     at_rank, ideal_at_rank = (
-        topic.gain_of[levels[topic.limit - 1]] if len(levels) >= topic.limit and levels[topic.limit - 1] > 0 else 0
+        topic.gain_of[levels[topic.limit - 1]]
+        if len(levels) >= topic.limit and levels[topic.limit - 1] > 0
+        else 0
         for levels in (topic.listed, topic.ideal)
     )
     return ratio(at_rank, ideal_at_rank)
@@ -202,7 +209,9 @@ def dcg(topic: Topic, levels: Sequence[int], b: float | None) -> float:
         return 1.0 if rank <= b else math.log(rank, b)
 
     pairs = enumerate(levels, start=1)
-    return math.fsum(float(topic.gain_of[level]) / divisor(rank) for rank, level in pairs if level > 0)
+    return math.fsum(
+        float(topic.gain_of[level]) / divisor(rank) for rank, level in pairs if level > 0
+    )
 
 
 def ndcg(topic: Topic, b: float | None = None) -> Number:
@@ -214,7 +223,10 @@ def andcg(topic: Topic, b: float | None = None) -> Number:
     """Mean of nDCG over the ranks 1 to l."""
     ranks = range(1, topic.limit + 1)
     return (
-        math.fsum(ratio(dcg(topic, topic.listed[:r], b), dcg(topic, topic.ideal[:r], b)) for r in ranks) / topic.limit
+        math.fsum(
+            ratio(dcg(topic, topic.listed[:r], b), dcg(topic, topic.ideal[:r], b)) for r in ranks
+        )
+        / topic.limit
     )
 
 
@@ -223,13 +235,18 @@ def stop_probability(topic: Topic, level: int, form: str) -> Number:
     if level <= 0:
         return 0
     gain, largest = topic.gain_of[level], topic.gain_of[-1]
-    return gain / (largest + 1) if form == "linear" else (2 ** float(gain) - 1) / 2 ** float(largest)
+    return (
+        gain / (largest + 1) if form == "linear" else (2 ** float(gain) - 1) / 2 ** float(largest)
+    )
 
 
 def cascade(topic: Topic, levels: Sequence[int], form: str) -> Number:
     """Sum over ranks of 1/r times the probability to stop there (Chapelle et al. 2009)."""
     stops = [float(stop_probability(topic, level, form)) for level in levels]
-    terms = (math.prod(1 - earlier for earlier in stops[:k]) * stop / (k + 1) for k, stop in enumerate(stops))
+    terms = (
+        math.prod(1 - earlier for earlier in stops[:k]) * stop / (k + 1)
+        for k, stop in enumerate(stops)
+    )
     return math.fsum(terms)
 
 
@@ -240,7 +257,9 @@ def err(topic: Topic, form: str = "linear") -> Number:
 
 def nerr(topic: Topic, form: str = "linear") -> Number:
     """ERR over the ERR of the ideal list, cut off at the same rank."""
-    return ratio(cascade(topic, topic.listed, form), cascade(topic, topic.ideal[: topic.limit], form))
+    return ratio(
+        cascade(topic, topic.listed, form), cascade(topic, topic.ideal[: topic.limit], form)
+    )
 
 
 def rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
@@ -269,20 +288,28 @@ def bpref(topic: Topic) -> Number:
     """Mean over R of 1 - min(n, R) / min(R, N), n non-relevant documents above (trec_eval)."""
     r, n = topic.n_relevant, topic.n_nonrelevant
     return sum(
-        (1 - Fraction(min(above, r), min(r, n)) if above else 1 for _, above, _, _ in preferences(topic)), 0
+        (
+            1 - Fraction(min(above, r), min(r, n)) if above else 1
+            for _, above, _, _ in preferences(topic)
+        ),
+        0,
     ) / Fraction(r)
 
 
 def bpref_r(topic: Topic) -> Number:
     """Mean over R of 1 - min(n, R) / R (Buckley and Voorhees 2004)."""
     r = topic.n_relevant
-    return sum((1 - Fraction(min(above, r), r) for _, above, _, _ in preferences(topic)), Fraction(0)) / r
+    return (
+        sum((1 - Fraction(min(above, r), r) for _, above, _, _ in preferences(topic)), Fraction(0))
+        / r
+    )
 
 
 def bpref_n(topic: Topic) -> Number:
     """Mean over R of 1 - n / N."""
     shares = [
-        1 - Fraction(above, topic.n_nonrelevant) if above else Fraction(1) for _, above, _, _ in preferences(topic)
+        1 - Fraction(above, topic.n_nonrelevant) if above else Fraction(1)
+        for _, above, _, _ in preferences(topic)
     ]
     return sum(shares, Fraction(0)) / topic.n_relevant
 
@@ -297,7 +324,9 @@ def rpref_n(topic: Topic) -> Number:
     """Gain-weighted mean of 1 - penalty / (R + N - cg_I(R) / g_max) (De Beer and Moens 2006, NTCIREVAL)."""
     ideal = topic.cg_ideal(topic.n_relevant)
     kept = [
-        gain * (1 - penalty / (topic.n_relevant + topic.n_nonrelevant - ideal / topic.gain_of[-1])) if penalty else gain
+        gain * (1 - penalty / (topic.n_relevant + topic.n_nonrelevant - ideal / topic.gain_of[-1]))
+        if penalty
+        else gain
         for _, _, gain, penalty in preferences(topic)
     ]
     return ratio(sum(kept, Fraction(0)), ideal)
@@ -305,7 +334,11 @@ def rpref_n(topic: Topic) -> Number:
 
 def rpref_relative(topic: Topic) -> Number:
     """Gain-weighted mean of 1 - penalty / (r - 1), without a document at rank 1 (NTCIREVAL)."""
-    kept = [gain * (1 - penalty / (rank - 1)) for rank, _, gain, penalty in preferences(topic) if rank > 1]
+    kept = [
+        gain * (1 - penalty / (rank - 1))
+        for rank, _, gain, penalty in preferences(topic)
+        if rank > 1
+    ]
     return ratio(sum(kept, Fraction(0)), topic.cg_ideal(topic.n_relevant))
 
 
@@ -318,18 +351,31 @@ def rpref_relative2(topic: Topic) -> Number:
 def ncu(topic: Topic, weights: Sequence[Number], whole: Number, nu: str) -> Number:
     """Normalised cumulative utility (Sakai and Robertson 2008): utility at relevant ranks times the probability to stop."""
     pairs = zip(topic.relevant_ranks, weights, strict=False)
-    terms = [w * (topic.blended_ratio(r) if nu == "BR" else Fraction(topic.count(r), r)) for r, w in pairs]
+    terms = [
+        w * (topic.blended_ratio(r) if nu == "BR" else Fraction(topic.count(r), r))
+        for r, w in pairs
+    ]
     return ratio(sum(terms, Fraction(0)), whole)
 
 
 def ncu_graded_uniform(topic: Topic, nu: str = "BR") -> Number:
     """Stop values are the gains."""
-    return ncu(topic, [topic.g(rank) for rank in topic.relevant_ranks], topic.cg_ideal(len(topic.ideal)), nu)
+    return ncu(
+        topic,
+        [topic.g(rank) for rank in topic.relevant_ranks],
+        topic.cg_ideal(len(topic.ideal)),
+        nu,
+    )
 
 
 def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number:
     """Stop values fall by gamma with every relevant document."""
-    return ncu(topic, [gamma**k for k in range(10_000)], math.fsum(gamma**k for k in range(len(topic.ideal))), nu)
+    return ncu(
+        topic,
+        [gamma**k for k in range(10_000)],
+        math.fsum(gamma**k for k in range(len(topic.ideal))),
+        nu,
+    )
 
 
 ORACLES: Mapping[str, Callable[..., Number]] = {

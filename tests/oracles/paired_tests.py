@@ -40,7 +40,9 @@ class Outcome:
 def as_integers(scores: Scores) -> tuple[list[list[int]], int]:
     """Return the scores as multiples of 1 / (a common denominator), and that denominator."""
     denominator = math.lcm(*(score.denominator for row in scores for score in row))
-    return [[score.numerator * (denominator // score.denominator) for score in row] for row in scores], denominator
+    return [
+        [score.numerator * (denominator // score.denominator) for score in row] for row in scores
+    ], denominator
 
 
 def signed_square(values: Sequence[int], total: int, squares: int) -> Square:
@@ -115,10 +117,15 @@ def by_signs(
         sums = [abs(total) for total in sums]
     edge = abs(sum(z)) if sided == 2 else sum(z)
     unit = Fraction(1, denominator * len(z))
-    return Outcome(sum(total >= edge for total in sums), [abs(heapq.nlargest(rank, sums)[-1]) * unit for rank in ranks])
+    return Outcome(
+        sum(total >= edge for total in sums),
+        [abs(heapq.nlargest(rank, sums)[-1]) * unit for rank in ranks],
+    )
 
 
-def tukey_counts(whole: Whole, permutations: Sequence[Sequence[Sequence[int]]]) -> dict[tuple[int, int], int]:
+def tukey_counts(
+    whole: Whole, permutations: Sequence[Sequence[Sequence[int]]]
+) -> dict[tuple[int, int], int]:
     """Count, for each pair, the trials whose range of run sums reaches the pair's difference (C); (trial, topic, run)."""
     ranges = []
     for permutation in permutations:
@@ -147,5 +154,7 @@ def p_value(count: int, trials: int, *, plus_one: bool = False) -> Fraction:
 def run_positions(result: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the positions of both runs of each pair among the runs, by their labels."""
     runs = result["run"].values.tolist()
-    first, second = (np.array([runs.index(run) for run in result[name].values]) for name in ("run_a", "run_b"))
+    first, second = (
+        np.array([runs.index(run) for run in result[name].values]) for name in ("run_a", "run_b")
+    )
     return first, second

@@ -74,7 +74,10 @@ def tau_b(a: Values, b: Values) -> float:
 
 def orders(values: Values) -> Iterator[list[int]]:
     """Iterate over all orders of the runs, best first, that tied runs allow."""
-    groups = [[run for run, each in enumerate(values) if each == value] for value in sorted(set(values), reverse=True)]
+    groups = [
+        [run for run, each in enumerate(values) if each == value]
+        for value in sorted(set(values), reverse=True)
+    ]
     for choice in product(*(permutations(group) for group in groups)):
         yield [run for group in choice for run in group]
 

@@ -47,7 +47,9 @@ def count_swaps(
     With signed bins, those of negative differences stand in front, mirrored. Symmetric: each comparison both ways.
     """
     denominator = math.lcm(*(score.denominator for row in scores for score in row))
-    whole = [[score.numerator * (denominator // score.denominator) for score in row] for row in scores]
+    whole = [
+        [score.numerator * (denominator // score.denominator) for score in row] for row in scores
+    ]
     pairs = list(combinations(range(len(whole)), 2))
     own = samples if isinstance(samples, Mapping) else dict.fromkeys(pairs, samples)
     unit = Fraction(1, denominator * len(own[0, 1][0][0]))
@@ -92,7 +94,10 @@ def count_orders(
     for x, y in combinations(range(len(scores)), 2):
         first = second = equal = 0
         for sample in samples:
-            a, b = (sum((scores[run][topic] for topic in sample), Fraction(0)) / len(sample) for run in (x, y))
+            a, b = (
+                sum((scores[run][topic] for topic in sample), Fraction(0)) / len(sample)
+                for run in (x, y)
+            )
             if a == b or abs(a - b) < fuzziness * max(a, b):
                 equal += 1
             elif a > b:
@@ -104,7 +109,11 @@ def count_orders(
 
 
 def required_first(
-    count: Sequence[int], swaps: Sequence[int], accepted: Fraction, width: Fraction = HUNDREDTH, lowest: int = 1
+    count: Sequence[int],
+    swaps: Sequence[int],
+    accepted: Fraction,
+    width: Fraction = HUNDREDTH,
+    lowest: int = 1,
 ) -> Fraction | None:
     """Return the lower edge of the lowest bin, from `lowest` on, whose swap rate is accepted."""
     for k in range(lowest, len(count)):
@@ -114,7 +123,11 @@ def required_first(
 
 
 def required_suffix(
-    count: Sequence[int], swaps: Sequence[int], accepted: Fraction, width: Fraction = HUNDREDTH, lowest: int = 1
+    count: Sequence[int],
+    swaps: Sequence[int],
+    accepted: Fraction,
+    width: Fraction = HUNDREDTH,
+    lowest: int = 1,
 ) -> Fraction | None:
     """Return the lower edge of the lowest bin, from `lowest` on, that has, like all above it, an accepted swap rate.
 
@@ -129,5 +142,7 @@ def required_suffix(
 
 def share(counts: SwapCounts, required: Fraction) -> Fraction:
     """Return the share of all comparisons whose absolute difference is at least the required one (S0 Table 1, iv)."""
-    reached = sum(number for units, number in counts.differences.items() if units * counts.unit >= required)
+    reached = sum(
+        number for units, number in counts.differences.items() if units * counts.unit >= required
+    )
     return Fraction(reached, counts.differences.total())

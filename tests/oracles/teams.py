@@ -56,7 +56,9 @@ class Collection:
                     found.setdefault((topic, document), set()).add(self.team_of[run])
         return found
 
-    def qrels_without(self, removed: Some[str], depth: int, keep_unpooled: bool = True) -> dict[str, dict[str, int]]:
+    def qrels_without(
+        self, removed: Some[str], depth: int, keep_unpooled: bool = True
+    ) -> dict[str, dict[str, int]]:
         """Return the judgements without the unique contributions of teams."""
         pool = self.contributors(depth)
 
@@ -65,11 +67,15 @@ class Collection:
             return bool(teams - set(removed)) if teams else keep_unpooled
 
         return {
-            topic: {document: level for document, level in documents.items() if stays(topic, document)}
+            topic: {
+                document: level for document, level in documents.items() if stays(topic, document)
+            }
             for topic, documents in self.qrels.items()
         }
 
-    def evaluate(self, runs: Sequence[str], qrels: Qrels, metric: str, gains: Sequence[float]) -> Cells:
+    def evaluate(
+        self, runs: Sequence[str], qrels: Qrels, metric: str, gains: Sequence[float]
+    ) -> Cells:
         """Score runs by judgements; `metric` is as the package names it, `gains` are those of level 0, 1, ..."""
         shape = re.fullmatch(r"([\w+-]+?)(?:\(rel=(\d+)\))?(?:@(\d+))?", metric)
         assert shape is not None, metric
@@ -100,7 +106,10 @@ class Trial:
     @property
     def means(self) -> dict[str, float]:
         """Mean of each remaining run over the kept topics; NaN for none."""
-        return {run: mean([by_topic[topic] for topic in self.topics]) for run, by_topic in self.scores.items()}
+        return {
+            run: mean([by_topic[topic] for topic in self.topics])
+            for run, by_topic in self.scores.items()
+        }
 
     def variance(self, topics: Sequence[str] | None = None) -> float:
         """Return the within-system variance over the kept topics, or over some of them (S3 equation 1)."""
@@ -123,7 +132,11 @@ class Trial:
 def kept_topics(scores: Cells, rule: str) -> list[str]:
     """Return the topics that are not lost: those with something relevant left, or on which some run does not fail as well."""
     topics = sorted(next(iter(scores.values())))
-    defined = [topic for topic in topics if not any(math.isnan(by_topic[topic]) for by_topic in scores.values())]
+    defined = [
+        topic
+        for topic in topics
+        if not any(math.isnan(by_topic[topic]) for by_topic in scores.values())
+    ]
     if rule == "no_relevant_left":
         return defined
     assert rule == "all_runs_zero"
@@ -147,12 +160,20 @@ def leave_out(
 
 
 def leave_out_own(
-    collection: Collection, team: str, metric: str, gains: Sequence[float], *, depth: int, keep_unpooled: bool = True
+    collection: Collection,
+    team: str,
+    metric: str,
+    gains: Sequence[float],
+    *,
+    depth: int,
+    keep_unpooled: bool = True,
 ) -> tuple[Cells, Cells]:
     """Score all runs by all judgements, and by those without a team's unique contributions: what would a newcomer have lost?"""
     runs = sorted(collection.lists)
     reduced = collection.qrels_without({team}, depth, keep_unpooled)
-    return tuple(collection.evaluate(runs, qrels, metric, gains) for qrels in (collection.qrels, reduced))  # type: ignore[return-value]
+    return tuple(
+        collection.evaluate(runs, qrels, metric, gains) for qrels in (collection.qrels, reduced)
+    )  # type: ignore[return-value]
 
 
 def mean(values: Sequence[float]) -> float:
@@ -202,7 +223,9 @@ def interval(values: Sequence[float], t_quantile: float) -> tuple[float, float, 
     return centre, centre - half, centre + half
 
 
-def preferred_ranks(levels: Mapping[str, Sequence[int]]) -> tuple[str | None, int | None, list[int]]:
+def preferred_ranks(
+    levels: Mapping[str, Sequence[int]],
+) -> tuple[str | None, int | None, list[int]]:
     """Return the run with the largest preferred rank on a topic, that rank and the levels down to it (S1 Appendix).
 
     `levels` are those of each run's documents in ranked order. Of equal ranks the first run by name counts; none where no run

@@ -27,7 +27,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     facts = folder / "toys-0.1.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text(METADATA)
-    (facts / "entry_points.txt").write_text("[scorecube.plugins]\n" + "".join(f"{name} = {name}\n" for name in PLUGINS))
+    (facts / "entry_points.txt").write_text(
+        "[scorecube.plugins]\n" + "".join(f"{name} = {name}\n" for name in PLUGINS)
+    )
     return folder
 
 
@@ -59,10 +61,14 @@ grid = {{ ties = ["all", "first"] }}
 def scorecube(installed: Path, *words: object) -> str:
     """Run the command line with the plugins installed, and return what it prints."""
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(installed), *filter(None, [os.environ.get("PYTHONPATH")])])
+        "PYTHONPATH": os.pathsep.join(
+            [str(installed), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
     }
     command = [sys.executable, "-m", "scorecube", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

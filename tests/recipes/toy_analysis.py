@@ -39,7 +39,9 @@ class Winner(Analysis):
     name: ClassVar[str] = "winner"
 
     n_drawn: int = option_field(10, "Topics in a sample.", unit="topics")
-    ties: str = option_field("all", "Several best runs all win, or the first.", choices=("all", "first"))
+    ties: str = option_field(
+        "all", "Several best runs all win, or the first.", choices=("all", "first")
+    )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
@@ -54,7 +56,9 @@ class Winner(Analysis):
         """See `Analysis.replay`."""
         raise BadPlan("winners are counted on samples that are drawn")
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         scores, _ = cells(prepared.cube)
         grid = np.rint(scores * 2**30).astype(np.int64)
@@ -62,13 +66,17 @@ class Winner(Analysis):
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        return (Output("wins", (n_cells(prepared.cube), prepared.cube.sizes[names.RUN]), Combine.ADD),)
+        return (
+            Output("wins", (n_cells(prepared.cube), prepared.cube.sizes[names.RUN]), Combine.ADD),
+        )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
         scores = inputs["scores"]
         wins = np.zeros(scores.shape[:2], np.int64)
-        drawn = topic_samples(inputs["key"], int(Sampling.INDEPENDENT), scores.shape[2], self.n_drawn, start, stop)
+        drawn = topic_samples(
+            inputs["key"], int(Sampling.INDEPENDENT), scores.shape[2], self.n_drawn, start, stop
+        )
         for sample in drawn[:, 0]:
             sums = scores[:, :, sample].sum(axis=-1)
             if self.ties == "all":
@@ -77,7 +85,9 @@ class Winner(Analysis):
                 wins[np.arange(len(wins)), sums.argmax(axis=-1)] += 1
         return {"wins": wins}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`."""
         cube = prepared.cube
         wins = totals["wins"][cells(cube)[1]]
@@ -87,7 +97,9 @@ class Winner(Analysis):
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
-        return Cost(seconds=1e-8 * prepared.cube.sizes[names.RUN] * self.n_drawn, bytes=0.0, fixed_bytes=1e6)
+        return Cost(
+            seconds=1e-8 * prepared.cube.sizes[names.RUN] * self.n_drawn, bytes=0.0, fixed_bytes=1e6
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """See `Analysis.samples`."""
@@ -101,7 +113,9 @@ def wins(result: xr.Dataset) -> pd.DataFrame:
         for cell, data in parts(result)
         for run, count in zip(labels_of(result, names.RUN), data["wins"].values, strict=True)
     ]
-    return pd.DataFrame(rows).sort_values("share", ascending=False, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows).sort_values(
+        "share", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 registry.register(Winner)

@@ -34,7 +34,9 @@ class Tab:
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -74,7 +76,9 @@ class Tab:
 
     def value(self, expression: str) -> Any:
         """Return what a JavaScript expression gives on the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        found = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in found:
             raise RuntimeError(str(found["exceptionDetails"]))
         return found["result"].get("value")
@@ -88,7 +92,9 @@ class Tab:
     def media(self, kind: str = "", scheme: str = "light") -> None:
         """Show the page as on a screen or in print, light or dark."""
         self.call(
-            "Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}]
+            "Emulation.setEmulatedMedia",
+            media=kind,
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
         )
 
     def screenshot(self, path: Path, *, top: float = 0, height: float | None = None) -> None:
@@ -101,7 +107,9 @@ class Tab:
             "height": min(height or size["height"], size["height"] - top),
             "scale": 1,
         }
-        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        shot = self.call(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def complaints(self) -> list[str]:

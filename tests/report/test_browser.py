@@ -74,14 +74,18 @@ def plain(tab: Tab) -> None:
 
 def test_nothing_is_asked_for_and_nothing_is_wrong(tab: Tab, page: Path) -> None:
     tab.open(page)
-    assert [address for address in tab.requests() if not address.startswith("data:")] == [page.as_uri()]
+    assert [address for address in tab.requests() if not address.startswith("data:")] == [
+        page.as_uri()
+    ]
     assert tab.complaints() == []
     assert tab.value("document.querySelectorAll('svg').length") > 10
 
 
 def test_the_test_sees_requests_and_complaints(tab: Tab, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
-    bad.write_text('<!doctype html><a href="#nowhere">x</a><img src="absent.png"><script>console.error("no")</script>')
+    bad.write_text(
+        '<!doctype html><a href="#nowhere">x</a><img src="absent.png"><script>console.error("no")</script>'
+    )
     tab.open(bad)
     assert (tmp_path / "absent.png").as_uri() in tab.requests()
     assert len(tab.complaints()) >= 1
@@ -106,7 +110,9 @@ def test_links_between_pages_lead_somewhere(tab: Tab, folder: Path) -> None:
         files = tab.value(
             "[...document.querySelectorAll('a:not([href^=\"#\"]):not([download])')].map(each => each.getAttribute('href'))"
         )
-        assert set(files) == (set(pages) - {"index.html"} if name == "index.html" else {"index.html"})
+        assert set(files) == (
+            set(pages) - {"index.html"} if name == "index.html" else {"index.html"}
+        )
         assert tab.value("document.documentElement.scrollWidth") <= 1280
 
 
@@ -172,7 +178,9 @@ def test_the_keyboard_reaches_tables_and_shows_where_it_is(tab: Tab, page: Path)
 
     def press_tab() -> None:
         for kind in ("keyDown", "keyUp"):
-            tab.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            tab.call(
+                "Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9
+            )
 
     press_tab()
     assert tab.value("document.activeElement.textContent") == "Skip to the answers"

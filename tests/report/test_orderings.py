@@ -34,14 +34,19 @@ def kendall_w(ranks: list[list[float]]) -> float:
 
 def test_ranks_and_concordance_by_hand() -> None:
     found = orderings(
-        "bootstrap", frame_of({"x": [0.9, 0.5, 0.7, 0.1], "y": [0.8, 0.6, 0.4, 0.2], "z": [0.3, 0.9, 0.2, 0.1]})
+        "bootstrap",
+        frame_of({"x": [0.9, 0.5, 0.7, 0.1], "y": [0.8, 0.6, 0.4, 0.2], "z": [0.3, 0.9, 0.2, 0.1]}),
     )
     ranks = [[1.0, 3.0, 2.0, 4.0], [1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0]]
     by_metric = found.set_index("metric")
     for k in range(4):
         column = [row[k] for row in ranks]
         row = by_metric.loc[f"M{k}"]
-        assert (row["mean_rank"], row["best_rank"], row["worst_rank"]) == (np.mean(column), min(column), max(column))
+        assert (row["mean_rank"], row["best_rank"], row["worst_rank"]) == (
+            np.mean(column),
+            min(column),
+            max(column),
+        )
     assert found["kendall_w"].to_numpy() == pytest.approx(kendall_w(ranks))
     assert found["mean_rank"].is_monotonic_increasing
 
@@ -70,14 +75,21 @@ def test_what_cannot_be_ordered_is_told() -> None:
 def test_on_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
     study = sc.open_study(tmp_path / "s.zarr", mode="a")
     for seed, name in enumerate(("one", "two")):
-        study.add(name, cube=simulate_cube(metrics=["AP", "P@10", "nDCG@10", "RR"], n_runs=8, seed=seed))
-    scorecube("bootstrap", tmp_path / "s.zarr", "--trials", 200, "--seed", 1, "--alpha", "0.05").succeeded()
+        study.add(
+            name, cube=simulate_cube(metrics=["AP", "P@10", "nDCG@10", "RR"], n_runs=8, seed=seed)
+        )
+    scorecube(
+        "bootstrap", tmp_path / "s.zarr", "--trials", 200, "--seed", 1, "--alpha", "0.05"
+    ).succeeded()
     lines = (
         scorecube("show", tmp_path / "s.zarr", "bootstrap", "--orderings", "--format", "csv")
         .succeeded()
         .stdout.splitlines()
     )
-    assert lines[0] == "alpha,metric,gain,mean_rank,best_rank,worst_rank,mean,collections,kendall_w,p_value"
+    assert (
+        lines[0]
+        == "alpha,metric,gain,mean_rank,best_rank,worst_rank,mean,collections,kendall_w,p_value"
+    )
     assert len(lines) == 5
     designs = scorecube("show", tmp_path / "s.zarr", "design", "--orderings").succeeded().stdout
     assert "one, two" in designs

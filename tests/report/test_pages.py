@@ -23,7 +23,13 @@ from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import consistency
 from scorecube.report.page.html import MOST_SHOWN, html_table
-from scorecube.report.page.sections import Section, Sections, read_part, stored_results, without_large
+from scorecube.report.page.sections import (
+    Section,
+    Sections,
+    read_part,
+    stored_results,
+    without_large,
+)
 from scorecube.report.study_figure import draw
 from scorecube.report.study_overview import overview
 from scorecube.report.text_formats import render
@@ -56,7 +62,13 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let results have no pictures, which take most of the time."""
 
     def curve(result: xr.Dataset) -> dict[str, Any]:
-        return {"picture": "", "caption": "", "reading": [], "others": [], "collection": result.attrs["collection"]}
+        return {
+            "picture": "",
+            "caption": "",
+            "reading": [],
+            "others": [],
+            "collection": result.attrs["collection"],
+        }
 
     monkeypatch.setattr(made_of, "curve", curve)
 
@@ -71,7 +83,10 @@ def sections_of(study: Study, *names: str) -> list[Section]:
 
 
 def told(study: Study, sections: list[Section]) -> dict[str, Any]:
-    return {each.question: each for each in answers(sections, overview(study)["collections"], study.path)}
+    return {
+        each.question: each
+        for each in answers(sections, overview(study)["collections"], study.path)
+    }
 
 
 @pytest.mark.slow
@@ -79,19 +94,34 @@ def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> 
     sections = sections_of(several, "c0")
     found = told(several, sections)
     bootstrap = several["c0"].result("bootstrap")
-    shares = bootstrap["share"].sel(alpha=0.05).isel(gain=0).to_series().sort_values(ascending=False, kind="stable")
+    shares = (
+        bootstrap["share"]
+        .sel(alpha=0.05)
+        .isel(gain=0)
+        .to_series()
+        .sort_values(ascending=False, kind="stable")
+    )
     line, conditions, anchor = found["Which metrics discriminate best?"].lines[0]
     assert (
-        line == f"Separated pairs of runs, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
+        line
+        == f"Separated pairs of runs, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
     )
     assert conditions == "Bootstrap test, p < 0.05 for each pair by itself, 40 trials"
     assert anchor == next(each.anchor for each in sections if each.kind == "bootstrap")
-    required = several["c0"].result("swap")["required_difference"].sel(confidence=0.95).isel(gain=0, size=0).to_series()
+    required = (
+        several["c0"]
+        .result("swap")["required_difference"]
+        .sel(confidence=0.95)
+        .isel(gain=0, size=0)
+        .to_series()
+    )
     (difference, about, _), (enough, _, _) = found["How large must a difference be?"].lines
     for name, value in required.dropna().items():
         assert f"{name} {value:.2f}" in difference
     assert "at most 5% of the comparisons swapped, disjoint samples of 25 topics" in about
-    for name, value in bootstrap["estimated_difference"].sel(alpha=0.05).isel(gain=0).to_series().dropna().items():
+    for name, value in (
+        bootstrap["estimated_difference"].sel(alpha=0.05).isel(gain=0).to_series().dropna().items()
+    ):
         assert f"{name} {value:.2f}" in enough
 
 
@@ -100,7 +130,14 @@ def test_answers_count_collections(several: Study, monkeypatch: pytest.MonkeyPat
     without_pictures(monkeypatch)
     line = told(several, sections_of(several))["Which metrics discriminate best?"].lines[0][0]
     best = [
-        str(several[name].result("bootstrap")["share"].sel(alpha=0.05).isel(gain=0).idxmax("metric").item())
+        str(
+            several[name]
+            .result("bootstrap")["share"]
+            .sel(alpha=0.05)
+            .isel(gain=0)
+            .idxmax("metric")
+            .item()
+        )
         for name in several
     ]
     counts = {name: best.count(name) for name in best}
@@ -109,7 +146,9 @@ def test_answers_count_collections(several: Study, monkeypatch: pytest.MonkeyPat
     assert "of 10 collections" in line
 
 
-def test_what_is_missing_is_said_with_its_command(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said_with_its_command(
+    several: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without_pictures(monkeypatch)
     found = told(several, sections_of(several))
     assert found["Do metrics and gain settings agree?"].missing == (
@@ -136,8 +175,12 @@ def test_too_few_trials_for_alpha() -> None:
     cube = simulate_cube(n_runs=4, seed=1)
 
     def texts(trials: int) -> str:
-        result = sc.analyse(cube, sc.Bootstrap(alphas=(0.05,)), trials=trials, seed=1).assign_attrs(collection="c")
-        return " ".join(each.text for each in cautions_of("bootstrap", result, {"power": sc.table(result)}))
+        result = sc.analyse(cube, sc.Bootstrap(alphas=(0.05,)), trials=trials, seed=1).assign_attrs(
+            collection="c"
+        )
+        return " ".join(
+            each.text for each in cautions_of("bootstrap", result, {"power": sc.table(result)})
+        )
 
     # 1.96 standard errors of a share of 0.05 exceed it up to 1.96 ** 2 * 0.95 / 0.05 = 73 trials.
     assert "Too few trials for alpha 0.05" in texts(72)
@@ -147,9 +190,15 @@ def test_too_few_trials_for_alpha() -> None:
 
 def test_collections_that_are_small_or_have_holes() -> None:
     facts = {"name": "c", "topics": 24, "runs": 9, "missing_scores": 3}
-    assert [each.detail for each in cautions_of_collection(facts)] == ["24 topics", "9 runs", "3 scores"]
+    assert [each.detail for each in cautions_of_collection(facts)] == [
+        "24 topics",
+        "9 runs",
+        "3 scores",
+    ]
     assert cautions_of_collection(facts | {"topics": 25, "runs": 10, "missing_scores": 0}) == []
-    once = merge_cautions([*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})])
+    once = merge_cautions(
+        [*cautions_of_collection(facts), *cautions_of_collection(facts | {"name": "d"})]
+    )
     assert once[0]["where"] == ["c (24 topics)", "d (24 topics)"]
 
 
@@ -162,7 +211,9 @@ def test_ties_extrapolations_and_differences_that_never_suffice() -> None:
         result = sc.analyse(cube, analysis, trials=100, seed=1).assign_attrs(collection="c")
         return " ".join(
             each.text
-            for each in cautions_of(kind, result, {name: sc.table(result, name) for name in view_of(kind).tables})
+            for each in cautions_of(
+                kind, result, {name: sc.table(result, name) for name in view_of(kind).tables}
+            )
         )
 
     assert "equal scores on every topic" in texts(twin, sc.Bootstrap(), "bootstrap")
@@ -187,7 +238,9 @@ def test_rows_are_counted_without_the_table(analysed_study: Path, kind: str) -> 
         assert table.rows(result) == 0 or rows <= table.rows(result) <= 3 * rows, name
 
 
-def test_a_table_that_is_too_long_is_not_made(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_too_long_is_not_made(
+    several: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: xr.Dataset) -> pd.DataFrame:
         raise AssertionError("made")
 
@@ -206,7 +259,9 @@ def test_a_table_that_is_too_long_is_not_made(several: Study, monkeypatch: pytes
     assert "pairs" not in dict(section.chapter()["downloads"])
 
 
-def test_large_arrays_are_let_go_and_dims_stay(several: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_arrays_are_let_go_and_dims_stay(
+    several: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = several["c0"].result("bootstrap")
     monkeypatch.setattr(made_of, "LARGE", 100)
     small = without_large(result)
@@ -228,7 +283,10 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     scorecube("report", several.path, "--out", f"{tmp_path}/report/").succeeded()
     folder = tmp_path / "report"
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-    assert sorted(path.name for path in folder.iterdir()) == [*(f"c{k}.html" for k in range(10)), "index.html"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *(f"c{k}.html" for k in range(10)),
+        "index.html",
+    ]
     index, one = (folder / "index.html").read_text(), (folder / "c3.html").read_text()
     for k in range(10):
         assert f'<a href="c{k}.html">c{k}</a>' in index
@@ -254,10 +312,15 @@ def test_one_file_compares_collections_too(
     scorecube("report", several.path, "--out", tmp_path / "page.html").succeeded()
     text = (tmp_path / "page.html").read_text()
     assert '<h2 id="across">' in text
-    order = [text.index(f'id="{name}"') for name in ("asked", "answers", "cautions", "across", "provenance")]
+    order = [
+        text.index(f'id="{name}"')
+        for name in ("asked", "answers", "cautions", "across", "provenance")
+    ]
     assert order == sorted(order)
     outside = [
-        address for address in re.findall(r'(?:src|href)="([^"]*)"', text) if not address.startswith(("#", "data:"))
+        address
+        for address in re.findall(r'(?:src|href)="([^"]*)"', text)
+        if not address.startswith(("#", "data:"))
     ]
     assert outside == []
     assert not re.search(r"@import|<script|<link|url\((?!#)", text)
@@ -273,7 +336,9 @@ def test_a_folder_with_other_things_is_left_alone(
     outcome = scorecube("report", several.path, "--out", tmp_path / "mine")
     assert outcome.status == 1
     assert "contains other files than a report (index.html, thesis.tex)" in outcome.stderr
-    outcome = scorecube("report", several.path, "--pages", "--out", tmp_path / "mine" / "thesis.tex")
+    outcome = scorecube(
+        "report", several.path, "--pages", "--out", tmp_path / "mine" / "thesis.tex"
+    )
     assert "is a file; pages need a folder" in outcome.stderr
     assert tree(tmp_path) == before
 
@@ -300,9 +365,13 @@ def test_a_report_that_fails_leaves_nothing_and_takes_nothing(
 
 
 @pytest.mark.parametrize("end", ["png", "svg", "pdf"])
-def test_a_figure_is_written(scorecube: Cli, analysed_study: Path, tmp_path: Path, end: str) -> None:
+def test_a_figure_is_written(
+    scorecube: Cli, analysed_study: Path, tmp_path: Path, end: str
+) -> None:
     out = tmp_path / f"picture.{end}"
-    scorecube("figure", analysed_study, "swap", "--collection", "small", "--gain", "1:1:1", "--out", out).succeeded()
+    scorecube(
+        "figure", analysed_study, "swap", "--collection", "small", "--gain", "1:1:1", "--out", out
+    ).succeeded()
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     assert out.read_bytes().startswith(starts[end])
 
@@ -311,7 +380,9 @@ def test_a_figure_is_written(scorecube: Cli, analysed_study: Path, tmp_path: Pat
 def test_several_collections_are_drawn_side_by_side(several: Study, kind: str) -> None:
     drawn = draw(several, kind)
     drawn.draw_without_rendering()
-    labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()] if kind != "wcw" else []
+    labels = (
+        [label.get_text() for label in drawn.axes[0].get_yticklabels()] if kind != "wcw" else []
+    )
     assert labels == ([f"c{k}" for k in range(10)] if kind != "wcw" else [])
     assert len(draw(several, kind, ["c1"]).axes) >= 1
 
@@ -320,7 +391,8 @@ def test_dots_are_the_shares(several: Study) -> None:
     lines = {str(line.get_label()): line for line in draw(several, "bootstrap").axes[0].get_lines()}
     for metric in METRICS:
         expected = [
-            100 * several[name].result("bootstrap")["share"].sel(metric=metric, alpha=0.05).item() for name in several
+            100 * several[name].result("bootstrap")["share"].sel(metric=metric, alpha=0.05).item()
+            for name in several
         ]
         np.testing.assert_allclose(np.asarray(lines[metric].get_xdata(), float), expected)
 
@@ -337,7 +409,12 @@ def test_dots_are_the_shares(several: Study) -> None:
     ],
 )  # fmt: skip
 def test_a_figure_that_cannot_be_drawn(
-    several: Study, scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+    several: Study,
+    scorecube: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = scorecube("figure", several.path, *words)
@@ -363,5 +440,6 @@ def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> Non
     outcome = scorecube("figure", study, "stability", "--out", tmp_path / "x.png")
     assert outcome.status == 1
     assert (
-        "stability is drawn for one collection at a time; name one with --collection: small, stricter" in outcome.stderr
+        "stability is drawn for one collection at a time; name one with --collection: small, stricter"
+        in outcome.stderr
     )

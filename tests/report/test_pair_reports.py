@@ -112,7 +112,9 @@ def test_adjusted_power_counts_adjusted_p_values(results: dict[str, xr.Dataset],
         cell = result.sel(metric=row["metric"]).isel(gain=0)
         p = cell["p_value"].values
         safe = p if name == "paired" else (cell["reached"].values + 1) / 91
-        wanted = {"none": p, "holm": holm(safe), "bh": false_discovery_control(safe)}[row["adjustment"]]
+        wanted = {"none": p, "holm": holm(safe), "bh": false_discovery_control(safe)}[
+            row["adjustment"]
+        ]
         assert row["significant"] == (np.array(wanted) < row["alpha"]).sum()
 
 
@@ -126,9 +128,15 @@ def test_the_curve_is_the_sorted_p_values(results: dict[str, xr.Dataset], name: 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "latex"])
 @pytest.mark.parametrize("name", EVERY)
-def test_every_table_is_shown_in_every_format(scorecube: Cli, analysed_study: Path, name: str, form: str) -> None:
+def test_every_table_is_shown_in_every_format(
+    scorecube: Cli, analysed_study: Path, name: str, form: str
+) -> None:
     for table in view_of(name).tables:
-        shown = scorecube("show", analysed_study, name, "--table", table, "--format", form).succeeded().stdout
+        shown = (
+            scorecube("show", analysed_study, name, "--table", table, "--format", form)
+            .succeeded()
+            .stdout
+        )
         frame = sc.table(next(iter(sc.open_study(analysed_study)["small"].results(name))), table)
         if form == "json":
             assert len(json.loads(shown)) == len(frame)
@@ -137,10 +145,17 @@ def test_every_table_is_shown_in_every_format(scorecube: Cli, analysed_study: Pa
             assert all(column in header for column in frame.columns)
 
 
-def test_people_read_two_decimals_of_an_estimated_difference_and_all_of_a_level(results: dict[str, xr.Dataset]) -> None:
+def test_people_read_two_decimals_of_an_estimated_difference_and_all_of_a_level(
+    results: dict[str, xr.Dataset],
+) -> None:
     shown = json.loads(render(sc.table(results["bootstrap"]), "json"))[0]["estimated_difference"]
     assert f"  {shown:.2f}  " in render(sc.table(results["bootstrap"]), "text").splitlines()[2]
-    assert [cell_text("alpha", alpha) for alpha in (0.05, 0.1, 0.005, 0.001)] == ["0.05", "0.10", "0.005", "0.001"]
+    assert [cell_text("alpha", alpha) for alpha in (0.05, 0.1, 0.005, 0.001)] == [
+        "0.05",
+        "0.10",
+        "0.005",
+        "0.001",
+    ]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -157,8 +172,13 @@ def test_curves_keep_clear_of_their_legend(name: str, n_metrics: int, n_runs: in
     lines = {line.get_label(): line for line in axes.get_lines()}
     plain = result.isel(test=0) if name == "paired" else result
     for metric in result["metric"].values:
-        np.testing.assert_array_equal(lines[metric].get_ydata(), np.sort(plain["p_value"].sel(metric=metric).values[0]))
-    styles = {(lines[metric].get_color(), str(lines[metric].get_linestyle())) for metric in result["metric"].values}
+        np.testing.assert_array_equal(
+            lines[metric].get_ydata(), np.sort(plain["p_value"].sel(metric=metric).values[0])
+        )
+    styles = {
+        (lines[metric].get_color(), str(lines[metric].get_linestyle()))
+        for metric in result["metric"].values
+    }
     assert len(styles) == n_metrics
     assert axes.get_ylim()[0] < 0
 
@@ -187,7 +207,9 @@ def test_very_many_pairs_are_drawn_with_few_points() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_has_a_chapter_for_each_test(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> None:
+def test_the_page_has_a_chapter_for_each_test(
+    scorecube: Cli, analysed_study: Path, tmp_path: Path
+) -> None:
     scorecube("report", analysed_study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()
     chapters = re.split(r"<h2 ", page)
@@ -200,7 +222,9 @@ def test_the_page_has_a_chapter_for_each_test(scorecube: Cli, analysed_study: Pa
         assert chapter.count("<svg") >= 2
         assert "share of pairs" in chapter
         assert "(iv)" not in chapter
-        downloads = re.findall(r'<a download="[^"]*" href="data:text/csv;base64,[^"]+">(\w+)</a>', chapter)
+        downloads = re.findall(
+            r'<a download="[^"]*" href="data:text/csv;base64,[^"]+">(\w+)</a>', chapter
+        )
         assert downloads == list(view_of(name).tables)
         for line in headline(next(iter(sc.open_study(analysed_study)["small"].results(name)))):
             assert line.replace("<", "&lt;")[1:] in chapter
@@ -212,12 +236,16 @@ def test_shares_of_the_swap_method_keep_their_heading() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_reading_names_the_best_metric_or_that_there_is_none(results: dict[str, xr.Dataset], name: str) -> None:
+def test_the_reading_names_the_best_metric_or_that_there_is_none(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
     result = results[name]
     best = result["significant"].sel(alpha=0.05).max()
     assert f"{int(best)} of 21" in " ".join(headline(result))
     nothing = result.assign(
-        p_value=result["p_value"] * 0 + 1, significant=result["significant"] * 0, share=result["share"] * 0
+        p_value=result["p_value"] * 0 + 1,
+        significant=result["significant"] * 0,
+        share=result["share"] * 0,
     )
     line = headline(nothing)[0]
     assert "no pair of runs has p < 0.05, whatever the metric (21 pairs)" in line

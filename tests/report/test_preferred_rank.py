@@ -39,14 +39,21 @@ def rows_of(rankings: xr.Dataset) -> list[Row]:
     ]
 
 
-def expected_rows(levels: dict[str, dict[str, list[int]]], judged: dict[str, list[int]]) -> list[Row]:
+def expected_rows(
+    levels: dict[str, dict[str, list[int]]], judged: dict[str, list[int]]
+) -> list[Row]:
     """Return the rows that plain Python finds, of lists of levels by topic and run."""
     rows = []
     for topic in sorted(judged):
-        run, rank, found = preferred_ranks({name: lists.get(topic, []) for name, lists in levels.items()})
+        run, rank, found = preferred_ranks(
+            {name: lists.get(topic, []) for name, lists in levels.items()}
+        )
         row: Row = {"collection": "", "topic": topic, "run": run, "rank": rank}
         for level in range(len(judged[topic]) - 1, 0, -1):
-            row |= {f"found_level_{level}": found.count(level), f"n_level_{level}": judged[topic][level]}
+            row |= {
+                f"found_level_{level}": found.count(level),
+                f"n_level_{level}": judged[topic][level],
+            }
         rows.append(row)
     return rows
 
@@ -68,16 +75,28 @@ def test_any_lists(by_topic: list[list[list[int]]]) -> None:
     rankings = rankings_dataset(
         levels, np.full((n_runs, n_topics), 6, np.int32), judged, runs, topics, runs, {}
     )  # fmt: skip
-    plain = {run: {topic: levels[k, j].tolist() for j, topic in enumerate(topics)} for k, run in enumerate(runs)}
+    plain = {
+        run: {topic: levels[k, j].tolist() for j, topic in enumerate(topics)}
+        for k, run in enumerate(runs)
+    }
     assert rows_of(rankings) == expected_rows(plain, {topic: [9, 8, 7, 6] for topic in topics})
 
 
-def test_whole_numbers_stay_whole_beside_missing_ones(scorecube: Cli, finished_study: Path, files: Files) -> None:
+def test_whole_numbers_stay_whole_beside_missing_ones(
+    scorecube: Cli, finished_study: Path, files: Files
+) -> None:
     nothing = rankings_dataset(
         np.full((2, 1, 3), -1, np.int8), np.full((2, 1), 3, np.int32), np.array([[4, 1]]), ["a", "b"], ["1"], ["a", "b"], {}
     )  # fmt: skip
     (row,) = rows_of(nothing)
-    assert row == {"collection": "", "topic": "1", "run": None, "rank": None, "found_level_1": 0, "n_level_1": 1}
+    assert row == {
+        "collection": "",
+        "topic": "1",
+        "run": None,
+        "rank": None,
+        "found_level_1": 0,
+        "n_level_1": 1,
+    }
     graded = sc.read_rankings(files.runs, files.qrels)
     both = combine([sc.table(graded, "preferred_rank"), sc.table(nothing, "preferred_rank")])
     assert {type(value) for value in both["n_level_1"]} == {int}
@@ -134,7 +153,9 @@ def printed_tables() -> dict[str, list[dict[str, int]]]:
     text = package_files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
     found: dict[str, list[dict[str, int]]] = {}
     for row in csv.DictReader(text.splitlines()):
-        numbers = {key: int(value) for key, value in row.items() if key not in ("collection", "topic")}
+        numbers = {
+            key: int(value) for key, value in row.items() if key not in ("collection", "topic")
+        }
         found.setdefault(row["collection"], []).append(numbers)
     return found
 
@@ -155,7 +176,9 @@ def test_table_1_is_what_the_table_statistics_shows() -> None:
         judged = np.array([[0, row["b"], row["a"], row["s"]] for row in rows])
         lists = np.zeros((1, len(rows), 1), np.int8)
         topics = [f"{k:03d}" for k in range(len(rows))]
-        rankings = rankings_dataset(lists, np.ones((1, len(rows)), np.int32), judged, ["a"], topics, ["a"], {})
+        rankings = rankings_dataset(
+            lists, np.ones((1, len(rows)), np.int32), judged, ["a"], topics, ["a"], {}
+        )
         (row,) = sc.table(rankings, "statistics").to_dict("records")
         _, _, *by_level = TABLE_1[collection]
         assert [f"{row[f'n_level_{level}']:.1f}" for level in (3, 2, 1)] == by_level
@@ -185,7 +208,11 @@ def test_p_measure_follows_from_every_printed_row() -> None:
             )
             rank = row["max_preferred_rank"]
             gains = sum(level * count for level, count in zip((1, 2, 3), found, strict=True))
-            ideal = sum(sorted((level for level in (1, 2, 3) for _ in range(total[level - 1])), reverse=True)[:rank])
+            ideal = sum(
+                sorted(
+                    (level for level in (1, 2, 3) for _ in range(total[level - 1])), reverse=True
+                )[:rank]
+            )
             assert float(score) == pytest.approx((gains + sum(found)) / (ideal + rank), rel=1e-12)
 
 
@@ -195,11 +222,24 @@ def test_the_stored_counts_are_those_of_the_paper(data: Path) -> None:
     papers = list((data.parent / "papers").glob("001_*.txt"))
     if not papers:
         pytest.skip("the papers (../shared/papers) are not beside this repository")
-    cells = [[cell.strip() for cell in line.split("\t")] for line in papers[0].read_text(encoding="utf-8").splitlines()]
-    printed = [row[start : start + 5] for row in cells if len(row) == 10 for start in (0, 5) if row[start].isdigit()]
+    cells = [
+        [cell.strip() for cell in line.split("\t")]
+        for line in papers[0].read_text(encoding="utf-8").splitlines()
+    ]
+    printed = [
+        row[start : start + 5]
+        for row in cells
+        if len(row) == 10
+        for start in (0, 5)
+        if row[start].isdigit()
+    ]
     text = package_files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
     stored = [
-        [row["topic"], row["max_preferred_rank"], *(f"{row[f'{level}_found']}({row[level]})" for level in "sab")]
+        [
+            row["topic"],
+            row["max_preferred_rank"],
+            *(f"{row[f'{level}_found']}({row[level]})" for level in "sab"),
+        ]
         for row in csv.DictReader(text.splitlines())
     ]
     assert len(stored) == 181

@@ -18,15 +18,21 @@ from scorecube.testing import simulate_cube
 @pytest.fixture(scope="module")
 def result() -> xr.Dataset:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"), gains=("3:2:1", "1:1:1"))
-    return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=50, seed=1).assign_attrs(collection="c")
+    return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=50, seed=1).assign_attrs(
+        collection="c"
+    )
 
 
 def test_several_sizes_are_drawn_against_size_with_marked_fits() -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
-    several = sc.analyse(cube, sc.Swap(size=(5, 10, 15)), trials=200, seed=1).assign_attrs(collection="c")
+    several = sc.analyse(cube, sc.Swap(size=(5, 10, 15)), trials=200, seed=1).assign_attrs(
+        collection="c"
+    )
     required, first, second = sc.figure(several).axes[:3]
     for metric, line in zip(("AP", "RR"), required.get_lines(), strict=True):
-        expected = several["required_difference"].sel(metric=metric, confidence=0.95).isel(gain=0).values
+        expected = (
+            several["required_difference"].sel(metric=metric, confidence=0.95).isel(gain=0).values
+        )
         np.testing.assert_array_equal(line.get_ydata(), expected)
     frame = sc.table(several, "curves")
     for metric, axes in (("AP", first), ("RR", second)):
@@ -55,24 +61,32 @@ def test_signed_differences_are_drawn_on_both_sides() -> None:
 
 def test_errors_and_ties_are_those_of_the_table() -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
-    stability = sc.analyse(cube, sc.Stability(size=(5, 25), fuzziness=(0.05, 0.1)), trials=50, seed=1)
+    stability = sc.analyse(
+        cube, sc.Stability(size=(5, 25), fuzziness=(0.05, 0.1)), trials=50, seed=1
+    )
     frame = sc.table(stability)
     lines = sc.figure(stability).axes[0].get_lines()
     for line, (metric, fuzziness) in zip(
         lines, ((each, part) for each in ("AP", "RR") for part in (0.05, 0.1)), strict=True
     ):
-        rows = frame[(frame["metric"] == metric) & (frame["fuzziness"] == fuzziness)].sort_values("size")
+        rows = frame[(frame["metric"] == metric) & (frame["fuzziness"] == fuzziness)].sort_values(
+            "size"
+        )
         np.testing.assert_allclose(line.get_xdata(), 100 * rows["ties"])
         np.testing.assert_allclose(line.get_ydata(), 100 * rows["error_rate"])
 
 
-@pytest.mark.parametrize("analysis", [sc.Swap(size=(5, 10, 15)), sc.Swap(size=9), sc.Stability(size=(5, 9))])
+@pytest.mark.parametrize(
+    "analysis", [sc.Swap(size=(5, 10, 15)), sc.Swap(size=9), sc.Stability(size=(5, 9))]
+)
 def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
     result = sc.analyse(cube, analysis, trials=200, seed=1).assign_attrs(collection="c")
     view = view_of(analysis.name)
     assert "topics" in view.title(analysis.options())
-    assert ("extrapolated" in view.caption(result)) == (result.sizes["size"] == 3 and analysis.name == "swap")
+    assert ("extrapolated" in view.caption(result)) == (
+        result.sizes["size"] == 3 and analysis.name == "swap"
+    )
     assert len(headline(result)) == 1 + (result.sizes["size"] > 1 and analysis.name == "swap")
     frames = {name: table.make(result) for name, table in view.tables.items()}
     assert all(len(frame) for _, frame in view.page_tables(frames))
@@ -81,4 +95,6 @@ def test_every_result_has_a_reading_a_title_and_a_caption(analysis: Analysis) ->
 def test_empty_bins_at_the_end_are_told() -> None:
     cube = simulate_cube(n_runs=6, seed=2, metrics=("AP",))
     result = sc.analyse(cube, sc.Swap(bins=101), trials=20, seed=1).assign_attrs(collection="c")
-    assert "No difference of 1.00 or more was observed: the highest bin begins at 0." in view_of("swap").caption(result)
+    assert "No difference of 1.00 or more was observed: the highest bin begins at 0." in view_of(
+        "swap"
+    ).caption(result)

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
 GAINS = ["3:2:1", "1:1:1"]
 
 
-def made(n_metrics: int = 3, steps: tuple[int, ...] | None = (20, 10), **options: Any) -> xr.Dataset:
+def made(
+    n_metrics: int = 3, steps: tuple[int, ...] | None = (20, 10), **options: Any
+) -> xr.Dataset:
     metrics = ["AP", "nDCG@10", "P@10", *(f"P@{k}" for k in range(11, 40))][:n_metrics]
     rankings = simulate_rankings(n_runs=10, n_teams=5, depth=40, seed=3)
     cube = with_rankings(sc.evaluate(rankings, metrics, GAINS), rankings)
-    return sc.analyse(cube, Teams(topic_sizes=steps, **options), trials=4, seed=1).assign_attrs(collection="c")
+    return sc.analyse(cube, Teams(topic_sizes=steps, **options), trials=4, seed=1).assign_attrs(
+        collection="c"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,14 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
             for axes, step in ((variance, 0), (fewest, -1)):
                 line = next(line for line in axes.get_lines() if line.get_label() == metric)
                 np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3, 4])
-                np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].isel(topic_step=step))
-                across = [line for line in axes.get_lines() if len(set(np.asarray(line.get_ydata()).tolist())) == 1]
+                np.testing.assert_array_equal(
+                    line.get_ydata(), at["variance_mean"].isel(topic_step=step)
+                )
+                across = [
+                    line
+                    for line in axes.get_lines()
+                    if len(set(np.asarray(line.get_ydata()).tolist())) == 1
+                ]
                 whole = float(at["variance_mean"].sel(leave=0).isel(topic_step=step))
                 assert any(np.asarray(line.get_ydata())[0] == whole for line in across)
             for axes, name in ((tau, "tau_mean"), (drop, "rank_drop_largest")):
@@ -72,16 +82,22 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
 def test_rings_are_where_the_interval_first_misses(result: xr.Dataset) -> None:
     axes = leave_out_panels(result).axes[0]
     rings = [
-        line for line in axes.get_lines() if line.get_markerfacecolor() == "none" and len(np.asarray(line.get_xdata()))
+        line
+        for line in axes.get_lines()
+        if line.get_markerfacecolor() == "none" and len(np.asarray(line.get_xdata()))
     ]
     misses = result["first_miss"].isel(gain=0, topic_step=0).values
-    assert sorted(float(np.asarray(line.get_xdata())[0]) for line in rings) == sorted(misses[~np.isnan(misses)])
+    assert sorted(float(np.asarray(line.get_xdata())[0]) for line in rings) == sorted(
+        misses[~np.isnan(misses)]
+    )
     assert len(rings) > 0
 
 
 @pytest.mark.parametrize("n_metrics", [1, 5, 24])
 @pytest.mark.parametrize("steps", [None, (20, 10)])
-def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(n_metrics: int, steps: tuple[int, ...] | None) -> None:
+def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(
+    n_metrics: int, steps: tuple[int, ...] | None
+) -> None:
     figure = leave_out_panels(made(n_metrics, steps))
     figure.draw_without_rendering()
     assert len(figure.axes) == (3 if steps is None else 5)
@@ -90,8 +106,12 @@ def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(n_metrics: int, 
     assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
     assert figure.bbox.y0 <= box.y0
     assert all(extent(axes).y0 >= box.y1 - 1 for axes in figure.axes)
-    lines = [line for line in figure.axes[1].get_lines() if not str(line.get_label()).startswith("_")]
-    looks = {(line.get_color(), str(line.get_linestyle()), str(line.get_marker())) for line in lines}
+    lines = [
+        line for line in figure.axes[1].get_lines() if not str(line.get_label()).startswith("_")
+    ]
+    looks = {
+        (line.get_color(), str(line.get_linestyle()), str(line.get_marker())) for line in lines
+    }
     assert len(looks) == len(lines) == n_metrics
 
 
@@ -110,16 +130,24 @@ def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
 def test_the_reading_says_what_the_tables_say(result: xr.Dataset) -> None:
     lines = headline(result)
     frame = sc.table(result, "first_miss")
-    for row in frame[(frame["n_topics_wanted"] == 50) & (frame["metric"] == "AP")].to_dict("records"):
+    for row in frame[(frame["n_topics_wanted"] == 50) & (frame["metric"] == "AP")].to_dict(
+        "records"
+    ):
         word = "never" if row["first_miss"] is None else f"{row['first_miss']} ("
         assert f"AP {word}" in lines[0]
     kept = sc.table(result, "reusability")
-    assert f"{kept.loc[kept['left_out'] == 1, 'rank_drop_largest'].max()} ranks by any metric" in lines[1]
+    assert (
+        f"{kept.loc[kept['left_out'] == 1, 'rank_drop_largest'].max()} ranks by any metric"
+        in lines[1]
+    )
     own = sc.table(result, "own")
     lost = (own["rank_without"] - own["rank"]).max()
     assert lost > 0
     run = own[(own["rank_without"] - own["rank"]) == lost].iloc[0]
-    assert f"{run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']}" in lines[2]
+    assert (
+        f"{run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']}"
+        in lines[2]
+    )
 
 
 def test_two_teams_leave_one_run_without_an_order() -> None:
@@ -129,11 +157,20 @@ def test_two_teams_leave_one_run_without_an_order() -> None:
     assert not any("order of the other runs" in line for line in headline(lone))
     assert picture(sc.figure(lone), "d")
     view = view_of("teams")
-    assert all(len(frame) for _, frame in view.page_tables({name: sc.table(lone, name) for name in view.tables}))
+    assert all(
+        len(frame)
+        for _, frame in view.page_tables({name: sc.table(lone, name) for name in view.tables})
+    )
 
 
 def test_titles_name_what_is_unusual() -> None:
-    odd = Teams(leave=(1, 3), topic_sizes=(5,), keep_unpooled=False, lost_topics="all_runs_zero", distinct=True)
+    odd = Teams(
+        leave=(1, 3),
+        topic_sizes=(5,),
+        keep_unpooled=False,
+        lost_topics="all_runs_zero",
+        distinct=True,
+    )
     title = view_of("teams").title(odd.options())
     for words in (
         "pool depth 10",
@@ -155,11 +192,15 @@ def designs(study: Study) -> dict[str, xr.Dataset]:
     return {name: result for name, result in found.items() if result is not None}
 
 
-def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+def test_the_report_designs_topic_sets_from_every_collection(
+    scorecube: Cli, study: Path, tmp_path: Path
+) -> None:
     (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
     (tmp_path / "same.csv").write_text("a,b\n0.5,1\n0.5,1\n0.5,1\n")
     scorecube("import", study, "--name", "other", "--metric", "AP", tmp_path / "ap.csv").succeeded()
-    scorecube("import", study, "--name", "constant", "--metric", "AP", tmp_path / "same.csv").succeeded()
+    scorecube(
+        "import", study, "--name", "constant", "--metric", "AP", tmp_path / "same.csv"
+    ).succeeded()
     opened = sc.open_study(study)
     found = designs(opened)
     # Scores without any variance ask for no topics.
@@ -176,18 +217,24 @@ def test_the_report_designs_topic_sets_from_every_collection(scorecube: Cli, stu
     assert [axes.get_title(loc="left").split(",")[0] for axes in panels] == list(found)
     scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()
-    chapter = next(each for each in re.split(r"<h2 ", page) if ">Topic set size design: " in each[:200])
+    chapter = next(
+        each for each in re.split(r"<h2 ", page) if ">Topic set size design: " in each[:200]
+    )
     assert chapter.count("<svg") >= 3
     for topics in np.unique(expected["topics"].values):
         assert f"<td class=number>{topics}</td>" in chapter
 
 
-def test_metrics_that_are_no_means_have_no_design(scorecube: Cli, files: Files, tmp_path: Path) -> None:
+def test_metrics_that_are_no_means_have_no_design(
+    scorecube: Cli, files: Files, tmp_path: Path
+) -> None:
     words = ["--metrics", "geo:AP,P@5"]
     scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *words).succeeded()
     (result,) = designs(sc.open_study(tmp_path / "s")).values()
     assert result["metric"].values.tolist() == ["P@5"]
-    scorecube("evaluate", tmp_path / "t", "--name", "x", *files.options(), "--metrics", "geo:AP").succeeded()
+    scorecube(
+        "evaluate", tmp_path / "t", "--name", "x", *files.options(), "--metrics", "geo:AP"
+    ).succeeded()
     assert designs(sc.open_study(tmp_path / "t")) == {}
     scorecube("report", tmp_path / "t", "--out", tmp_path / "page.html").succeeded()
     assert "Topic set size design" not in (tmp_path / "page.html").read_text()

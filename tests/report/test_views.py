@@ -41,7 +41,9 @@ def toy_study(tmp_path: Path) -> Path:
     """A study of two collections with results of the toy analysis."""
     study = sc.open_study(tmp_path / "study.zarr", mode="a")
     for k, name in enumerate(("one", "two")):
-        study.add(name, cube=simulate_cube(n_runs=4, seed=k, metrics=("AP", "RR"), gains=("3:2:1",)))
+        study.add(
+            name, cube=simulate_cube(n_runs=4, seed=k, metrics=("AP", "RR"), gains=("3:2:1",))
+        )
     for task in api.plan_in_study(study, Toy(), trials=10, seed=1):
         task.run()
     return tmp_path / "study.zarr"
@@ -53,7 +55,9 @@ def toy_view() -> Iterator[View]:
 
     def errors(result: xr.Dataset) -> pd.DataFrame:
         collection = result.attrs["collection"]
-        return pd.DataFrame({"collection": collection, "metric": result["metric"].values, "error_rate": 0.25})
+        return pd.DataFrame(
+            {"collection": collection, "metric": result["metric"].values, "error_rate": 0.25}
+        )
 
     view = View(
         name="toy",
@@ -98,12 +102,19 @@ def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:
     views = "from scorecube.report.views.registry import view_names, view_of\nfor name in view_names(): view_of(name)"
     assert imported(views, "pandas", "matplotlib") == ["pandas"]
     show = "from scorecube.cli.program import app"
-    for words in (["show", str(toy_study), "scores"], ["stability", str(toy_study), "--trials", "5", "--seed", "1"]):
-        assert imported(f"{show}\napp({words!r}, standalone_mode=False)", "pandas", "matplotlib") == ["pandas"]
+    for words in (
+        ["show", str(toy_study), "scores"],
+        ["stability", str(toy_study), "--trials", "5", "--seed", "1"],
+    ):
+        assert imported(
+            f"{show}\napp({words!r}, standalone_mode=False)", "pandas", "matplotlib"
+        ) == ["pandas"]
 
 
 @pytest.mark.usefixtures("toy_view")
-def test_a_view_from_outside_is_shown_and_reported(toy_study: Path, scorecube: Cli, tmp_path: Path) -> None:
+def test_a_view_from_outside_is_shown_and_reported(
+    toy_study: Path, scorecube: Cli, tmp_path: Path
+) -> None:
     study = sc.open_study(toy_study)
     assert headline(study["one"].result("toy")) == ["4 runs are a toy"]
     shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
@@ -114,14 +125,18 @@ def test_a_view_from_outside_is_shown_and_reported(toy_study: Path, scorecube: C
     assert "4 runs are a toy." in chapter
     assert "A caption of the toy." in chapter
     assert "<svg" not in chapter
-    refused = scorecube("figure", toy_study, "toy", "--collection", "one", "--out", tmp_path / "x.png")
+    refused = scorecube(
+        "figure", toy_study, "toy", "--collection", "one", "--out", tmp_path / "x.png"
+    )
     assert refused.status == 1
     assert "toy has no figure; its tables: errors" in refused.stderr
     refused = scorecube("figure", toy_study, "toy", "--out", tmp_path / "x.png")
     assert "toy has no figure; its tables: errors" in refused.stderr
 
 
-def test_an_analysis_without_a_view_has_a_table_of_its_values(toy_study: Path, scorecube: Cli, tmp_path: Path) -> None:
+def test_an_analysis_without_a_view_has_a_table_of_its_values(
+    toy_study: Path, scorecube: Cli, tmp_path: Path
+) -> None:
     study = sc.open_study(toy_study)
     result = study["one"].result("toy")
     assert "error_rate[metric, gain, size, fuzziness]" in headline(result)[0]
@@ -129,7 +144,10 @@ def test_an_analysis_without_a_view_has_a_table_of_its_values(toy_study: Path, s
     assert frame.columns[:3].tolist() == ["collection", "metric", "gain"]
     assert len(frame) == sum(variable.size for variable in result.data_vars.values())
     for metric, rows in frame[frame["variable"] == "error_rate"].groupby("metric"):
-        assert rows["value"].tolist() == result["error_rate"].sel(metric=metric).values.ravel().tolist()
+        assert (
+            rows["value"].tolist()
+            == result["error_rate"].sel(metric=metric).values.ravel().tolist()
+        )
     shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
     assert len(shown) == 1 + 2 * len(frame)
     write_page(study, tmp_path / "page.html")

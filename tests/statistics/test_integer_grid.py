@@ -15,7 +15,9 @@ from scorecube.statistics.integer_grid import MAX_BITS, Grid, make_grid
 
 HUNDREDTH = Fraction(1, 100)
 sizes = st.integers(1, 60) | st.sampled_from([1, 2, 195, 1000])
-widths = st.sampled_from([HUNDREDTH, Fraction(1, 20), Fraction("0.003"), Fraction(1), Fraction(1, 7)])
+widths = st.sampled_from(
+    [HUNDREDTH, Fraction(1, 20), Fraction("0.003"), Fraction(1), Fraction(1, 7)]
+)
 # Decimal texts: inside [0, 1] with few and many digits, and far outside.
 decimals = st.builds(
     lambda number, digits, scale: str(Fraction(number, 10**digits) * scale),
@@ -79,7 +81,9 @@ def test_every_sum_stays_below_2_to_the_53(values: list[str], size: int, width: 
 
 @settings_
 @given(values=st.lists(decimals, min_size=1, max_size=6), size=sizes, width=widths)
-def test_rounding_moves_a_score_by_at_most_one_unit(values: list[str], size: int, width: Fraction) -> None:
+def test_rounding_moves_a_score_by_at_most_one_unit(
+    values: list[str], size: int, width: Fraction
+) -> None:
     exact = [Fraction(value) for value in values]
     grid = make_grid(size, width, floats(exact))
     for value, unit in zip(exact, units_of(exact, grid), strict=True):
@@ -88,8 +92,13 @@ def test_rounding_moves_a_score_by_at_most_one_unit(values: list[str], size: int
 
 @settings_
 @given(data=st.data(), size=st.integers(1, 12) | st.just(1), width=widths)
-def test_difference_of_means_lies_within_the_tolerance(data: st.DataObject, size: int, width: Fraction) -> None:
-    samples = [[Fraction(v) for v in data.draw(st.lists(decimals, min_size=size, max_size=size))] for _ in range(2)]
+def test_difference_of_means_lies_within_the_tolerance(
+    data: st.DataObject, size: int, width: Fraction
+) -> None:
+    samples = [
+        [Fraction(v) for v in data.draw(st.lists(decimals, min_size=size, max_size=size))]
+        for _ in range(2)
+    ]
     grid = make_grid(size, width, floats(samples[0] + samples[1]))
     first, second = (sum(units_of(sample, grid), Fraction(0)) for sample in samples)
     means = [sum(sample, Fraction(0)) / size for sample in samples]
@@ -126,7 +135,9 @@ def test_tolerance_is_2e_13_of_a_mean_of_50() -> None:
 
 @settings_
 @given(values=st.lists(decimals, min_size=2, max_size=6), size=sizes, data=st.data())
-def test_dropping_a_cell_leaves_the_others_alone(values: list[str], size: int, data: st.DataObject) -> None:
+def test_dropping_a_cell_leaves_the_others_alone(
+    values: list[str], size: int, data: st.DataObject
+) -> None:
     cells = np.array([[float(Fraction(value)), 0.5, 0.25] for value in values])
     kept = data.draw(st.lists(st.integers(0, len(cells) - 1), min_size=1, unique=True))
     whole, part = make_grid(size, HUNDREDTH, cells), make_grid(size, HUNDREDTH, cells[kept])
@@ -136,7 +147,9 @@ def test_dropping_a_cell_leaves_the_others_alone(values: list[str], size: int, d
 
 
 def test_scale_belongs_to_the_cell_whatever_the_dims_behind() -> None:
-    scores = np.random.default_rng(0).uniform(0, 1, (2, 3, 4)) * np.array([1.0, 5000.0]).reshape(2, 1, 1)
+    scores = np.random.default_rng(0).uniform(0, 1, (2, 3, 4)) * np.array([1.0, 5000.0]).reshape(
+        2, 1, 1
+    )
     grid = make_grid(4, HUNDREDTH, scores)
     assert grid.bits[0] != grid.bits[1]
     for cell in range(2):
@@ -155,7 +168,9 @@ def test_mean_comes_back(values: list[str], width: Fraction) -> None:
     assert found == pytest.approx(float(sum(exact) / len(exact)), rel=1e-12, abs=1e-12 * largest)
 
 
-def bin_of(first: NDArray[np.float64], second: NDArray[np.float64], width: Fraction, n_bins: int) -> tuple[int, bool]:
+def bin_of(
+    first: NDArray[np.float64], second: NDArray[np.float64], width: Fraction, n_bins: int
+) -> tuple[int, bool]:
     """Return the bin of the difference in mean of two runs' scores, and whether it is a tie."""
     scores = np.stack([first, second])[np.newaxis]
     grid = make_grid(len(first), width, scores)
@@ -179,7 +194,11 @@ def test_difference_of_exactly_k_widths_opens_bin_k(size: int, width: Fraction) 
         shifts[-1] -= sum(shifts)
         high = [value + shift + k * width for value, shift in zip(low, shifts, strict=True)]
         x, y = np.array([float(v) for v in high]), np.array([float(v) for v in low])
-        assert bin_of(x, y, width, n_bins) == bin_of(y, x, width, n_bins) == (min(k, n_bins - 1), k == 0)
+        assert (
+            bin_of(x, y, width, n_bins)
+            == bin_of(y, x, width, n_bins)
+            == (min(k, n_bins - 1), k == 0)
+        )
         if k > 0:
             nudge = np.zeros(size)
             nudge[0] = -size * 1e-9

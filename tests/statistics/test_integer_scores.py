@@ -28,9 +28,13 @@ def is_whole(values: Floats) -> bool:
     decimals=st.integers(0, 5), n_runs=st.integers(1, 6), n_topics=st.integers(1, 1153), seed=st.integers(0, 2**32),
     largest=st.sampled_from([1, 10, 1000]),
 )  # fmt: skip
-def test_decimals_stay_integral(decimals: int, n_runs: int, n_topics: int, seed: int, largest: int) -> None:
+def test_decimals_stay_integral(
+    decimals: int, n_runs: int, n_topics: int, seed: int, largest: int
+) -> None:
     chance = np.random.default_rng(seed)
-    numerators = chance.integers(-largest * 10**decimals, largest * 10**decimals, (n_runs, n_topics), endpoint=True)
+    numerators = chance.integers(
+        -largest * 10**decimals, largest * 10**decimals, (n_runs, n_topics), endpoint=True
+    )
     units = centred_units(numerators / 10**decimals)
     assert not units.rounded
     assert units.snap == units.snap_sum == 0.0
@@ -114,7 +118,10 @@ def test_sums_of_resamples_are_exact_in_any_order(scores: Floats, seed: int) -> 
 def test_rounding_is_bounded_by_snap(scores: Floats) -> None:
     units, n = centred_units(scores), scores.shape[1]
     per_score = Fraction(units.per_score)
-    rows, part = [[Fraction(score) for score in row] for row in scores.tolist()], range(0, n, max(1, n // 7))
+    rows, part = (
+        [[Fraction(score) for score in row] for row in scores.tolist()],
+        range(0, n, max(1, n // 7)),
+    )
     sums = [sum(row) for row in rows]
     for (x, sum_x, found_x), (y, sum_y, found_y) in zip(
         zip(rows, sums, units.values.tolist(), strict=True), zip(rows[1:], sums[1:], units.values[1:].tolist(), strict=True), strict=False
@@ -130,9 +137,13 @@ def test_rounding_is_bounded_by_snap(scores: Floats) -> None:
 
 @settings(max_examples=100)
 @given(
-    n_topics=st.integers(2, 300), seed=st.integers(0, 2**32), denominator=st.sampled_from([7 * 17, 3 * 19, 1000 * 3])
+    n_topics=st.integers(2, 300),
+    seed=st.integers(0, 2**32),
+    denominator=st.sampled_from([7 * 17, 3 * 19, 1000 * 3]),
 )
-def test_differences_that_are_zero_in_truth_stay_below_snap(n_topics: int, seed: int, denominator: int) -> None:
+def test_differences_that_are_zero_in_truth_stay_below_snap(
+    n_topics: int, seed: int, denominator: int
+) -> None:
     chance = np.random.default_rng(seed)
     first = chance.integers(0, denominator, n_topics)
     shift = int(chance.integers(0, denominator))

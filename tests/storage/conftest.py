@@ -29,7 +29,9 @@ class StandIn:
     def ask(self, path: str, method: str, content: bytes = b"") -> None:
         """Send a request that is not signed."""
         assert self.endpoint.startswith("http://127.0.0.1:")
-        request = urllib.request.Request(self.endpoint + path, content, {"Content-Type": "text/plain"}, method=method)
+        request = urllib.request.Request(
+            self.endpoint + path, content, {"Content-Type": "text/plain"}, method=method
+        )
         with urllib.request.urlopen(request, timeout=20):
             pass
 

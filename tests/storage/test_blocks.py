@@ -102,7 +102,9 @@ def test_an_interrupted_run_computes_only_what_is_missing(
     assert plan(path).stored() is None
     computed.clear()
     seen: list[int] = []
-    result = plan(path).run(Executor(workers=workers), block_units=7, progress=lambda done, _: seen.append(done))
+    result = plan(path).run(
+        Executor(workers=workers), block_units=7, progress=lambda done, _: seen.append(done)
+    )
     assert trials_in(computed + kept) == list(range(TRIALS))
     assert (seen[0], seen[-1]) == (20, TRIALS)
     assert_is_whole(result, cube)
@@ -111,7 +113,9 @@ def test_an_interrupted_run_computes_only_what_is_missing(
     assert_is_whole(stored, cube)
 
 
-def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
+def test_a_finished_run_is_not_computed_again(
+    path: Path, cube: xr.Dataset, computed: Intervals
+) -> None:
     plan(path).run(block_units=20)
     assert trials_in(computed) == list(range(TRIALS))
     computed.clear()
@@ -120,7 +124,9 @@ def test_a_finished_run_is_not_computed_again(path: Path, cube: xr.Dataset, comp
     assert_is_whole(result, cube)
 
 
-def test_other_ways_of_reading_the_counts_share_the_blocks(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
+def test_other_ways_of_reading_the_counts_share_the_blocks(
+    path: Path, cube: xr.Dataset, computed: Intervals
+) -> None:
     plan(path).run(block_units=20)
     computed.clear()
     swap = Swap(rule="s1", confidence=(0.75,))
@@ -149,9 +155,13 @@ def test_data_without_a_record_is_computed_again(
         patch.setattr(blocks, "content_hash", killed_at_the_third)
         with pytest.raises(KeyboardInterrupt):
             plan(path).run(block_units=10)
-    written = zarr.open_group(path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r")["count"]
+    written = zarr.open_group(
+        path / "demo" / "blocks" / "swap" / plan(path).plan.work_digest, mode="r"
+    )["count"]
     assert isinstance(written, zarr.Array)
-    assert [bool(np.any(written[place])) for place in range(written.shape[0])] == [True] * 3 + [False] * 3
+    assert [bool(np.any(written[place])) for place in range(written.shape[0])] == [True] * 3 + [
+        False
+    ] * 3
     assert recorded(plan(path)) == [(0, 10), (10, 20)]
     computed.clear()
     result = plan(path).run(block_units=10)
@@ -201,11 +211,17 @@ task.run(block_units=1)
 @pytest.mark.process
 def test_a_killed_process_is_resumed(path: Path, cube: xr.Dataset, computed: Intervals) -> None:
     trials = 500
-    records = path / "demo" / "blocks" / "swap" / plan(path, trials).plan.work_digest / "record" / "c"
-    with subprocess.Popen([sys.executable, "-c", SLOW_RUN, path, str(trials), str(SEED)]) as process:
+    records = (
+        path / "demo" / "blocks" / "swap" / plan(path, trials).plan.work_digest / "record" / "c"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_RUN, path, str(trials), str(SEED)]
+    ) as process:
         deadline = time.monotonic() + 60
         # A file that is still being written has another name.
-        while not (records.is_dir() and sum(each.name.isdigit() for each in records.iterdir()) >= 3):
+        while not (
+            records.is_dir() and sum(each.name.isdigit() for each in records.iterdir()) >= 3
+        ):
             assert process.poll() is None, "the process ended before it could be killed"
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -277,7 +293,9 @@ def test_a_damaged_block_is_named_and_computed_again(
 
 
 @pytest.mark.parametrize("name", [*OUTPUTS, "record"])
-def test_a_missing_chunk_is_not_read_as_data(path: Path, cube: xr.Dataset, computed: Intervals, name: str) -> None:
+def test_a_missing_chunk_is_not_read_as_data(
+    path: Path, cube: xr.Dataset, computed: Intervals, name: str
+) -> None:
     plan(path).run(block_units=20)
     chunk_of(path, name, 1).unlink()
     assert recorded(plan(path)) == [(0, 20), (40, 60)]
@@ -301,7 +319,10 @@ def test_undamaged_blocks_are_not_named(path: Path) -> None:
 
 
 segments = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(1, 15)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=12
+    st.tuples(st.integers(0, 40), st.integers(1, 15)).map(
+        lambda pair: (pair[0], pair[0] + pair[1])
+    ),
+    max_size=12,
 )
 
 
@@ -340,7 +361,8 @@ def test_of_blocks_with_one_beginning_the_longest_is_chosen() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", "U3"])
 def test_an_output_that_is_not_of_integers_is_refused(dtype: str) -> None:
     with pytest.raises(
-        TypeError, match=f"output 'mean' is combined by add, so its dtype must be an integer type, not {dtype}"
+        TypeError,
+        match=f"output 'mean' is combined by add, so its dtype must be an integer type, not {dtype}",
     ):
         Output("mean", (3,), Combine.ADD, dtype=dtype)
 
@@ -353,11 +375,16 @@ def test_blocks_join_by_sum_and_maximum_in_any_order() -> None:
         totals = Accumulator(outputs, 2)
         totals.add(0, 1, one)
         totals.add(1, 2, other)
-        assert {name: array.tolist() for name, array in totals.arrays.items()} == {"n": [11, 22], "top": [-7]}
+        assert {name: array.tolist() for name, array in totals.arrays.items()} == {
+            "n": [11, 22],
+            "top": [-7],
+        }
     assert (first["n"].tolist(), second["n"].tolist()) == ([1, 2], [10, 20])
 
 
-@pytest.mark.parametrize("array", [np.array([1.0, 2.0]), np.array([1, 2, 3]), np.array([1, 2], np.int32)])
+@pytest.mark.parametrize(
+    "array", [np.array([1.0, 2.0]), np.array([1, 2, 3]), np.array([1, 2], np.int32)]
+)
 def test_a_block_that_is_not_as_declared_is_refused(array: np.ndarray[Any, Any]) -> None:
     with pytest.raises(TypeError, match="block output 'n' is"):
         Accumulator([Output("n", (2,), Combine.ADD)], 5).add(0, 5, {"n": array})

@@ -43,7 +43,9 @@ def cut_off(monkeypatch: pytest.MonkeyPatch, rename_number: int) -> None:
 
 
 @pytest.mark.parametrize("rename_number", [1, 2])
-def test_a_replacement_is_either_old_or_new(path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int) -> None:
+def test_a_replacement_is_either_old_or_new(
+    path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int
+) -> None:
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         cut_off(patch, rename_number)
         open_study(path, mode="a").add("demo", cube=make_cube(1.0), replace=True)
@@ -55,7 +57,9 @@ def test_a_replacement_is_either_old_or_new(path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("rename_number", [1, 2])
-def test_an_added_metric_is_there_or_not(path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int) -> None:
+def test_an_added_metric_is_there_or_not(
+    path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int
+) -> None:
     more = make_cube().assign_coords(metric=np.array(["n"], object))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         cut_off(patch, rename_number)
@@ -80,7 +84,9 @@ def test_a_damaged_cube_says_what_to_do(path: Path) -> None:
 
 def test_whole_numbers_of_any_kind_are_taken() -> None:
     plain = analyse(make_cube(), Swap(size=1), trials=10, seed=1, workers=1)
-    arrays = analyse(make_cube(), Swap(size=np.int64(1)), trials=np.int64(10), seed=np.int64(1), workers=1)  # type: ignore[arg-type]
+    arrays = analyse(
+        make_cube(), Swap(size=np.int64(1)), trials=np.int64(10), seed=np.int64(1), workers=1
+    )  # type: ignore[arg-type]
     assert plain.attrs["digest"] == arrays.attrs["digest"]
 
 
@@ -94,5 +100,7 @@ def test_halving_is_warned_of_also_in_programs(caplog: pytest.LogCaptureFixture)
 def test_advice_for_infinite_scores_does_not_drop_missing_ones() -> None:
     cube = make_cube()
     cube["score"][0, 0, 0, 0] = np.inf
-    with pytest.raises(BadPlan, match="1 scores are infinite, the first is m of run a on topic 0; choose other"):
+    with pytest.raises(
+        BadPlan, match="1 scores are infinite, the first is m of run a on topic 0; choose other"
+    ):
         analyse(cube, Swap(), trials=1, seed=1, workers=1)

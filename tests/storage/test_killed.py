@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from tests.conftest import Cli
 
 from scorecube.analyses import Bootstrap
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task
+from tests.conftest import Cli
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
@@ -93,7 +93,9 @@ def plan(path: Path) -> Task:
     return task
 
 
-def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Path, scorecube: Cli) -> None:
+def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
+    tmp_path: Path, scorecube: Cli
+) -> None:
     cube = simulate_cube(metrics=("AP", "RR"), n_runs=20, seed=5)
     expected = analyse(cube, Bootstrap(), trials=TRIALS, seed=SEED, workers=1)
     fresh, chance = tmp_path / "fresh.zarr", random.Random(7)

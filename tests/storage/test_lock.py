@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Cli
 
 from scorecube.errors import BadStudy
 from scorecube.storage import lock
@@ -20,6 +19,7 @@ from scorecube.storage.location import open_location
 from scorecube.storage.lock import EXPIRY_SECONDS, LockFile, hold_lock, is_stale, machine_name
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
+from tests.conftest import Cli
 
 S3 = pytest.param("s3", marks=pytest.mark.s3)
 
@@ -27,7 +27,11 @@ S3 = pytest.param("s3", marks=pytest.mark.s3)
 @pytest.fixture(params=["directory", S3])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place for a study, of each kind."""
-    return str(request.getfixturevalue("s3")) if request.param == "s3" else str(tmp_path / "study.zarr")
+    return (
+        str(request.getfixturevalue("s3"))
+        if request.param == "s3"
+        else str(tmp_path / "study.zarr")
+    )
 
 
 @pytest.fixture
@@ -36,7 +40,9 @@ def lock_file(location: str) -> LockFile:
 
 
 def content(process: int, where: str = "", since: str = "2026-11-21 12:00 UTC") -> str:
-    return json.dumps({"machine": where or machine_name(), "process": process, "since": since, "token": "x"})
+    return json.dumps(
+        {"machine": where or machine_name(), "process": process, "since": since, "token": "x"}
+    )
 
 
 def dead_process() -> int:
@@ -45,11 +51,14 @@ def dead_process() -> int:
     return process.pid
 
 
-def test_another_process_is_refused_and_named(location: str, lock_file: LockFile, scorecube: Cli) -> None:
+def test_another_process_is_refused_and_named(
+    location: str, lock_file: LockFile, scorecube: Cli
+) -> None:
     other = os.getppid()
     assert lock_file.create(content(other))
     with pytest.raises(
-        BadStudy, match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it to finish"
+        BadStudy,
+        match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it to finish",
     ):
         open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert not open_location(location).exists()
@@ -122,7 +131,9 @@ def test_of_several_that_take_over_one_succeeds(location: str, lock_file: LockFi
     assert sum(each.take_over(content(k)) for k, each in enumerate(lock_files)) == 1
 
 
-def test_it_is_renewed_while_it_is_held(lock_file: LockFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_renewed_while_it_is_held(
+    lock_file: LockFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lock, "RENEWAL_SECONDS", 0.05)
     renewed = threading.Event()
     renew = type(lock_file).renew
@@ -159,7 +170,11 @@ def test_one_that_was_taken_over_is_not_removed(lock_file: LockFile) -> None:
         (content(1, "another machine"), EXPIRY_SECONDS - 1, False),
         (content(1, "another machine"), EXPIRY_SECONDS + 1, True),
         (content(os.getppid()), 0, False),
-        (content(os.getpid()), 0, True),  # of an earlier process with this number: this one knows what it holds
+        (
+            content(os.getpid()),
+            0,
+            True,
+        ),  # of an earlier process with this number: this one knows what it holds
         ("", 0, False),  # just being written
         ("", EXPIRY_SECONDS + 1, True),
         ("[1]", 0, False),
@@ -179,7 +194,9 @@ def test_who_is_gone_is_known(text: str, age: float, expected: bool) -> None:
     assert is_stale(text, age) is expected
 
 
-def test_a_folder_that_cannot_be_written_to_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_to_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(self: Any, text: str) -> bool:
         raise PermissionError
 

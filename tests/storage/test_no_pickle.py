@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import xarray as xr
 import zarr
-from tests.conftest import REPO
 from zarr.errors import UnknownCodecError
 from zarr.registry import get_codec_class
 
@@ -21,6 +20,7 @@ from scorecube.errors import BadStudy
 from scorecube.storage.samples import read_samples
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import open_study
+from tests.conftest import REPO
 
 TRACE = "scorecube_unpickled"
 
@@ -72,7 +72,9 @@ def test_the_library_refuses_pickles_in_any_format(tmp_path: Path, dtype: str, c
 def test_a_group_of_another_format_inside_a_study_is_not_read(study: Path) -> None:
     opened = open_study(study, mode="a")
     opened.root.create_group("demo").attrs["complete"] = True
-    xr.Dataset({"score": ("run", [1, 2])}).to_zarr(study / "demo" / "cube", zarr_format=2, consolidated=False)
+    xr.Dataset({"score": ("run", [1, 2])}).to_zarr(
+        study / "demo" / "cube", zarr_format=2, consolidated=False
+    )
     assert zarr.open_array(study / "demo" / "cube" / "score", mode="r")[0] == 1
     with pytest.raises(FileNotFoundError):
         _ = open_study(study)["demo"].cube
@@ -119,7 +121,11 @@ def test_a_study_holds_plain_types_and_known_codecs_only(analysed_study: Path) -
     for file in analysed_study.rglob("zarr.json"):
         facts = json.loads(file.read_text())
         if facts["node_type"] == "array":
-            types.add(facts["data_type"] if isinstance(facts["data_type"], str) else facts["data_type"]["name"])
+            types.add(
+                facts["data_type"]
+                if isinstance(facts["data_type"], str)
+                else facts["data_type"]["name"]
+            )
             codecs |= {codec["name"] for codec in facts["codecs"]}
     assert codecs == {"bytes", "vlen-utf8", "zstd"}
     assert types <= {
@@ -132,5 +138,9 @@ def test_a_study_holds_plain_types_and_known_codecs_only(analysed_study: Path) -
 def test_the_store_of_the_source_knows_no_pickle() -> None:
     for file in (REPO / "src" / "scorecube" / "storage").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import | ast.ImportFrom)
+                else []
+            )
             assert not {"pickle", "cloudpickle", "dill", "marshal", "shelve"} & set(names), file

@@ -10,15 +10,27 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from tests.conftest import Cli
 
 from scorecube.analyses import Stability
 from scorecube.storage import open_study
 from scorecube.storage.datasets import content_digest
 from scorecube.workflow.api import analyse
+from tests.conftest import Cli
 
 ARCHIVE = Path(__file__).with_name("study-0.1.0.tar.xz")
-SWAP = ("swap", "--collection", "small", "--sampling", "disjoint", "--size", 3, "--seed", 1, "--block-size", 500)
+SWAP = (
+    "swap",
+    "--collection",
+    "small",
+    "--sampling",
+    "disjoint",
+    "--size",
+    3,
+    "--seed",
+    1,
+    "--block-size",
+    500,
+)
 COMMANDS = {
     "swap": (*SWAP, "--trials", 1000),
     "swap population": (
@@ -56,12 +68,18 @@ def test_it_verifies_and_lists_its_results(old_study: Path, scorecube: Cli) -> N
 
 @pytest.mark.parametrize("analysis", sorted({str(words[0]) for words in COMMANDS.values()}))
 def test_every_result_is_shown(old_study: Path, scorecube: Cli, analysis: str) -> None:
-    shown = scorecube("show", old_study, analysis, "--collection", "small", "--format", "csv").succeeded().stdout
+    shown = (
+        scorecube("show", old_study, analysis, "--collection", "small", "--format", "csv")
+        .succeeded()
+        .stdout
+    )
     assert len(shown.splitlines()) > 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_repeated_commands_find_their_results(old_study: Path, scorecube: Cli, command: str) -> None:
+def test_repeated_commands_find_their_results(
+    old_study: Path, scorecube: Cli, command: str
+) -> None:
     done = scorecube(*with_study(COMMANDS[command], old_study)).succeeded()
     assert "already there" in done.stderr
 
@@ -71,7 +89,9 @@ def test_the_report_is_written(old_study: Path, tmp_path: Path, scorecube: Cli) 
     assert "Swap method" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_more_trials_extend_the_blocks_of_the_previous_version(old_study: Path, scorecube: Cli) -> None:
+def test_more_trials_extend_the_blocks_of_the_previous_version(
+    old_study: Path, scorecube: Cli
+) -> None:
     extended = scorecube(*with_study((*SWAP, "--trials", 2000), old_study)).succeeded()
     assert "1,000 trials are recorded already" in extended.stderr
     result = open_study(old_study)["small"].find_result("swap", EXTENDED_PLAN)

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from tests.conftest import Cli, Files
-from tests.storage.conftest import StandIn
 
 from scorecube.analyses import Bootstrap
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.location import open_location
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, open_study, plan_in_study
+from tests.conftest import Cli, Files
+from tests.storage.conftest import StandIn
 
 pytestmark = pytest.mark.s3
 obstore = pytest.importorskip("obstore", reason="the extra s3 is not installed")
@@ -35,7 +35,9 @@ def test_commands_do_at_a_url_what_they_do_in_a_directory(
     local = tmp_path / "study.zarr"
     for study in (local, s3):
         scorecube("evaluate", study, "--name", "small", *files.options(), *HOW).succeeded()
-        scorecube("evaluate", study, "--name", "other", *files.options(), *HOW, "--levels", "1:0").succeeded()
+        scorecube(
+            "evaluate", study, "--name", "other", *files.options(), *HOW, "--levels", "1:0"
+        ).succeeded()
         scorecube("swap", study, "--size", 3, *RUN).succeeded()
         again = scorecube("swap", study, "--size", 3, *RUN).succeeded()
         assert "already there" in again.stderr
@@ -43,15 +45,27 @@ def test_commands_do_at_a_url_what_they_do_in_a_directory(
         assert "20 trials are recorded already; 10 to go" in extended.stderr
         scorecube("agreement", study, "--collections", "small,other", *RUN).succeeded()
         scorecube(
-            "evaluate", study, "--name", "small", *files.options(), "--metrics", "RR", "--gains", "auto"
+            "evaluate",
+            study,
+            "--name",
+            "small",
+            *files.options(),
+            "--metrics",
+            "RR",
+            "--gains",
+            "auto",
         ).succeeded()
     assert "all match their checksums" in scorecube("verify", s3).succeeded().stderr
     for words in (["scores"], ["swap", "--table", "rates"], ["agreement"]):
         first, second = (
-            scorecube("show", study, *words, "--format", "csv").succeeded().stdout for study in (local, s3)
+            scorecube("show", study, *words, "--format", "csv").succeeded().stdout
+            for study in (local, s3)
         )
         assert first == second
-    facts = [json.loads(scorecube("info", study, "--format", "json").succeeded().stdout) for study in (local, s3)]
+    facts = [
+        json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)
+        for study in (local, s3)
+    ]
     assert [fact.pop("study") for fact in facts] == [str(local), s3]
     assert facts[0]["collections"] == facts[1]["collections"]
     for name in ("small", "other"):
@@ -71,7 +85,9 @@ def assert_same_bits(one: xr.Dataset, other: xr.Dataset) -> None:
 def test_results_go_to_another_store_and_samples_too(s3: str, study: Path, scorecube: Cli) -> None:
     samples = s3.replace("study.zarr", "samples.zarr")
     scorecube("swap", study, "--out", s3, "--save-samples", samples, "--size", 3, *RUN).succeeded()
-    replayed = scorecube("stability", s3, "--replay", samples, "--size", 3, "--trials", 20).succeeded()
+    replayed = scorecube(
+        "stability", s3, "--replay", samples, "--size", 3, "--trials", 20
+    ).succeeded()
     assert "replayed samples" in replayed.stderr
     assert list(open_study(s3)) == ["small"]
     xr.testing.assert_identical(open_study(s3)["small"].cube, open_study(study)["small"].cube)
@@ -100,7 +116,8 @@ def test_plain_xarray_reads_it(s3: str) -> None:
     open_study(s3, mode="a").add("demo", cube=cube)
     with xr.open_datatree(open_location(s3).store, engine="zarr", consolidated=False) as tree:
         xr.testing.assert_equal(
-            tree["demo/cube"].to_dataset()["score"].drop_vars("team").load(), cube["score"].drop_vars("team")
+            tree["demo/cube"].to_dataset()["score"].drop_vars("team").load(),
+            cube["score"].drop_vars("team"),
         )
 
 
@@ -123,7 +140,12 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
         return task
 
     def records() -> list[str]:
-        return [meta["path"] for page in obstore.list(upstream) for meta in page if "/record/c/" in meta["path"]]
+        return [
+            meta["path"]
+            for page in obstore.list(upstream)
+            for meta in page
+            if "/record/c/" in meta["path"]
+        ]
 
     units, upstream = plan().prepared.n_units, open_location(s3).store.store
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", SLOW_RUN, s3]) as process:
@@ -132,7 +154,9 @@ def test_a_killed_process_is_resumed(s3: str) -> None:
             assert process.poll() is None, "the process ended before it could be killed"
             assert time.monotonic() < deadline
             time.sleep(0.3)
-        with pytest.raises(BadStudy, match=f"is being written by process {process.pid} on .*wait for it"):
+        with pytest.raises(
+            BadStudy, match=f"is being written by process {process.pid} on .*wait for it"
+        ):
             plan().run()
         process.kill()
     kept = plan().recorded()
@@ -153,7 +177,11 @@ def test_a_damaged_object_is_found(s3: str, scorecube: Cli, kind: str) -> None:
     keys = [meta["path"] for page in obstore.list(upstream) for meta in page]
     chunks = [
         next(key for key in keys if key.startswith(start) and "/c/" in key and part in key)
-        for start, part in (("demo/cube/score/", ""), ("demo/blocks/", "/record/"), ("demo/results/", ""))
+        for start, part in (
+            ("demo/cube/score/", ""),
+            ("demo/blocks/", "/record/"),
+            ("demo/results/", ""),
+        )
     ]
     for key in chunks:
         content = bytearray(bytes(obstore.get(upstream, key).bytes()))
@@ -189,7 +217,9 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     from scorecube.storage import object_store
 
     made: dict[str, MemoryStore] = {}
-    monkeypatch.setattr(object_store, "from_url", lambda url, **_: made.setdefault(url, MemoryStore()))
+    monkeypatch.setattr(
+        object_store, "from_url", lambda url, **_: made.setdefault(url, MemoryStore())
+    )
     return made
 
 
@@ -209,7 +239,11 @@ def test_a_crash_at_any_step_leaves_old_or_new(
 ) -> None:
     from scorecube.storage.object_store import ErrorTranslatingStore
 
-    base, url, replace = "s3://memory/base.zarr", "s3://memory/study.zarr", how.startswith("replaced")
+    base, url, replace = (
+        "s3://memory/base.zarr",
+        "s3://memory/study.zarr",
+        how.startswith("replaced"),
+    )
     for k in range(0 if how == "first" else 2 if how.endswith("twice") else 1):
         before = make_cube(float(k)) if replace else make_cube(metric=f"m{k}")
         open_study(base, mode="a").add("demo", cube=before, replace=replace)
@@ -226,7 +260,11 @@ def test_a_crash_at_any_step_leaves_old_or_new(
         with monkeypatch.context() as patch:
             steps = [0]
             for name in ("set", "delete"):
-                patch.setattr(ErrorTranslatingStore, name, crashing(getattr(ErrorTranslatingStore, name), steps, step))
+                patch.setattr(
+                    ErrorTranslatingStore,
+                    name,
+                    crashing(getattr(ErrorTranslatingStore, name), steps, step),
+                )
             try:
                 open_study(url, mode="a").add("demo", cube=more, replace=replace)
             except Crashed:
@@ -234,7 +272,9 @@ def test_a_crash_at_any_step_leaves_old_or_new(
         found = open_study(url, mode="a")
         after = found["demo"].cube if "demo" in found else None
         state = "new" if after is not None and after.identical(new) else "old"
-        assert state == "new" or (after is None if old is None else after is not None and after.identical(old)), step
+        assert state == "new" or (
+            after is None if old is None else after is not None and after.identical(old)
+        ), step
         seen[state] += 1
         if step % 5 == 0 or (state, seen[state]) == ("new", 1):  # takes most of the time
             assert problems_of(url) == [], step
@@ -242,7 +282,9 @@ def test_a_crash_at_any_step_leaves_old_or_new(
             xr.testing.assert_identical(open_study(url)["demo"].cube, new)
             assert problems_of(url) == [], step
     assert seen["old"] > 10
-    assert seen["new"] > (0 if how == "first" else 10)  # the old group is removed when the new one counts
+    assert seen["new"] > (
+        0 if how == "first" else 10
+    )  # the old group is removed when the new one counts
 
 
 def problems_of(url: str) -> list[str]:
@@ -273,7 +315,9 @@ def test_names_that_begin_alike_are_kept_apart(s3: str) -> None:
     xr.testing.assert_identical(again["demo2"].cube, make_cube())
 
 
-def test_a_store_that_was_copied_to_a_directory_is_read_and_changed(s3: str, tmp_path: Path) -> None:
+def test_a_store_that_was_copied_to_a_directory_is_read_and_changed(
+    s3: str, tmp_path: Path
+) -> None:
     study = open_study(s3, mode="a")
     study.add("demo", cube=make_cube())
     study.add("demo", cube=make_cube(1.0), replace=True)
@@ -314,7 +358,9 @@ def test_wrong_credentials_are_told(s3: str, stand_in: StandIn, scorecube: Cli) 
 
 @pytest.mark.parametrize("command", [["info"], ["swap"], ["verify"]])
 def test_what_is_not_there_is_told(s3: str, scorecube: Cli, command: list[str]) -> None:
-    assert f"{s3}: no study there; make one with: scorecube evaluate {s3}" in told(scorecube, *command, s3)
+    assert f"{s3}: no study there; make one with: scorecube evaluate {s3}" in told(
+        scorecube, *command, s3
+    )
     assert "there is no bucket 'nowhere'" in told(scorecube, *command, "s3://nowhere/study.zarr")
 
 
@@ -324,7 +370,9 @@ def test_something_else_is_not_taken_for_a_study(s3: str, files: Files, scorecub
     assert "holds objects that are not a study" in told(scorecube, *words)
 
 
-def test_a_store_that_does_not_answer_is_told_soon(s3: str, scorecube: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_does_not_answer_is_told_soon(
+    s3: str, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     started = time.monotonic()
     assert f"{s3}: the store failed: " in told(scorecube, "info", s3)
@@ -343,7 +391,8 @@ def test_a_store_that_fails_later_is_told(s3: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(ObjectStore, "get", failing)
     with pytest.raises(
-        StoreFailed, match=r"503 Slow Down; .*Recorded blocks are kept; rerun the same command to resume"
+        StoreFailed,
+        match=r"503 Slow Down; .*Recorded blocks are kept; rerun the same command to resume",
     ):
         _ = study["demo"].cube
 
@@ -365,7 +414,9 @@ def test_other_urls_are_refused(url: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["http://minio:9000", "http://10.0.0.1:9000"])
-def test_a_line_that_is_not_encrypted_is_refused(s3: str, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+def test_a_line_that_is_not_encrypted_is_refused(
+    s3: str, monkeypatch: pytest.MonkeyPatch, endpoint: str
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     with pytest.raises(BadStudy, match=f"AWS_ENDPOINT_URL={endpoint} is not encrypted"):
         open_study(s3)
@@ -379,7 +430,9 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         open_study("s3://bucket/study.zarr")
 
 
-def test_nothing_is_written_to_the_file_system(s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_to_the_file_system(
+    s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     open_study(s3, mode="a").add("demo", cube=make_cube())
     assert os.listdir(tmp_path) == []

@@ -47,7 +47,9 @@ def filled(empty: Study, rankings: xr.Dataset) -> Study:
     return empty
 
 
-def small_cube(metric: str = "m", runs: tuple[str, ...] = ("a", "b"), shift: float = 0.0) -> xr.Dataset:
+def small_cube(
+    metric: str = "m", runs: tuple[str, ...] = ("a", "b"), shift: float = 0.0
+) -> xr.Dataset:
     frame = pd.DataFrame([[0.25, 0.5, 0.75]] * len(runs), index=list(runs), columns=["1", "2", "3"])
     return cube_from_scores({metric: frame + shift})
 
@@ -87,7 +89,11 @@ def test_plain_xarray_reads_everything_without_a_warning(path: Path, filled: Stu
         warnings.simplefilter("error")
         with xr.open_datatree(path, engine="zarr", consolidated=False) as opened:
             tree = opened.load()
-    groups = {place for place, member in filled.root.members(max_depth=None) if isinstance(member, zarr.Group)}
+    groups = {
+        place
+        for place, member in filled.root.members(max_depth=None)
+        if isinstance(member, zarr.Group)
+    }
     assert {group.strip("/") for group in tree.groups} == groups | {""}
     collection = filled["demo"]
     for place, expected in (
@@ -98,13 +104,20 @@ def test_plain_xarray_reads_everything_without_a_warning(path: Path, filled: Stu
         found = tree[f"demo/{place}"].to_dataset()
         for name, variable in expected.variables.items():
             np.testing.assert_array_equal(found[name].values, variable.values)
-    (blocks,) = (tree[group].to_dataset() for group in tree.groups if group.startswith("/demo/blocks/swap/"))
-    assert blocks["count"].sum("segment").values.tolist() == [_cells(collection.result("swap")["count"].isel(size=0))]
+    (blocks,) = (
+        tree[group].to_dataset() for group in tree.groups if group.startswith("/demo/blocks/swap/")
+    )
+    assert blocks["count"].sum("segment").values.tolist() == [
+        _cells(collection.result("swap")["count"].isel(size=0))
+    ]
 
 
 def _cells(count: xr.DataArray) -> list[list[int]]:
     """Return counts as blocks hold them: AP uses no gains, so it is one cell under all gain settings."""
-    rows = [count.sel(metric="AP", gain=GAINS[0]), *(count.sel(metric="nDCG@10", gain=gain) for gain in GAINS)]
+    rows = [
+        count.sel(metric="AP", gain=GAINS[0]),
+        *(count.sel(metric="nDCG@10", gain=gain) for gain in GAINS),
+    ]
     return [row.values.tolist() for row in rows]
 
 
@@ -165,13 +178,18 @@ def test_adding_leaves_nothing_behind_in_the_cube(path: Path, empty: Study) -> N
 @pytest.mark.parametrize(
     ("cube", "text"),
     [
-        (small_cube("m2", runs=("a", "c")), "2 runs, and the new scores have 2 or other ones.*replace=True"),
+        (
+            small_cube("m2", runs=("a", "c")),
+            "2 runs, and the new scores have 2 or other ones.*replace=True",
+        ),
         (small_cube("m2", runs=("a", "b", "c")), "2 runs, and the new scores have 3"),
         (small_cube("m2").isel(topic=[0, 1]), "3 topics, and the new scores have 2"),
         (small_cube("m", shift=0.1), "other scores or teams.*replace=True"),
     ],
 )
-def test_scores_that_do_not_fit_are_refused(path: Path, empty: Study, cube: xr.Dataset, text: str) -> None:
+def test_scores_that_do_not_fit_are_refused(
+    path: Path, empty: Study, cube: xr.Dataset, text: str
+) -> None:
     empty.add("demo", cube=small_cube("m"))
     with pytest.raises(BadStudy, match=text):
         empty.add("demo", cube=cube)
@@ -204,7 +222,9 @@ def test_a_half_written_collection_is_not_listed(path: Path, empty: Study) -> No
     with pytest.raises(BadStudy, match="no collection 'half'"):
         _ = again["half"]
     again.add("half", cube=small_cube("m2", runs=("x", "y", "z")))
-    xr.testing.assert_identical(open_study(path)["half"].cube, small_cube("m2", runs=("x", "y", "z")))
+    xr.testing.assert_identical(
+        open_study(path)["half"].cube, small_cube("m2", runs=("x", "y", "z"))
+    )
 
 
 def test_a_half_written_result_is_not_found(filled: Study) -> None:
@@ -274,7 +294,9 @@ def test_an_interruption_leaves_what_was_there(
     assert [str(metric) for metric in open_study(path)["demo"].cube["metric"].values] == metrics
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json"]
+)
 def test_bad_names_are_refused(path: Path, empty: Study, name: str) -> None:
     empty.add("demo", cube=small_cube())
     with pytest.raises(BadStudy, match="cannot name a collection"):
@@ -317,7 +339,9 @@ def test_what_is_no_study_is_refused_and_left_alone(tmp_path: Path, kind: str, m
     before = {each: each.read_bytes() for each in [path, *path.rglob("*")] if each.is_file()}
     with pytest.raises(BadStudy, match="other"):
         open_study(path, mode=mode)
-    assert {each: each.read_bytes() for each in [path, *path.rglob("*")] if each.is_file()} == before
+    assert {
+        each: each.read_bytes() for each in [path, *path.rglob("*")] if each.is_file()
+    } == before
 
 
 def test_a_missing_path_is_refused_for_reading_and_made_by_adding(path: Path) -> None:
@@ -325,7 +349,9 @@ def test_a_missing_path_is_refused_for_reading_and_made_by_adding(path: Path) ->
         open_study(path)
     assert not path.exists()
     assert list(open_study(path, mode="a")) == []
-    assert not path.exists()  # made when something is added, so that a refused command leaves nothing behind
+    assert (
+        not path.exists()
+    )  # made when something is added, so that a refused command leaves nothing behind
 
 
 def test_an_unknown_mode_is_refused(path: Path) -> None:
@@ -334,13 +360,20 @@ def test_an_unknown_mode_is_refused(path: Path) -> None:
     assert not path.exists()
 
 
-CHUNKS = ["cube/score/c/1/1/0/0", "cube/run/c/0", "rankings/level_at_rank/c/0/0/0", "results/swap/*/count/c/0/0/0/0"]
+CHUNKS = [
+    "cube/score/c/1/1/0/0",
+    "cube/run/c/0",
+    "rankings/level_at_rank/c/0/0/0",
+    "results/swap/*/count/c/0/0/0/0",
+]
 
 
 def test_a_whole_study_has_no_damage(filled: Study) -> None:
     checked, problems = verify_study(filled)
     assert problems == []
-    arrays = [place for place, node in filled.root.members(max_depth=None) if isinstance(node, zarr.Array)]
+    arrays = [
+        place for place, node in filled.root.members(max_depth=None) if isinstance(node, zarr.Array)
+    ]
     assert checked == len([place for place in arrays if "/blocks/" not in place]) + 1
 
 
@@ -353,7 +386,9 @@ def test_damage_is_named(path: Path, filled: Study, pattern: str, kind: str) -> 
         chunk.unlink()
     else:
         # The last bytes are the checksum.
-        chunk.write_bytes(content[:-1] + bytes([content[-1] ^ 255]) if kind == "flipped" else content[:-1])
+        chunk.write_bytes(
+            content[:-1] + bytes([content[-1] ^ 255]) if kind == "flipped" else content[:-1]
+        )
     _, problems = verify_study(open_study(path))
     assert len(problems) == 1
     assert chunk.relative_to(path).as_posix().partition("/c/")[0] in problems[0]

@@ -35,7 +35,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     return count
 
 
-def test_a_command_builds_pools_once_and_hashes_the_cube_once(scorecube: Cli, study: Path, counted: Counted) -> None:
+def test_a_command_builds_pools_once_and_hashes_the_cube_once(
+    scorecube: Cli, study: Path, counted: Counted
+) -> None:
     pools, hashed, checked = (
         counted(teams, "build_pools"),
         counted(plan, "cube_digest"),
@@ -45,8 +47,12 @@ def test_a_command_builds_pools_once_and_hashes_the_cube_once(scorecube: Cli, st
     assert (pools, hashed, checked) == ([1], [1], [1])
 
 
-def test_replayed_samples_are_read_once(scorecube: Cli, study: Path, tmp_path: Path, counted: Counted) -> None:
-    scorecube("swap", study, "--trials", 4, "--seed", 1, "--save-samples", tmp_path / "samples").succeeded()
+def test_replayed_samples_are_read_once(
+    scorecube: Cli, study: Path, tmp_path: Path, counted: Counted
+) -> None:
+    scorecube(
+        "swap", study, "--trials", 4, "--seed", 1, "--save-samples", tmp_path / "samples"
+    ).succeeded()
     read, hashed = counted(base, "sample_positions"), counted(plan, "samples_digest")
     scorecube("swap", study, "--trials", 4, "--replay", tmp_path / "samples").succeeded()
     assert (read, hashed) == ([1], [1])

@@ -43,9 +43,15 @@ def test_a_grid_gives_one_plan_for_each_combination(tmp_path: Path) -> None:
         for sampling in ("disjoint", "replacement")
         for size in (5, (10, 15, 20))
     ]
-    assert {(entry.trials, entry.seed, entry.collections) for entry in swaps} == {(50, 3, ("trec*",))}
+    assert {(entry.trials, entry.seed, entry.collections) for entry in swaps} == {
+        (50, 3, ("trec*",))
+    }
     assert swaps[0].selection == {"top_runs": 30}
-    assert (bootstrap.analysis, bootstrap.trials, bootstrap.seed) == (Bootstrap(alphas=(0.1,)), 70, None)
+    assert (bootstrap.analysis, bootstrap.trials, bootstrap.seed) == (
+        Bootstrap(alphas=(0.1,)),
+        70,
+        None,
+    )
 
 
 def test_each_match_is_a_collection(tmp_path: Path) -> None:
@@ -68,24 +74,46 @@ MISTAKES = {
         "trails = 5\n" + ANALYSIS,
         "unknown setting 'trails' of a sweep; the nearest known ones are: trials",
     ),
-    "wrong kind": ("trials = true\n" + ANALYSIS, "trials = True of a sweep; expected a whole number"),
-    "unknown analysis": ('[[analysis]]\nname = "swop"\n', "unknown analysis 'swop'; the nearest known ones are: swap"),
-    "unknown option": (ANALYSIS + "sise = 5\n", "unknown setting 'sise' of swap; the nearest known ones are: size"),
-    "wrong option": (ANALYSIS + "confidence = 0.95\n", "confidence = 0.95 of swap; expected a list, each a number"),
-    "no list in a grid": (ANALYSIS + "grid = { size = 5 }\n", "grid.size = 5 of swap; expected a list"),
+    "wrong kind": (
+        "trials = true\n" + ANALYSIS,
+        "trials = True of a sweep; expected a whole number",
+    ),
+    "unknown analysis": (
+        '[[analysis]]\nname = "swop"\n',
+        "unknown analysis 'swop'; the nearest known ones are: swap",
+    ),
+    "unknown option": (
+        ANALYSIS + "sise = 5\n",
+        "unknown setting 'sise' of swap; the nearest known ones are: size",
+    ),
+    "wrong option": (
+        ANALYSIS + "confidence = 0.95\n",
+        "confidence = 0.95 of swap; expected a list, each a number",
+    ),
+    "no list in a grid": (
+        ANALYSIS + "grid = { size = 5 }\n",
+        "grid.size = 5 of swap; expected a list",
+    ),
     "no name": ('[[collection]]\nscores = "x"\n' + ANALYSIS, "a [[collection]] needs a name"),
     "two sources": (
         '[[collection]]\nname = "x"\nscores = "x"\nruns = "y"\nqrels = "q"\n' + ANALYSIS,
         "has one of runs, scores, study; found runs and scores",
     ),
-    "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, "needs judgements; add qrels = FILE"),
-    "no match": ('[[collection]]\neach = "none/*"\nscores = "{path}"\n' + ANALYSIS, "no file matches"),
+    "no judgements": (
+        '[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS,
+        "needs judgements; add qrels = FILE",
+    ),
+    "no match": (
+        '[[collection]]\neach = "none/*"\nscores = "{path}"\n' + ANALYSIS,
+        "no file matches",
+    ),
     "unknown place": (
         '[[collection]]\neach = "*.toml"\nscores = "{file}"\n' + ANALYSIS,
         "unknown field in braces; known are path",
     ),
     "one name twice": (
-        '[[collection]]\nname = "x"\nscores = "a"\n[[collection]]\nname = "x"\nscores = "b"\n' + ANALYSIS,
+        '[[collection]]\nname = "x"\nscores = "a"\n[[collection]]\nname = "x"\nscores = "b"\n'
+        + ANALYSIS,
         "two collections are called 'x'",
     ),
     "impossible": ('impossible = "ignore"\n' + ANALYSIS, "expected one of skip, stop"),

@@ -84,7 +84,9 @@ def test_resume_creates_no_study(scorecube: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "sweep.zarr").exists()
 
 
-def test_changed_files_are_read_again_and_refused_if_they_contradict(scorecube: Cli, tmp_path: Path) -> None:
+def test_changed_files_are_read_again_and_refused_if_they_contradict(
+    scorecube: Cli, tmp_path: Path
+) -> None:
     (tmp_path / "ap.csv").write_text("topic,x,y\n1,0.1,0.2\n2,0.3,0.1\n3,0.4,0.4\n")
     file = tmp_path / "sweep.toml"
     file.write_text(
@@ -103,12 +105,21 @@ def test_impossible_plans_are_reported_or_stop(scorecube: Cli, tmp_path: Path) -
     entry = Entry(sc.Swap(size=26), trials=20, seed=1)
     with pytest.raises(BadPlan, match="26"):
         plan_sweep(study, [entry], impossible="stop")
-    plan = plan_sweep(study, [entry, Entry(sc.Swap(), trials=20, seed=1, selection={"metrics": ["nDCG@10", "none"]})])
+    plan = plan_sweep(
+        study,
+        [entry, Entry(sc.Swap(), trials=20, seed=1, selection={"metrics": ["nDCG@10", "none"]})],
+    )
     assert len(plan.tasks) == 3
-    assert [(name, kind) for name, kind, _ in plan.skipped] == [("a", "swap"), ("b1", "swap"), ("b2", "swap")]
+    assert [(name, kind) for name, kind, _ in plan.skipped] == [
+        ("a", "swap"),
+        ("b1", "swap"),
+        ("b2", "swap"),
+    ]
     file = tmp_path / "sweep.toml"
     file.write_text('study = "given.zarr"\ntrials = 20\n[[analysis]]\nname = "swap"\nsize = 26\n')
-    assert "left out: swap of 3 collections (a, b1, b2)" in scorecube("sweep", file).succeeded().stderr
+    assert (
+        "left out: swap of 3 collections (a, b1, b2)" in scorecube("sweep", file).succeeded().stderr
+    )
 
 
 def test_a_dry_run_computes_nothing(scorecube: Cli, tmp_path: Path) -> None:
@@ -121,7 +132,9 @@ def test_a_dry_run_computes_nothing(scorecube: Cli, tmp_path: Path) -> None:
     assert not sc.open_study(tmp_path / "given.zarr")["a"].results("swap")
 
 
-def test_a_failure_stops_the_stream_and_keeps_what_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_stops_the_stream_and_keeps_what_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = study_of(tmp_path)
     tasks = plan_sweep(study, PLANS).tasks
 
@@ -185,7 +198,11 @@ def test_a_job_that_needs_more_memory_waits_for_others() -> None:
         hold(-30)
         small_ones_ran.set()
 
-    jobs = [Job("large", 90, large, 60), Job("another", 90, large, 60), *(Job(str(k), 30, small, 20) for k in range(4))]
+    jobs = [
+        Job("large", 90, large, 60),
+        Job("another", 90, large, 60),
+        *(Job(str(k), 30, small, 20) for k in range(4)),
+    ]
     run_concurrently(jobs, 100, None)
     assert most[0] <= 100
     assert sorted(order) == ["large"] * 2 + ["small"] * 4
@@ -207,7 +224,9 @@ def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
         assert client is not None
         remote = sc.sweep(there, PLANS, client=client)
     for node in local.leaves:
-        xr.testing.assert_identical(node.to_dataset().drop_attrs(), remote[node.path].to_dataset().drop_attrs())
+        xr.testing.assert_identical(
+            node.to_dataset().drop_attrs(), remote[node.path].to_dataset().drop_attrs()
+        )
 
 
 @pytest.mark.process
@@ -215,8 +234,16 @@ def test_a_cluster_gives_the_same_bits(tmp_path: Path) -> None:
 def test_an_interrupted_sweep_keeps_its_blocks(scorecube: Cli, tmp_path: Path) -> None:
     study_of(tmp_path, "given.zarr")
     file = tmp_path / "sweep.toml"
-    file.write_text('study = "given.zarr"\nseed = 1\n[[analysis]]\nname = "swap"\ntrials = 4000000\n')
-    command = [sys.executable, "-c", "from scorecube.cli.program import main; main()", "sweep", str(file)]
+    file.write_text(
+        'study = "given.zarr"\nseed = 1\n[[analysis]]\nname = "swap"\ntrials = 4000000\n'
+    )
+    command = [
+        sys.executable,
+        "-c",
+        "from scorecube.cli.program import main; main()",
+        "sweep",
+        str(file),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         recorded = tmp_path / "given.zarr" / "a" / "blocks"
         waited = time.monotonic()
@@ -230,6 +257,7 @@ def test_an_interrupted_sweep_keeps_its_blocks(scorecube: Cli, tmp_path: Path) -
     assert "interrupted: recorded blocks and results are kept" in stderr
     assert "Traceback" not in stderr
     task = plan_sweep(
-        sc.open_study(tmp_path / "given.zarr"), [Entry(sc.Swap(), trials=4_000_000, seed=1, collections=("a",))]
+        sc.open_study(tmp_path / "given.zarr"),
+        [Entry(sc.Swap(), trials=4_000_000, seed=1, collections=("a",))],
     ).tasks[0]
     assert 0 < task.recorded() < 4_000_000

@@ -23,18 +23,28 @@ def study_at(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("command", "analysis"), [("swap", sc.Swap()), ("bootstrap", sc.Bootstrap())])
+@pytest.mark.parametrize(
+    ("command", "analysis"), [("swap", sc.Swap()), ("bootstrap", sc.Bootstrap())]
+)
 def test_trials_double_until_the_width_is_reached(
     scorecube: Cli, tmp_path: Path, command: str, analysis: sc.Swap
 ) -> None:
     path = study_at(tmp_path / "s.zarr")
     cube = sc.open_study(path)["demo"].cube
-    widths = [monte_carlo_width(sc.analyse(cube, analysis, trials=100 * 2**k, seed=5)) for k in range(4)]
-    target = (widths[2] + max(widths[3], min(widths[:2]))) / 2 if widths[2] < min(widths[:2]) else widths[2]
+    widths = [
+        monte_carlo_width(sc.analyse(cube, analysis, trials=100 * 2**k, seed=5)) for k in range(4)
+    ]
+    target = (
+        (widths[2] + max(widths[3], min(widths[:2]))) / 2
+        if widths[2] < min(widths[:2])
+        else widths[2]
+    )
     first = next(k for k, width in enumerate(widths) if width <= target)
     assert first > 0, "the first number of trials is enough: nothing is doubled"
     stderr = scorecube(command, path, *OPTIONS, target).succeeded().stderr
-    assert f"{100 * 2**first} trials: the widest Monte Carlo interval is {widths[first]:.4f}" in stderr
+    assert (
+        f"{100 * 2**first} trials: the widest Monte Carlo interval is {widths[first]:.4f}" in stderr
+    )
     (stored,) = sc.open_study(path)["demo"].results(command)
     alone = sc.analyse(cube, analysis, trials=100 * 2**first, seed=5)
     for name in map(str, alone.data_vars):

@@ -169,7 +169,9 @@ class Analysis(ABC):
         """Return replayed samples as arrays; raise BadPlan if they do not fit the cube."""
 
     @abstractmethod
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """Return the arrays that `block` reads, with those of `replay` if there are samples."""
 
     @abstractmethod
@@ -181,7 +183,9 @@ class Analysis(ABC):
         """Compute the units start .. stop-1."""
 
     @abstractmethod
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """Return the labelled result of the combined outputs of all blocks."""
 
     @abstractmethod
@@ -195,7 +199,10 @@ class Analysis(ABC):
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""
         values = dataclasses.asdict(self)  # type: ignore[call-overload]
-        return {name: np.asarray(value).tolist() if value is not None else None for name, value in values.items()}
+        return {
+            name: np.asarray(value).tolist() if value is not None else None
+            for name, value in values.items()
+        }
 
 
 def labelled_result(
@@ -240,7 +247,9 @@ class Accumulator:
         Position of each unit in concatenated outputs, as from `Analysis.output_positions`.
     """
 
-    def __init__(self, outputs: Sequence[Output], n_units: int, positions: np.ndarray[Any, Any] | None = None) -> None:
+    def __init__(
+        self, outputs: Sequence[Output], n_units: int, positions: np.ndarray[Any, Any] | None = None
+    ) -> None:
         self.outputs = outputs
         self.positions = positions
         self.arrays: Arrays = {
@@ -258,7 +267,9 @@ class Accumulator:
                     f"block output {output.name!r} is {array.dtype}{array.shape}, declared {output.dtype}{shape}"
                 )
             if output.combine is Combine.CONCAT:
-                positions = slice(start, stop) if self.positions is None else self.positions[start:stop]
+                positions = (
+                    slice(start, stop) if self.positions is None else self.positions[start:stop]
+                )
                 self.arrays[output.name][..., positions] = array
             elif output.name not in self.arrays:
                 self.arrays[output.name] = array.copy()

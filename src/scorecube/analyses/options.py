@@ -19,7 +19,13 @@ from scorecube.errors import BadPlan, default_flag, option
 T = TypeVar("T")
 DECLARED = "option"
 """Key of the declaration in the metadata of a field."""
-TYPE_NAMES = {float: "a number", int: "a whole number", str: "text", bool: "true or false", Path: "a path"}
+TYPE_NAMES = {
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    Path: "a path",
+}
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,13 @@ class Option:
     @property
     def scalar(self) -> Any:
         """Type of a single number, text or truth value; None for others."""
-        types_allowed = [hint for hint in (typing.get_args(self.type) or (self.type,)) if hint is not type(None)]
+        types_allowed = [
+            hint for hint in (typing.get_args(self.type) or (self.type,)) if hint is not type(None)
+        ]
         single = (
-            len(types_allowed) == 1 and types_allowed[0] in TYPE_NAMES and typing.get_origin(self.type) is not tuple
+            len(types_allowed) == 1
+            and types_allowed[0] in TYPE_NAMES
+            and typing.get_origin(self.type) is not tuple
         )
         return types_allowed[0] if single and self.convert is None and not self.aliases else None
 
@@ -102,11 +112,16 @@ class Option:
         try:
             if element is None:
                 raise ValueError(text)
-            return parse_integers(text) if element is int else tuple(dict.fromkeys(map(element, split_list(text))))
+            return (
+                parse_integers(text)
+                if element is int
+                else tuple(dict.fromkeys(map(element, split_list(text))))
+            )
         except ValueError:
             expected = {float: "numbers", int: "whole numbers"}.get(element, "a list")
             raise BadPlan(
-                f"{option(self.name)} {text!r} is not {expected} separated by commas", option=self.name
+                f"{option(self.name)} {text!r} is not {expected} separated by commas",
+                option=self.name,
             ) from None
 
     def read(self, value: Any) -> Any:
@@ -143,7 +158,11 @@ class Option:
                 return text
         if isinstance(self.default, tuple):
             return ",".join(map(_as_text, self.default))
-        return None if self.default is None or isinstance(self.default, bool) else _as_text(self.default)
+        return (
+            None
+            if self.default is None or isinstance(self.default, bool)
+            else _as_text(self.default)
+        )
 
 
 def option_field(
@@ -183,7 +202,10 @@ def options_of(kind: type) -> Mapping[str, Option]:
     hints = typing.get_type_hints(kind)
     return {
         entry.name: dataclasses.replace(
-            entry.metadata.get(DECLARED, Option("")), name=entry.name, type=hints[entry.name], default=entry.default
+            entry.metadata.get(DECLARED, Option("")),
+            name=entry.name,
+            type=hints[entry.name],
+            default=entry.default,
         )
         for entry in dataclasses.fields(kind)
     }
@@ -224,7 +246,9 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
     | --rule | s0\|s1 |
     """
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows]
+    lines += [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows
+    ]
     return "\n".join(lines)
 
 

@@ -65,7 +65,9 @@ class Plan:
     def work_digest(self) -> str:
         """Digest of the plan's blocks; of no option of `finalize`, nor of trials as units."""
         record, excluded = self.record(), self.analysis.finalize_options()
-        record["options"] = {name: value for name, value in record["options"].items() if name not in excluded}
+        record["options"] = {
+            name: value for name, value in record["options"].items() if name not in excluded
+        }
         if self.analysis.unit == "trials":
             del record["trials"]
         return _digest(record)
@@ -107,7 +109,12 @@ class PreparedPlan:
 
 
 def make_plan(
-    cube: xr.Dataset, analysis: Analysis, *, trials: int, seed: int, samples: xr.Dataset | None = None
+    cube: xr.Dataset,
+    analysis: Analysis,
+    *,
+    trials: int,
+    seed: int,
+    samples: xr.Dataset | None = None,
 ) -> PreparedPlan:
     """Check options against a cube and return the prepared plan.
 
@@ -142,7 +149,9 @@ def make_plan(
     trials, seed = (int(trials), int(seed)) if analysis.resamples else (1, 0)
     prepared, warnings = analysis.prepare_checked(cube)
     if samples is None:
-        return PreparedPlan(Plan(analysis, trials, seed, cube_digest(cube)), prepared, tuple(warnings))
+        return PreparedPlan(
+            Plan(analysis, trials, seed, cube_digest(cube)), prepared, tuple(warnings)
+        )
     n_replayed = samples.sizes.get(names.TRIAL, 0)
     if n_replayed < trials:
         raise BadPlan(
@@ -171,7 +180,9 @@ def cube_digest(cube: xr.Dataset) -> str:
         hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
         for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
             values = np.ascontiguousarray(cube[variable.name].values)
-            hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode() + values.tobytes())
+            hasher.update(
+                f"{variable.name} {values.shape} {values.dtype.str};".encode() + values.tobytes()
+            )
     return hasher.hexdigest()
 
 
@@ -183,7 +194,9 @@ def samples_digest(samples: xr.Dataset) -> str:
         hasher.update(f"{name}{values.shape}".encode())
         is_text = values.dtype.kind in "OUT"
         hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if is_text else np.ascontiguousarray(values).tobytes()
+            "\x1f".join(map(str, values.ravel())).encode()
+            if is_text
+            else np.ascontiguousarray(values).tobytes()
         )
     return hasher.hexdigest()
 

@@ -121,7 +121,9 @@ def load(name: str) -> type[Analysis]:
     if name in _CLASSES:
         return _CLASSES[name]
     if name not in _ENTRIES:
-        raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{did_you_mean(name, list(_ENTRIES))}")
+        raise BadName(
+            f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{did_you_mean(name, list(_ENTRIES))}"
+        )
     module, _, class_name = _ENTRIES[name].path.partition(":")
     analysis: Any = getattr(import_module(module), class_name)
     return analysis  # type: ignore[no-any-return]
@@ -146,5 +148,7 @@ def register(analysis: Entry | type[Analysis]) -> None:
         _CLASSES.pop(analysis.name, None)
         return
     summary = (analysis.__doc__ or analysis.name).strip().splitlines()[0]
-    _ENTRIES[analysis.name] = Entry(analysis.name, f"{analysis.__module__}:{analysis.__qualname__}", summary)
+    _ENTRIES[analysis.name] = Entry(
+        analysis.name, f"{analysis.__module__}:{analysis.__qualname__}", summary
+    )
     _CLASSES[analysis.name] = analysis

@@ -41,8 +41,12 @@ def sample_positions(
     position_of = {topic: k for k, topic in enumerate(schema.labels_of(cube, names.TOPIC))}
     unknown = {str(label) for label in np.unique(labels.astype(object))} - position_of.keys()
     if unknown:
-        raise BadPlan(f"the samples hold topics that are not in the cube: {', '.join(sorted(unknown)[:5])}")
-    positions = np.fromiter((position_of[str(label)] for label in labels.ravel()), np.int32, labels.size)
+        raise BadPlan(
+            f"the samples hold topics that are not in the cube: {', '.join(sorted(unknown)[:5])}"
+        )
+    positions = np.fromiter(
+        (position_of[str(label)] for label in labels.ravel()), np.int32, labels.size
+    )
     return positions.reshape(labels.shape)
 
 

@@ -46,7 +46,9 @@ def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
     if not any(files):
         return values
     if not all(files):
-        raise BadPlan("--run-files, --qrels-a and --qrels-b go together: set all three, or none of them")
+        raise BadPlan(
+            "--run-files, --qrels-a and --qrels-b go together: set all three, or none of them"
+        )
     if values["dry_run"]:
         raise BadPlan(
             "--dry-run cannot be used with --run-files: it evaluates no runs; run scorecube evaluate twice first"
@@ -81,8 +83,14 @@ EXTENSIONS = {
                 ],
                 None,
             ),
-            "qrels_a": (Annotated[Optional[Path], typer.Option("--qrels-a", help="The truth.")], None),
-            "qrels_b": (Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")], None),
+            "qrels_a": (
+                Annotated[Optional[Path], typer.Option("--qrels-a", help="The truth.")],
+                None,
+            ),
+            "qrels_b": (
+                Annotated[Optional[Path], typer.Option("--qrels-b", help="Second judgements.")],
+                None,
+            ),
             "run_name": (options.RunName, "tag"),
         },
         evaluate_first,
@@ -97,15 +105,22 @@ def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature made from the declared options."""
     kind, extension = registry.load(name), EXTENSIONS.get(name)
     own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
-    shared = {key: replace(option, **kind.changed_options.get(key, {})) for key, option in SHARED.items()}
+    shared = {
+        key: replace(option, **kind.changed_options.get(key, {})) for key, option in SHARED.items()
+    }
 
     def command(**parsed: Any) -> None:
         from scorecube.cli.run_analysis import run_analysis
 
-        values = parsed | {key: options.value_of(option, parsed[key]) for key, option in (own | shared).items()}
+        values = parsed | {
+            key: options.value_of(option, parsed[key]) for key, option in (own | shared).items()
+        }
         if extension is not None:
             values = extension.before(values)
-        run_analysis(kind(**{key: values[key] for key in own}), {key: values[key] for key in ("study", *shared)})
+        run_analysis(
+            kind(**{key: values[key] for key in own}),
+            {key: values[key] for key in ("study", *shared)},
+        )
 
     parameters = [inspect.Parameter("study", KIND, annotation=options.StudyPath)]
     parameters += _parameters({key: options.parameter(option) for key, option in own.items()})
@@ -118,7 +133,10 @@ def analysis_command(name: str) -> Callable[..., None]:
 
 
 def _parameters(declared: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
-    return [inspect.Parameter(key, KIND, default=default, annotation=hint) for key, (hint, default) in declared.items()]
+    return [
+        inspect.Parameter(key, KIND, default=default, annotation=hint)
+        for key, (hint, default) in declared.items()
+    ]
 
 
 def _help(name: str) -> str:

@@ -18,7 +18,9 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells expect it."""
 LISTED = ("metrics", "analyses", "gains")
 """Arguments of the command list."""
-CHOICE = re.compile(r"^(?:Value error, )?'(?P<word>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL)
+CHOICE = re.compile(
+    r"^(?:Value error, )?'(?P<word>.*)' is not one of (?P<known>.+?)\.?$", re.DOTALL
+)
 
 
 def with_suggestion(message: str) -> str:
@@ -33,7 +35,9 @@ def with_suggestion(message: str) -> str:
     if match is None:
         return message
     known = [word.strip(" '") for word in match["known"].split(",")]
-    return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(match["word"], known)
+    return message.removeprefix("Value error, ").removesuffix(".") + did_you_mean(
+        match["word"], known
+    )
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,9 @@ class Commands(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.sources = self.find_sources()
-        self.commands = {name: TyperCommand(name, help=source.summary) for name, source in self.sources.items()}
+        self.commands = {
+            name: TyperCommand(name, help=source.summary) for name, source in self.sources.items()
+        }
 
     def find_sources(self) -> dict[str, CommandSource]:
         """Return all commands by name."""
@@ -58,7 +64,9 @@ class Commands(TyperGroup):
 
     def build(self, name: str) -> Any:
         """Return a command with its options."""
-        single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        single = typer.Typer(
+            add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        )
         single.command(name)(self.sources[name].function())
         return typer.main.get_command(single)
 
@@ -86,7 +94,9 @@ class Commands(TyperGroup):
             error.message = with_suggestion(error.message)
             raise
         except KeyboardInterrupt:
-            notify("interrupted: recorded blocks and results are kept; rerun the same command to resume")
+            notify(
+                "interrupted: recorded blocks and results are kept; rerun the same command to resume"
+            )
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -133,5 +143,8 @@ def metric_names(incomplete: str) -> list[str]:
     """Complete metrics, separated by commas; metrics that require a cut-off end in @."""
     from scorecube.metrics import DEFINITIONS
 
-    names = [name + ("@" if definition.cutoff == "required" else "") for name, definition in DEFINITIONS.items()]
+    names = [
+        name + ("@" if definition.cutoff == "required" else "")
+        for name, definition in DEFINITIONS.items()
+    ]
     return complete_list(incomplete, names)

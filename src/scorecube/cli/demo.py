@@ -20,7 +20,11 @@ METRICS = ("AP", "Q", "P+", "P-measure", "O", "NWRR", "RR", "nDCG@10", "nERR@10"
 GAINS = ("3:2:1", "1:1:1", "10:5:1")
 SEED = 2007
 TRIALS = 1000
-ANALYSES: tuple[Analysis, ...] = (Swap(sampling="disjoint"), Swap(sampling="replacement"), Bootstrap())
+ANALYSES: tuple[Analysis, ...] = (
+    Swap(sampling="disjoint"),
+    Swap(sampling="replacement"),
+    Bootstrap(),
+)
 
 
 def run_demo(out: Path) -> str:
@@ -61,7 +65,14 @@ def run_demo(out: Path) -> str:
     write_page(study, page)
     frame = collect_table(study, "swap", "sensitivity")
     shown = frame[(frame["confidence"] == 0.95) & (frame["gain"] == GAINS[0])]
-    columns = ["collection", "metric", "required_difference", "max_performance", "relative_difference", "share"]
+    columns = [
+        "collection",
+        "metric",
+        "required_difference",
+        "max_performance",
+        "relative_difference",
+        "share",
+    ]
     return (
         f"Swap method, samples of all topics with replacement, {TRIALS:,} trials, gains {GAINS[0]}, simulated runs:\n"
         "required difference at 95% confidence, and the share of comparisons that reach it\n\n"

@@ -19,26 +19,45 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Study = Annotated[
-    Optional[str], typer.Argument(metavar="STUDY", help="Study to estimate variances from; or --variance.")
+    Optional[str],
+    typer.Argument(metavar="STUDY", help="Study to estimate variances from; or --variance."),
 ]
-Variance = Annotated[Optional[str], typer.Option("--variance", help="Within-system variances, separated by commas.")]
+Variance = Annotated[
+    Optional[str], typer.Option("--variance", help="Within-system variances, separated by commas.")
+]
 Systems = Annotated[str, typer.Option("--systems", help="Number of systems to compare (ANOVA).")]
-Alpha = Annotated[str, typer.Option("--alpha", help="Significance level; 1 - confidence level of intervals.")]
-Beta = Annotated[str, typer.Option("--beta", help="Probability of a type II error; power is 1 - beta.")]
+Alpha = Annotated[
+    str, typer.Option("--alpha", help="Significance level; 1 - confidence level of intervals.")
+]
+Beta = Annotated[
+    str, typer.Option("--beta", help="Probability of a type II error; power is 1 - beta.")
+]
 Collections = Annotated[
-    Optional[str], typer.Option("--collection", help="Collections of the study, separated by commas; all by default.")
+    Optional[str],
+    typer.Option(
+        "--collection", help="Collections of the study, separated by commas; all by default."
+    ),
 ]
 Metrics = Annotated[
     Optional[str],
-    typer.Option("--metrics", help="Metrics of the study; all by default.", autocompletion=metric_names),
+    typer.Option(
+        "--metrics", help="Metrics of the study; all by default.", autocompletion=metric_names
+    ),
 ]
-Gains = Annotated[Optional[str], typer.Option("--gains", help="Gain settings of the study; all by default.")]
+Gains = Annotated[
+    Optional[str], typer.Option("--gains", help="Gain settings of the study; all by default.")
+]
 Runs = Annotated[Optional[str], typer.Option("--runs", help="Runs of the study; all by default.")]
-TopRuns = Annotated[Optional[int], typer.Option("--top-runs", min=1, help="Only the N best runs by mean.")]
-By = Annotated[Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")]
+TopRuns = Annotated[
+    Optional[int], typer.Option("--top-runs", min=1, help="Only the N best runs by mean.")
+]
+By = Annotated[
+    Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")
+]
 Format = options.Format
 FigureFile = Annotated[
-    Optional[Path], typer.Option("--figure", help="Also draw the result into this file: .png, .svg or .pdf.")
+    Optional[Path],
+    typer.Option("--figure", help="Also draw the result into this file: .png, .svg or .pdf."),
 ]
 
 
@@ -46,10 +65,12 @@ def design(
     study: Study = None,
     variance: Variance = None,
     min_diff: Annotated[
-        Optional[str], typer.Option("--min-diff", help="Difference in mean score to detect; 0.1 by default.")
+        Optional[str],
+        typer.Option("--min-diff", help="Difference in mean score to detect; 0.1 by default."),
     ] = None,
     width: Annotated[
-        Optional[str], typer.Option("--width", help="Widest confidence interval (--method ci); 0.1 by default.")
+        Optional[str],
+        typer.Option("--width", help="Widest confidence interval (--method ci); 0.1 by default."),
     ] = None,
     topics: Annotated[
         Optional[str],
@@ -65,11 +86,16 @@ def design(
     method: Annotated[
         str,
         typer.Option(
-            "--method", help="anova (best and worst of several systems), t (paired t test) or ci (confidence interval)."
+            "--method",
+            help="anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
         ),
     ] = "anova",
-    mode: Annotated[str, typer.Option("--mode", help="exact power, or sakai: as in Sakai's spreadsheets.")] = "exact",
-    sided: Annotated[int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")] = 2,
+    mode: Annotated[
+        str, typer.Option("--mode", help="exact power, or sakai: as in Sakai's spreadsheets.")
+    ] = "exact",
+    sided: Annotated[
+        int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")
+    ] = 2,
     collection: Collections = None,
     metrics: Metrics = None,
     gains: Gains = None,
@@ -89,9 +115,18 @@ def design(
     check_choice("--mode", mode, MODES)
     texts = {"min_diff": min_diff, "width": width, "alpha": alpha, "beta": beta}
     settings = {name: numbers_of(default_flag(name), text) for name, text in texts.items()}
-    settings |= {name: integers_of(f"--{name}", text) for name, text in {"topics": topics, "systems": systems}.items()}
+    settings |= {
+        name: integers_of(f"--{name}", text)
+        for name, text in {"topics": topics, "systems": systems}.items()
+    }
     settings |= {"method": method, "mode": mode, "sided": sided}
-    selection = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs), "top_runs": top_runs, "by": by}
+    selection = {
+        "metrics": split(metrics),
+        "gains": split(gains),
+        "runs": split(runs),
+        "top_runs": top_runs,
+        "by": by,
+    }
     check_output(form, figure)
     results = []
     for name, variances in find_variances(study, variance, split(collection), selection).items():
@@ -105,7 +140,9 @@ def design(
 def wcw(
     study: Study = None,
     variance: Variance = None,
-    topics: Annotated[str, typer.Option("--topics", help="Numbers of topics, e.g. 10..200 or 25,50,100.")] = "10..200",
+    topics: Annotated[
+        str, typer.Option("--topics", help="Numbers of topics, e.g. 10..200 or 25,50,100.")
+    ] = "10..200",
     route: Annotated[
         str,
         typer.Option(
@@ -139,7 +176,13 @@ def wcw(
         "alpha": numbers_of("--alpha", alpha),
         "beta": numbers_of("--beta", beta),
     }
-    selection = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs), "top_runs": top_runs, "by": by}
+    selection = {
+        "metrics": split(metrics),
+        "gains": split(gains),
+        "runs": split(runs),
+        "top_runs": top_runs,
+        "by": by,
+    }
     check_output(form, figure)
     results = []
     for name, variances in find_variances(study, variance, split(collection), selection).items():
@@ -150,7 +193,12 @@ def wcw(
 
 def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
     """Return the numbers of topics; or, for numbers of topics, the width, difference or power."""
-    from scorecube.design import achieved_power, detectable_difference, expected_width, topic_set_size
+    from scorecube.design import (
+        achieved_power,
+        detectable_difference,
+        expected_width,
+        topic_set_size,
+    )
 
     difference, width, topics = settings["min_diff"], settings["width"], settings["topics"]
     shared = {key: settings[key] for key in ("systems", "alpha", "method", "mode", "sided")}
@@ -158,7 +206,9 @@ def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
         return topic_set_size(variances, difference, width=width, beta=settings["beta"], **shared)
     if width is not None or (settings["method"] == "ci" and difference is not None):
         flag = "--width" if width is not None else "--min-diff"
-        raise BadPlan(f"--topics with {flag}: the width is computed from the numbers of topics; leave {flag} out")
+        raise BadPlan(
+            f"--topics with {flag}: the width is computed from the numbers of topics; leave {flag} out"
+        )
     if settings["method"] == "ci":
         return expected_width(variances, topics, alpha=settings["alpha"])
     if difference is None:
@@ -167,7 +217,10 @@ def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
 
 
 def find_variances(
-    study: str | None, variance: str | None, collections: list[str] | None, selection: dict[str, Any]
+    study: str | None,
+    variance: str | None,
+    collections: list[str] | None,
+    selection: dict[str, Any],
 ) -> dict[str, Any]:
     """Return variances by collection; the name of the collection is empty for those of --variance."""
     if (study is None) == (variance is None):
@@ -176,9 +229,15 @@ def find_variances(
             f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
     if study is None:
-        unused = [name for name, value in {"collection": collections, **selection}.items() if value is not None]
+        unused = [
+            name
+            for name, value in {"collection": collections, **selection}.items()
+            if value is not None
+        ]
         if unused:
-            raise BadPlan(f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out")
+            raise BadPlan(
+                f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out"
+            )
         return {"": numbers_of("--variance", variance)}
     from scorecube.collection.selection import select
     from scorecube.design import design_variances

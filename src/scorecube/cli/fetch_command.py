@@ -15,25 +15,38 @@ if TYPE_CHECKING:
 
 
 def fetch(
-    names: Annotated[Optional[list[str]], typer.Argument(metavar="NAME", help="Collections, see --list.")] = None,
+    names: Annotated[
+        Optional[list[str]], typer.Argument(metavar="NAME", help="Collections, see --list.")
+    ] = None,
     into: Annotated[
         Optional[str], typer.Option("--into", metavar="STUDY", help="Add the scores to this study.")
     ] = None,
     out: Annotated[
-        Optional[Path], typer.Option("--out", metavar="DIR", help="Write the files to DIR/NAME, with their source.")
+        Optional[Path],
+        typer.Option(
+            "--out", metavar="DIR", help="Write the files to DIR/NAME, with their source."
+        ),
     ] = None,
     show_list: Annotated[
         bool, typer.Option("--list", help="List the public collections with source and licence.")
     ] = False,
     base: Annotated[
         Optional[str],
-        typer.Option("--from", metavar="ADDRESS", help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror."),
+        typer.Option(
+            "--from",
+            metavar="ADDRESS",
+            help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror.",
+        ),
     ] = None,
-    cache: Annotated[Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")] = None,
+    cache: Annotated[
+        Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")
+    ] = None,
     registry: Annotated[
         Optional[Path],
         typer.Option(
-            "--registry", metavar="FILE", help="More collections, in the format of scorecube's data/public.toml."
+            "--registry",
+            metavar="FILE",
+            help="More collections, in the format of scorecube's data/public.toml.",
         ),
     ] = None,
     replace: options.Replace = False,
@@ -62,7 +75,10 @@ def fetch(
         raise BadPlan("no destination: use --into STUDY for the scores, or --out DIR for the files")
     study = None if into is None else api.open_study(into, mode="a")
     # Fetch all before writing any: a failure leaves the study unchanged.
-    fetched = {name: fetch_files(name, base=base, cache=cache, registry=registry) for name in dict.fromkeys(names)}
+    fetched = {
+        name: fetch_files(name, base=base, cache=cache, registry=registry)
+        for name in dict.fromkeys(names)
+    }
     for name, paths in fetched.items():
         notify(known[name].credit)
         if out is not None:
@@ -71,7 +87,9 @@ def fetch(
         if study is not None:
             cube = fetch_cube(name, base=base, cache=cache, registry=registry)
             study.add(name, cube=cube, replace=replace)
-            notify(f"{into}: {name}: {size_of(known[name])}, {counted(cube.sizes['metric'], 'metric')}")
+            notify(
+                f"{into}: {name}: {size_of(known[name])}, {counted(cube.sizes['metric'], 'metric')}"
+            )
 
 
 def entry_lines(collection: PublicCollection) -> str:

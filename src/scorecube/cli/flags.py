@@ -34,7 +34,11 @@ def flags_of(command: Any) -> Callable[[str], str]:
         For `scorecube.errors.ScorecubeError.message`.
     """
     parameters = getattr(command, "params", ())
-    known = {parameter.name: parameter.opts[0] for parameter in parameters if parameter.opts[0].startswith("--")}
+    known = {
+        parameter.name: parameter.opts[0]
+        for parameter in parameters
+        if parameter.opts[0].startswith("--")
+    }
 
     def flag_of(name: str) -> str:
         return known.get(name) or FLAGS.get(name) or default_flag(name)

@@ -26,10 +26,13 @@ gains (scorecube list metrics says which) have the same scores in all of them.""
 def list_(
     kind: Annotated[
         str,
-        typer.Argument(metavar="metrics|analyses|gains", help="What to list.", autocompletion=one_of(*LISTED)),
+        typer.Argument(
+            metavar="metrics|analyses|gains", help="What to list.", autocompletion=one_of(*LISTED)
+        ),
     ],
     study: Annotated[
-        Optional[str], typer.Argument(metavar="STUDY", help="With gains: the study whose gain settings to list.")
+        Optional[str],
+        typer.Argument(metavar="STUDY", help="With gains: the study whose gain settings to list."),
     ] = None,
 ) -> None:
     """List metrics or analyses; explain gain settings, or list those of a study.
@@ -43,7 +46,9 @@ def list_(
 
     check_choice("list", kind, LISTED)
     if study is not None and kind != "gains":
-        raise typer.BadParameter(f"only gains are listed of a study: scorecube list gains {study}", param_hint="STUDY")
+        raise typer.BadParameter(
+            f"only gains are listed of a study: scorecube list gains {study}", param_hint="STUDY"
+        )
     if kind == "gains":
         typer.echo(wrap_lines(NOTATION if study is None else gains_of(api.open_study(study))))
         return
@@ -61,7 +66,9 @@ def gains_of(study: Study) -> str:
         collection = study[name]
         levels = ""
         if collection.contents()["rankings"]:
-            relevant = [int(level) for level in collection.rankings[names.LEVEL].values if level > 0]
+            relevant = [
+                int(level) for level in collection.rankings[names.LEVEL].values if level > 0
+            ]
             levels = f"levels {', '.join(map(str, reversed(relevant)))}; "
         lines.append(f"{name}: {levels}gains {', '.join(labels_of(collection.cube, names.GAIN))}")
     return "\n".join(lines) or f"{study.path}: no collections"

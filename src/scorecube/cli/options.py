@@ -16,10 +16,13 @@ from scorecube.cli.completion import metric_names, one_of
 from scorecube.errors import BadPlan
 
 StudyPath = Annotated[
-    str, typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix.")
+    str,
+    typer.Argument(metavar="STUDY", help="Study: a directory (zarr store), or s3://bucket/prefix."),
 ]
 Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
-Teams = Annotated[Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")]
+Teams = Annotated[
+    Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
 
 RunFiles = Annotated[
@@ -31,30 +34,45 @@ RunFiles = Annotated[
     ),
 ]
 QrelsFile = Annotated[
-    Path, typer.Option("--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files.")
+    Path,
+    typer.Option(
+        "--qrels", help="Judgements: a file, or the directory of NTCIREVAL's <topic>.rel files."
+    ),
 ]
 DEFAULT_METRICS = ",".join(names.DEFAULT_METRICS)
 Metrics = Annotated[
-    str, typer.Option("--metrics", help="Metric names, separated by commas.", autocompletion=metric_names)
+    str,
+    typer.Option(
+        "--metrics", help="Metric names, separated by commas.", autocompletion=metric_names
+    ),
 ]
-Gains = Annotated[str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")]
+Gains = Annotated[
+    str, typer.Option("--gains", help="Gain settings, highest level first, e.g. 3:2:1,1:1:1.")
+]
 Order = Annotated[
     Literal["score", "score-docno-desc", "score-docno-asc", "score-stable", "file", "rank"],
-    typer.Option("--order", help="Order of documents: score as in trec_eval, file as in NTCIREVAL."),
+    typer.Option(
+        "--order", help="Order of documents: score as in trec_eval, file as in NTCIREVAL."
+    ),
 ]
 Precision = Annotated[
     Literal["single", "double"],
     typer.Option(
-        "--score-precision", help="Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10)."
+        "--score-precision",
+        help="Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10).",
     ),
 ]
 Depth = Annotated[Optional[int], typer.Option("--depth", min=1, help="Ranks kept per topic.")]
 RunName = Annotated[
-    Literal["tag", "file"], typer.Option("--run-name", help="Name runs by their last column or by file name.")
+    Literal["tag", "file"],
+    typer.Option("--run-name", help="Name runs by their last column or by file name."),
 ]
 Duplicates = Annotated[
     Literal["error", "first", "ntcireval"],
-    typer.Option("--duplicates", help="Document listed twice in a topic: an error, the first counts, or both."),
+    typer.Option(
+        "--duplicates",
+        help="Document listed twice in a topic: an error, the first counts, or both.",
+    ),
 ]
 QrelsFormat = Annotated[
     Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-intents", "trec-classes"],
@@ -66,7 +84,10 @@ QrelsFormat = Annotated[
 ]
 Intents = Annotated[
     Optional[Path],
-    typer.Option("--intents", help="CSV file with the columns topic,intent,probability; equally likely by default."),
+    typer.Option(
+        "--intents",
+        help="CSV file with the columns topic,intent,probability; equally likely by default.",
+    ),
 ]
 Levels = Annotated[
     Optional[str],
@@ -77,10 +98,14 @@ Levels = Annotated[
 ]
 NoRelevant = Annotated[
     Literal["exclude", "zero"],
-    typer.Option("--no-relevant", help="Topics without relevant documents: excluded, or score 0 (as in trec_eval)."),
+    typer.Option(
+        "--no-relevant",
+        help="Topics without relevant documents: excluded, or score 0 (as in trec_eval).",
+    ),
 ]
 MissingTopic = Annotated[
-    Literal["zero", "nan"], typer.Option("--missing-topic", help="Score of a judged topic that a run lacks.")
+    Literal["zero", "nan"],
+    typer.Option("--missing-topic", help="Score of a judged topic that a run lacks."),
 ]
 Unjudged = Annotated[
     Literal["nonrelevant", "condense"],
@@ -105,7 +130,9 @@ def parameter(option: Option) -> tuple[Any, Any]:
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
     """
-    completion = {"metrics": metric_names}.get(option.name) or (one_of(*option.choices) if option.choices else None)
+    completion = {"metrics": metric_names}.get(option.name) or (
+        one_of(*option.choices) if option.choices else None
+    )
     settings: dict[str, Any] = {"help": option.help, "autocompletion": completion}
     kind, default = option.scalar or str, cast("Any", option.default_text())
     if option.choices:

@@ -16,4 +16,6 @@ def load_plugins() -> None:
         try:
             point.load()
         except Exception as error:
-            notify(f"note: the plugin {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")
+            notify(
+                f"note: the plugin {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
+            )

@@ -14,13 +14,27 @@ from typing import Annotated, Any, Optional
 import typer
 
 from scorecube.analyses import registry
-from scorecube.cli import design_commands, fetch_command, list_commands, options, report_commands, sweep_command
+from scorecube.cli import (
+    design_commands,
+    fetch_command,
+    list_commands,
+    options,
+    report_commands,
+    sweep_command,
+)
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.completion import Commands, CommandSource, shown_names
 from scorecube.cli.flags import flags_of
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
-from scorecube.cli.terminal import discard_stdout, notify, split, terminal_width, track_progress, wrap_lines
+from scorecube.cli.terminal import (
+    discard_stdout,
+    notify,
+    split,
+    terminal_width,
+    track_progress,
+    wrap_lines,
+)
 from scorecube.errors import ScorecubeError, counted
 from scorecube.ingest.formats import AUTO, layouts
 
@@ -42,7 +56,11 @@ class Program(Commands):
 
 
 app = typer.Typer(
-    cls=Program, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    cls=Program,
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 
@@ -51,12 +69,16 @@ def main() -> None:
     words = sys.argv[1:]
     commands: Any = typer.main.get_command(app)
     try:
-        repeated = {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
+        repeated = (
+            {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
+        )
         commands(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
         sys.stdout.flush()
     except ScorecubeError as error:
         invoked = next((word for word in words if word in commands.sources), None)
-        notify(f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}")
+        notify(
+            f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}"
+        )
         sys.exit(1)
     except BrokenPipeError:
         discard_stdout()
@@ -64,7 +86,9 @@ def main() -> None:
     except RuntimeError as error:
         if CHUNK_DAMAGED not in str(error):
             raise
-        notify(f"error: a part of the study cannot be read: {error}; run scorecube verify to find it")
+        notify(
+            f"error: a part of the study cannot be read: {error}; run scorecube verify to find it"
+        )
         sys.exit(1)
 
 
@@ -80,7 +104,8 @@ def show_version(requested: bool) -> None:
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Resampling analyses for information-retrieval meta-evaluation.
@@ -153,13 +178,25 @@ def evaluate(
         track_progress("reading runs", "files") as progress,
     ):
         rankings = api.read_rankings(
-            runs, qrels, teams, workers=executor.workers, client=executor.client, progress=progress, **reading
+            runs,
+            qrels,
+            teams,
+            workers=executor.workers,
+            client=executor.client,
+            progress=progress,
+            **reading,
         )
-    scoring: dict[str, Any] = {"no_relevant": no_relevant, "missing_topic": missing_topic, "replace": replace}
+    scoring: dict[str, Any] = {
+        "no_relevant": no_relevant,
+        "missing_topic": missing_topic,
+        "replace": replace,
+    }
     with track_progress("evaluating", "metrics") as progress:
         chosen = split(metrics) or []
         chosen = api.condensed(chosen) if unjudged == "condense" else chosen
-        cube = api.evaluate_into(opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring)
+        cube = api.evaluate_into(
+            opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
+        )
     notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
     for line in remarks(rankings, cube):
         notify(line)
@@ -169,22 +206,31 @@ def import_(
     study: options.StudyPath,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Files of per-topic scores, plain or gzip, all in the same layout."),
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of per-topic scores, plain or gzip, all in the same layout.",
+        ),
     ],
     name: options.Name,
     metric: Annotated[
         Optional[str],
-        typer.Option("--metric", help="Metric of files that do not name it; otherwise the only one to read."),
+        typer.Option(
+            "--metric", help="Metric of files that do not name it; otherwise the only one to read."
+        ),
     ] = None,
     gain: Annotated[
         str,
-        typer.Option("--gain", help="Gain setting of the scores; with a gain column, the only one to read."),
+        typer.Option(
+            "--gain", help="Gain setting of the scores; with a gain column, the only one to read."
+        ),
     ] = "auto",
     layout: Annotated[
         str,
         typer.Option(
             "--layout",
-            help="auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + ".",
+            help="auto, or "
+            + "; ".join(f"{name}: {about}" for name, about in layouts().items())
+            + ".",
         ),
     ] = "auto",
     transpose: Annotated[
@@ -201,7 +247,9 @@ def import_(
 
     check_choice("--layout", layout, [AUTO, *layouts()])
     api.check_names(name, [])
-    cube = api.import_scores(files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose)
+    cube = api.import_scores(
+        files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose
+    )
     opened = api.open_study(study, mode="a")
     opened.add(name, cube=cube, replace=replace)
     notify(f"{study}: {name}: {describe(cube)}")
@@ -211,7 +259,8 @@ def import_(
 
 
 def info(
-    study: options.StudyPath, form: Annotated[str, typer.Option("--format", help="text or json.")] = "text"
+    study: options.StudyPath,
+    form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
 ) -> None:
     """Show the collections and results of a study.
 
@@ -229,18 +278,25 @@ def info(
 
 def show(
     study: options.StudyPath,
-    analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)],
+    analysis: Annotated[
+        str,
+        typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names),
+    ],
     table: Annotated[
         Optional[str], typer.Option("--table", help="Table of the analysis; the first by default.")
     ] = None,
-    collection: Annotated[Optional[str], typer.Option("--collection", help="Collections, separated by commas.")] = None,
+    collection: Annotated[
+        Optional[str], typer.Option("--collection", help="Collections, separated by commas.")
+    ] = None,
     form: options.Format = "text",
     all_results: Annotated[
-        bool, typer.Option("--all", help="All stored results, not only the latest of each collection.")
+        bool,
+        typer.Option("--all", help="All stored results, not only the latest of each collection."),
     ] = False,
     average: Annotated[bool, typer.Option("--average", help="Means over the collections.")] = False,
     orderings: Annotated[
-        bool, typer.Option("--orderings", help="Agreement of the collections in ordering the metrics.")
+        bool,
+        typer.Option("--orderings", help="Agreement of the collections in ordering the metrics."),
     ] = False,
 ) -> None:
     """Print a table of scores or results.
@@ -255,9 +311,13 @@ def show(
     if orderings:
         from scorecube.report.orderings import orderings as ordered
 
-        frame = ordered(analysis, collect_table(open_study(study), analysis, None, split(collection)))
+        frame = ordered(
+            analysis, collect_table(open_study(study), analysis, None, split(collection))
+        )
     else:
-        frame = collect_table(open_study(study), analysis, table, split(collection), all_results, average)
+        frame = collect_table(
+            open_study(study), analysis, table, split(collection), all_results, average
+        )
     typer.echo(render(frame, form, terminal_width()))
 
 
@@ -272,12 +332,16 @@ def verify(study: options.StudyPath) -> None:
 
     checked, problems = verify_study(open_study(study))
     if problems:
-        raise CorruptStudy(f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems))
+        raise CorruptStudy(
+            f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems)
+        )
     notify(f"{study}: {checked} parts read, all match their checksums")
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the simulated study and its report.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for the simulated study and its report.")
+    ] = Path("demo"),
 ) -> None:
     """Build a simulated study, run analyses on it, write a report.
 

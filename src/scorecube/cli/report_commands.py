@@ -45,7 +45,11 @@ def report(
         (write_pages if pages else write_page)(opened, target, progress=progress)
     written = sorted(target.glob("*.html")) if pages else [target]
     size = sum(path.stat().st_size for path in written) / 1024
-    where = f"{target}/index.html and {counted(len(written) - 1, 'page')} in the same folder" if pages else str(target)
+    where = (
+        f"{target}/index.html and {counted(len(written) - 1, 'page')} in the same folder"
+        if pages
+        else str(target)
+    )
     notify(f"report written to {where} ({size:,.0f} KiB)")
 
 
@@ -58,10 +62,13 @@ def figure(
     out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
     collection: Annotated[
         Optional[str],
-        typer.Option("--collection", help="Collections, separated by commas; all with a result by default."),
+        typer.Option(
+            "--collection", help="Collections, separated by commas; all with a result by default."
+        ),
     ] = None,
     gain: Annotated[
-        Optional[str], typer.Option("--gain", help="Gain setting, for one collection; the first by default.")
+        Optional[str],
+        typer.Option("--gain", help="Gain setting, for one collection; the first by default."),
     ] = None,
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.

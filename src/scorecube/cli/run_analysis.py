@@ -61,7 +61,9 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         tasks = [redirected(task, values["out"]) for task in tasks]
     if values["save_samples"] is not None:
         drawn = (
-            samples if samples is not None else analysis.samples(tasks[0].cube, tasks[0].plan.seed, values["trials"])
+            samples
+            if samples is not None
+            else analysis.samples(tasks[0].cube, tasks[0].plan.seed, values["trials"])
         )
         write_samples(drawn, values["save_samples"])
         notify(f"samples written to {values['save_samples']}")
@@ -73,7 +75,11 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         return
     with open_executor(profile) as executor:
         for task in pending:
-            run_task(task, dataclasses.replace(executor, memory=memory or executor.memory), values["block_units"])
+            run_task(
+                task,
+                dataclasses.replace(executor, memory=memory or executor.memory),
+                values["block_units"],
+            )
 
 
 def evaluate_two_sets(
@@ -109,16 +115,22 @@ def evaluate_two_sets(
         api.check_names(label, metrics)
     for label, path in zip(labels, qrels, strict=True):
         with track_progress(f"{label}: reading runs", "files") as progress:
-            rankings = api.read_rankings(runs, path, run_name=run_name, workers=workers, progress=progress)
+            rankings = api.read_rankings(
+                runs, path, run_name=run_name, workers=workers, progress=progress
+            )
         cube = api.evaluate_into(opened, label, rankings, metrics, gains)
-        notify(f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}")
+        notify(
+            f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}"
+        )
 
 
 def report_stored(task: Task) -> bool:
     """Return whether the result of a task is stored, and print a line if it is."""
     if not task.is_stored():
         return False
-    notify(f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do")
+    notify(
+        f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do"
+    )
     return True
 
 
@@ -136,7 +148,13 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
     plan, name = task.plan, task.collection.name
     for warning in task.warnings:
         notify(f"{name}: note: {warning}")
-    seed = "" if not plan.analysis.resamples else ", replayed samples" if plan.samples_digest else f", seed {plan.seed}"
+    seed = (
+        ""
+        if not plan.analysis.resamples
+        else ", replayed samples"
+        if plan.samples_digest
+        else f", seed {plan.seed}"
+    )
     notify(
         f"{name}: {plan.analysis.name}{seed}: {task.estimate(executor.workers, executor.memory).text(executor.workers)}"
     )
@@ -148,7 +166,11 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
         result = task.run(executor, block_units=block_units, progress=progress)
     if task.until is not None:
         width, target = monte_carlo_width(result), task.until.width
-        outcome = "reached" if width <= target else f"NOT reached with --most-trials {task.until.most_trials}"
+        outcome = (
+            "reached"
+            if width <= target
+            else f"NOT reached with --most-trials {task.until.most_trials}"
+        )
         notify(
             f"{name}: {result.attrs['trials']:,} trials: the widest Monte Carlo interval is {width:.4f}; "
             f"--until-width {target:g} is {outcome}"

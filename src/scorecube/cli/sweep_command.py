@@ -24,15 +24,20 @@ MAX_NAMES = 5
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")
+    ],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an existing study, and refuse to create a new one.")
+        bool,
+        typer.Option("--resume", help="Resume an existing study, and refuse to create a new one."),
     ] = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
     memory: options.Memory = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the plans and estimates.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print the plans and estimates.")
+    ] = False,
 ) -> None:
     """Run many analyses of many collections from one file, except those with stored results.
 
@@ -45,7 +50,9 @@ def sweep(
 
     settings = read_sweep(file)
     if resume and not exists(settings.study):
-        raise BadStudy(f"{settings.study}: no study there to resume; leave out --resume to create it")
+        raise BadStudy(
+            f"{settings.study}: no study there to resume; leave out --resume to create it"
+        )
     size = memory or settings.memory
     limit = default_memory() if size is None else parse_memory(size)
     study = api.open_study(settings.study, mode="a")
@@ -53,14 +60,24 @@ def sweep(
     with ExitStack() as stack:
         # A dry run starts no cluster, but it reads collections, because plans depend on their sizes.
         chosen = choose_profile(
-            None if dry_run else profile, None if dry_run else scheduler, workers or settings.workers
+            None if dry_run else profile,
+            None if dry_run else scheduler,
+            workers or settings.workers,
         )
         executor = stack.enter_context(open_executor(chosen))
         names = (
-            add_collections(study, settings.sources, notify=notify, workers=executor.workers, client=executor.client)
+            add_collections(
+                study,
+                settings.sources,
+                notify=notify,
+                workers=executor.workers,
+                client=executor.client,
+            )
             or None
         )
-        plan = plan_sweep(study, settings.entries, collections=names, impossible=settings.impossible)
+        plan = plan_sweep(
+            study, settings.entries, collections=names, impossible=settings.impossible
+        )
         pending = [task for task in plan.tasks if not task.is_stored()]
         describe(settings.study, plan, pending, executor.workers, limit)
         if dry_run or not pending:
@@ -68,16 +85,26 @@ def sweep(
         start = time.monotonic()
         with track_progress("sweep", None) as progress:
             utilisation = run_sweep(
-                pending, client=executor.client, workers=executor.workers, memory=limit, progress=progress
+                pending,
+                client=executor.client,
+                workers=executor.workers,
+                memory=limit,
+                progress=progress,
             )
-    line = f"{settings.study}: {counted(len(pending), 'result')} in {time.monotonic() - start:,.0f} s"
+    line = (
+        f"{settings.study}: {counted(len(pending), 'result')} in {time.monotonic() - start:,.0f} s"
+    )
     if executor.client is None:
         line += f"; utilisation of workers {utilisation.with_work:.0%}, of cores {utilisation.on_cores:.0%}"
     notify(line)
-    notify(f"show results with: scorecube show {settings.study} ANALYSIS, or: scorecube report {settings.study}")
+    notify(
+        f"show results with: scorecube show {settings.study} ANALYSIS, or: scorecube report {settings.study}"
+    )
 
 
-def describe(study: str, plan: SweepPlan, pending: Sequence[Task], workers: int, memory: int) -> None:
+def describe(
+    study: str, plan: SweepPlan, pending: Sequence[Task], workers: int, memory: int
+) -> None:
     """Print the plans of a sweep by analysis, with estimates, and the skipped plans."""
     from scorecube.workflow.sweep_run import estimate_work
 
@@ -120,7 +147,9 @@ def skipped_lines(skipped: Sequence[tuple[str, str, str]]) -> list[str]:
             names[analysis, reason].append(collection)
     lines = []
     for (analysis, reason), collections in names.items():
-        shown = ", ".join(collections[:MAX_NAMES]) + (", ..." if len(collections) > MAX_NAMES else "")
+        shown = ", ".join(collections[:MAX_NAMES]) + (
+            ", ..." if len(collections) > MAX_NAMES else ""
+        )
         subject = shown if len(collections) == 1 else f"{len(collections)} collections ({shown})"
         lines.append(f"left out: {analysis} of {subject}: {reason}")
     return lines

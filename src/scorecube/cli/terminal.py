@@ -54,7 +54,9 @@ def wrap_line(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     if len(line) <= width:
         return line
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def discard_stdout() -> None:
@@ -91,7 +93,9 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
             if now - last >= PLAIN_SECONDS and done < total:
                 last = now
                 count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-                notify(f"{label}: {', '.join(filter(None, [count, time_left(done, total, now - start)]))}")
+                notify(
+                    f"{label}: {', '.join(filter(None, [count, time_left(done, total, now - start)]))}"
+                )
 
         yield print_progress
         return
@@ -106,7 +110,13 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
     )
 
     amount = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
-    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn(), TextColumn("left"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *amount,
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -74,7 +74,9 @@ def evaluate(
     kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
     if not kept.any():
         raise BadInput("no topic has a relevant document: nothing can be evaluated")
-    intents = _intents(rankings, next((metric for metric in parsed if metric.definition.by_intent), None), kept)
+    intents = _intents(
+        rankings, next((metric for metric in parsed if metric.definition.by_intent), None), kept
+    )
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
@@ -84,7 +86,9 @@ def evaluate(
             documents, by_intent, probability = intents
             scores[i] = score_by_intent(metric, documents, by_intent, probability, table)
         else:
-            scores[i] = metric.score(levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis])
+            scores[i] = metric.score(
+                levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis]
+            )
         if progress is not None:
             progress(i + 1, len(parsed))
     if no_relevant == "zero":
@@ -108,7 +112,9 @@ def evaluate(
     )
 
 
-def _intents(rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Any]:
+def _intents(
+    rankings: xr.Dataset, metric: Metric | None, kept: np.ndarray[Any, np.dtype[np.bool_]]
+) -> list[Any]:
     """Return documents, levels by intent and probabilities, if a metric needs them."""
     if metric is None:
         return []
@@ -150,7 +156,10 @@ def cube_dataset(
     cube
         Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
     """
-    run_order, topic_order = np.argsort(np.array(runs, object)), np.argsort(np.array(topics, object))
+    run_order, topic_order = (
+        np.argsort(np.array(runs, object)),
+        np.argsort(np.array(topics, object)),
+    )
     uses_gains = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
         names.METRIC: schema.label_array(str(metric) for metric in metrics),
@@ -159,10 +168,15 @@ def cube_dataset(
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
         names.USES_GAINS: (names.METRIC, np.array(uses_gains)),
-        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(metric)) for metric in metrics)),
+        names.SUMMARY: (
+            names.METRIC,
+            schema.label_array(summary_of(str(metric)) for metric in metrics),
+        ),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
-    cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {}))
+    cube = xr.Dataset(
+        {names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {})
+    )
     schema.check(cube, schema.CUBE, "cube")
     return schema.annotate(cube, schema.CUBE)
 

@@ -21,7 +21,9 @@ MAX_LISTED = 5
 """Largest number of labels listed in a note."""
 
 
-def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] = ("first", "second")) -> xr.Dataset:
+def judgement_sets(
+    first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] = ("first", "second")
+) -> xr.Dataset:
     """Combine two cubes of the same runs, with different judgements, along gain.
 
     Metrics, runs, topics and gain settings are matched by label. If both cubes have one gain setting, these
@@ -59,7 +61,10 @@ def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] 
     if len(labels) != 2 or labels[0] == labels[1]:
         raise BadPlan(f"two sets of judgements need two different names; found {', '.join(labels)}")
     notes: list[str] = []
-    matched = {dim: _common_labels(first, second, dim, labels, notes) for dim in (names.METRIC, names.RUN, names.TOPIC)}
+    matched = {
+        dim: _common_labels(first, second, dim, labels, notes)
+        for dim in (names.METRIC, names.RUN, names.TOPIC)
+    }
     for dim in (names.RUN, names.TOPIC):
         if len(matched[dim]) < MIN_COMMON:
             raise BadPlan(
@@ -72,21 +77,35 @@ def judgement_sets(first: xr.Dataset, second: xr.Dataset, labels: Sequence[str] 
         )
     settings = _matched_settings(first, second, labels, notes)
     parts = [
-        cube.sel(matched).sel({names.GAIN: [pair[k] for pair in settings]}) for k, cube in enumerate((first, second))
+        cube.sel(matched).sel({names.GAIN: [pair[k] for pair in settings]})
+        for k, cube in enumerate((first, second))
     ]
     setting_labels = [a if a == b else f"{a} | {b}" for a, b in settings]
-    gains = [label if len(settings) == 1 else f"{label} {setting}" for label in labels for setting in setting_labels]
+    gains = [
+        label if len(settings) == 1 else f"{label} {setting}"
+        for label in labels
+        for setting in setting_labels
+    ]
     metrics = parts[0][names.METRIC].values
-    kept = {str(name): coord for name, coord in parts[0].coords.items() if names.GAIN not in coord.dims}
+    kept = {
+        str(name): coord for name, coord in parts[0].coords.items() if names.GAIN not in coord.dims
+    }
     coords = kept | {
         names.GAIN: schema.label_array(gains),
-        names.JUDGEMENTS: (names.GAIN, schema.label_array(label for label in labels for _ in settings)),
+        names.JUDGEMENTS: (
+            names.GAIN,
+            schema.label_array(label for label in labels for _ in settings),
+        ),
         names.SETTING: (names.GAIN, schema.label_array([*setting_labels, *setting_labels])),
         names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
         names.USES_SETTINGS: (names.METRIC, uses_gains(parts[0]) | uses_gains(parts[1])),
     }
-    scores = np.concatenate([part[names.SCORE].transpose(*schema.CUBE[0].dims).values for part in parts], axis=1)
-    combined = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, scores)}, coords=coords, attrs={NOT_COMMON: notes})
+    scores = np.concatenate(
+        [part[names.SCORE].transpose(*schema.CUBE[0].dims).values for part in parts], axis=1
+    )
+    combined = xr.Dataset(
+        {names.SCORE: (schema.CUBE[0].dims, scores)}, coords=coords, attrs={NOT_COMMON: notes}
+    )
     schema.check(combined, schema.CUBE, "the combined cube")
     return schema.annotate(combined, schema.CUBE)
 
@@ -104,13 +123,17 @@ def judgement_set_cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndar
     n_settings = cube.sizes[names.GAIN] // 2
     cell_of = np.empty((cube.sizes[names.METRIC], n_settings), np.int64)
     kept: list[tuple[int, int]] = []
-    uses = cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else uses_gains(cube)
+    uses = (
+        cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else uses_gains(cube)
+    )
     for i, j in np.ndindex(*cell_of.shape):
         if j == 0 or uses[i]:
             kept.append((i, j))
         cell_of[i, j] = len(kept) - 1
     values = cube[names.SCORE].values
-    return np.stack([values[i, j + half * n_settings] for half in (0, 1) for i, j in kept]).astype(np.float64), cell_of
+    return np.stack([values[i, j + half * n_settings] for half in (0, 1) for i, j in kept]).astype(
+        np.float64
+    ), cell_of
 
 
 def judgement_set_names(cube: xr.Dataset) -> tuple[str, str]:
@@ -138,11 +161,16 @@ def _common_labels(
 ) -> list[str]:
     """Return the common labels in the order of the first; append notes on others."""
     of_first, of_second = schema.labels_of(first, dim), schema.labels_of(second, dim)
-    for name, own, other in ((labels[0], of_first, set(of_second)), (labels[1], of_second, set(of_first))):
+    for name, own, other in (
+        (labels[0], of_first, set(of_second)),
+        (labels[1], of_second, set(of_first)),
+    ):
         unmatched = [label for label in own if label not in other]
         if unmatched:
             more = f" and {len(unmatched) - MAX_LISTED} more" if len(unmatched) > MAX_LISTED else ""
-            notes.append(f"left out, as only {name} has it ({dim}): {', '.join(unmatched[:MAX_LISTED])}{more}")
+            notes.append(
+                f"left out, as only {name} has it ({dim}): {', '.join(unmatched[:MAX_LISTED])}{more}"
+            )
     second_labels = set(of_second)
     return [label for label in of_first if label in second_labels]
 

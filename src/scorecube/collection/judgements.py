@@ -158,11 +158,15 @@ class Qrels:
     @cached_property
     def document_of(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Number of each line's document in its topic, by id as bytes: int32 (line,)."""
-        return judge_run.document_numbers(self.text, self.documents, self.topic_of, len(self.topics))
+        return judge_run.document_numbers(
+            self.text, self.documents, self.topic_of, len(self.topics)
+        )
 
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
         """Return the level of each document, (topic, document); -1 if not judged."""
-        levels = np.full((len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8)
+        levels = np.full(
+            (len(self.topics), int(self.document_of.max(initial=-1)) + 1), names.UNJUDGED, np.int8
+        )
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
@@ -174,7 +178,9 @@ class Qrels:
             class_of = self.classes[self.topic_of, self.document_of]
             # By descending level, so that the first line of a class has its highest level.
             order = np.argsort(-levels, kind="stable")
-            _, first = np.unique(np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True)
+            _, first = np.unique(
+                np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True
+            )
             kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])
         np.add.at(counts, (self.topic_of[kept], levels[kept]), 1)
         return counts

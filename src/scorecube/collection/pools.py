@@ -87,7 +87,12 @@ class Pools:
         """Return the pooled documents as arguments of the kernel `leave_out`."""
         topics, documents = np.nonzero(self.words.any(axis=-1))
         levels = self.levels[topics, documents].astype(np.int64)
-        return {"words": self.words[topics, documents], "topics": topics, "documents": documents, "levels": levels}
+        return {
+            "words": self.words[topics, documents],
+            "topics": topics,
+            "documents": documents,
+            "levels": levels,
+        }
 
     def without_pools(
         self, keep_unpooled: bool
@@ -110,10 +115,14 @@ class Pools:
     def n_unique(self, minimum_level: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the numbers of unique contributions of teams: int64 (team,)."""
         unique = self.unique()
-        return np.bincount(unique[(unique >= 0) & (self.levels >= minimum_level)], minlength=len(self.teams))
+        return np.bincount(
+            unique[(unique >= 0) & (self.levels >= minimum_level)], minlength=len(self.teams)
+        )
 
 
-def team_bits(left_out: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def team_bits(
+    left_out: np.ndarray[Any, np.dtype[np.bool_]],
+) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Return bool (..., team) as bits of words, uint64 (..., word)."""
     n_teams = left_out.shape[-1]
     words = np.zeros((*left_out.shape[:-1], -(-n_teams // WORD)), np.uint64)
@@ -150,14 +159,31 @@ def build_pools(rankings: xr.Dataset, pool_depth: int = 10) -> Pools:
     (('team01', 'team02'), True)
     """
     if pool_depth < 1:
-        raise BadPlan(f"{option('pool_depth', pool_depth)}: expected at least 1, the first rank", option="pool_depth")
+        raise BadPlan(
+            f"{option('pool_depth', pool_depth)}: expected at least 1, the first rank",
+            option="pool_depth",
+        )
     check_documents(rankings)
-    teams, team_of = np.unique([str(team) for team in rankings[names.TEAM].values], return_inverse=True)
+    teams, team_of = np.unique(
+        [str(team) for team in rankings[names.TEAM].values], return_inverse=True
+    )
     levels = rankings[names.LEVEL_OF_DOCUMENT].values
     documents = np.ascontiguousarray(rankings[names.DOCUMENT_AT_RANK].values[..., :pool_depth])
-    words = pool_words(documents, team_of.astype(np.int64), pool_depth, levels.shape[1], -(-len(teams) // WORD))
-    n_levels = rankings.sizes[names.LEVEL] - 1 if names.LEVEL in rankings.sizes else int(levels.max(initial=0))
-    return Pools(tuple(map(str, teams)), team_of.astype(np.int64), words, np.ascontiguousarray(levels), n_levels)
+    words = pool_words(
+        documents, team_of.astype(np.int64), pool_depth, levels.shape[1], -(-len(teams) // WORD)
+    )
+    n_levels = (
+        rankings.sizes[names.LEVEL] - 1
+        if names.LEVEL in rankings.sizes
+        else int(levels.max(initial=0))
+    )
+    return Pools(
+        tuple(map(str, teams)),
+        team_of.astype(np.int64),
+        words,
+        np.ascontiguousarray(levels),
+        n_levels,
+    )
 
 
 def removed_when_left_out(
@@ -194,7 +220,9 @@ def removed_when_left_out(
     document_ids: list[Any] = (
         document.tolist()
         if documents is None
-        else [documents[labels[j]][k] for j, k in zip(topic.tolist(), document.tolist(), strict=True)]
+        else [
+            documents[labels[j]][k] for j, k in zip(topic.tolist(), document.tolist(), strict=True)
+        ]
     )
     frame = pd.DataFrame(
         {

@@ -145,8 +145,12 @@ def judge(
     levels, documents, lengths, repeated, first = judge_run.judge_run(
         judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
         judged_topic,
-        judge_run.JudgedDocuments(qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of),
-        judge_run.RankingRules(single, _ORDER_CODES[rule], _DUPLICATE_CODES[Duplicates(duplicates)], depth or NO_LIMIT),
+        judge_run.JudgedDocuments(
+            qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of
+        ),
+        judge_run.RankingRules(
+            single, _ORDER_CODES[rule], _DUPLICATE_CODES[Duplicates(duplicates)], depth or NO_LIMIT
+        ),
         space.array("grouped", n_lines, "int64"),
         space.array("document_hashes", n_lines, "uint64"),
     )
@@ -252,9 +256,13 @@ def with_intents(rankings: xr.Dataset, intents: Intents) -> xr.Dataset:
         A copy with the variables of `schema.INTENTS`.
     """
     arrays = (intents.levels, intents.labels, intents.probability)
-    variables = {item.name: (item.dims, array) for item, array in zip(schema.INTENTS, arrays, strict=True)}
+    variables = {
+        item.name: (item.dims, array) for item, array in zip(schema.INTENTS, arrays, strict=True)
+    }
     numbers = np.arange(1, intents.levels.shape[2] + 1)
-    return schema.annotate(rankings.assign(variables).assign_coords({names.INTENT: numbers}), schema.INTENTS)
+    return schema.annotate(
+        rankings.assign(variables).assign_coords({names.INTENT: numbers}), schema.INTENTS
+    )
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
@@ -293,7 +301,9 @@ def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:
     selected = rankings.sel({dim: cube[dim].values for dim in (names.RUN, names.TOPIC)})
     variables = (*schema.RANKINGS, *schema.DOCUMENTS)
     with_teams = cube.assign_coords({names.TEAM: (names.RUN, selected[names.TEAM].values)})
-    return schema.annotate(with_teams.assign({item.name: selected[item.name] for item in variables}), variables)
+    return schema.annotate(
+        with_teams.assign({item.name: selected[item.name] for item in variables}), variables
+    )
 
 
 def check_documents(rankings: xr.Dataset) -> None:
@@ -325,7 +335,8 @@ def rankings_dataset(
     topics: Sequence[str],
     teams: Sequence[str],
     attrs: Mapping[str, Any],
-    documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]] | None = None,
+    documents: tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]]]
+    | None = None,
 ) -> xr.Dataset:
     """Return a dataset of the arrays of `schema.RANKINGS` and `schema.DOCUMENTS`.
 

@@ -49,8 +49,16 @@ RANKINGS = (
         "level",
         "relevance level of the document at a rank; -1 unjudged or behind the end of the list",
     ),
-    Variable(names.N_RETRIEVED, (names.RUN, names.TOPIC), "iu", "documents", "documents returned for a topic"),
-    Variable(names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"),
+    Variable(
+        names.N_RETRIEVED,
+        (names.RUN, names.TOPIC),
+        "iu",
+        "documents",
+        "documents returned for a topic",
+    ),
+    Variable(
+        names.N_JUDGED, (names.TOPIC, names.LEVEL), "iu", "documents", "documents judged at a level"
+    ),
 )
 DOCUMENTS = (
     Variable(
@@ -77,19 +85,51 @@ INTENTS = (
         "level",
         "relevance level of a judged document for an intent; -1 not judged",
     ),
-    Variable(names.INTENT_LABEL, (names.TOPIC, names.INTENT), "OUT", "1", "id of an intent; empty for none"),
-    Variable(names.INTENT_PROBABILITY, (names.TOPIC, names.INTENT), "f", "1", "probability of an intent"),
+    Variable(
+        names.INTENT_LABEL,
+        (names.TOPIC, names.INTENT),
+        "OUT",
+        "1",
+        "id of an intent; empty for none",
+    ),
+    Variable(
+        names.INTENT_PROBABILITY, (names.TOPIC, names.INTENT), "f", "1", "probability of an intent"
+    ),
 )
 """Additional variables of rankings with judgements by intent."""
-CUBE = (Variable(names.SCORE, (names.METRIC, names.GAIN, names.RUN, names.TOPIC), "f", "1", "effectiveness score"),)
+CUBE = (
+    Variable(
+        names.SCORE,
+        (names.METRIC, names.GAIN, names.RUN, names.TOPIC),
+        "f",
+        "1",
+        "effectiveness score",
+    ),
+)
 SAMPLES = (
-    Variable(names.TOPIC_SAMPLE, (names.TRIAL, names.HALF, names.DRAW), "OUT", "1", "topic drawn in a trial's sample"),
+    Variable(
+        names.TOPIC_SAMPLE,
+        (names.TRIAL, names.HALF, names.DRAW),
+        "OUT",
+        "1",
+        "topic drawn in a trial's sample",
+    ),
 )
 TEAM_SAMPLES = (
     Variable(
-        names.TEAM_LEFT_OUT, (names.LEAVE, names.TRIAL, names.TEAM), "b", "1", "whether a team is left out in a trial"
+        names.TEAM_LEFT_OUT,
+        (names.LEAVE, names.TRIAL, names.TEAM),
+        "b",
+        "1",
+        "whether a team is left out in a trial",
     ),
-    Variable(names.TOPIC_KEPT, (names.TOPIC_STEP, names.TOPIC), "b", "1", "whether a topic is in a step of the chain"),
+    Variable(
+        names.TOPIC_KEPT,
+        (names.TOPIC_STEP, names.TOPIC),
+        "b",
+        "1",
+        "whether a topic is in a step of the chain",
+    ),
 )
 LEVEL_AT_RANK = RANKINGS[0].name
 
@@ -139,9 +179,13 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
             )
         array = dataset.variables[variable.name]
         if array.dims != variable.dims:
-            raise BadInput(f"{subject}: {variable.name} has dims {array.dims}, expected {variable.dims}")
+            raise BadInput(
+                f"{subject}: {variable.name} has dims {array.dims}, expected {variable.dims}"
+            )
         if array.dtype.kind not in variable.kinds:
-            raise BadInput(f"{subject}: {variable.name} has dtype {array.dtype}, expected kind {variable.kinds!r}")
+            raise BadInput(
+                f"{subject}: {variable.name} has dtype {array.dtype}, expected kind {variable.kinds!r}"
+            )
     for label in (names.RUN, names.TOPIC):
         if label in dataset.dims:
             check_labels(labels_of(dataset, label), label, subject)

@@ -52,8 +52,10 @@ def select(
     """
     wanted = {
         names.METRIC: None if metrics is None else [str(parse_known(metric)) for metric in metrics],
-        names.GAIN: gains, names.RUN: runs, names.TOPIC: topics,
-    }  # fmt: skip
+        names.GAIN: gains,
+        names.RUN: runs,
+        names.TOPIC: topics,
+    }
     result = cube
     if top_runs is not None:
         result = _keep_top_runs(cube, top_runs, by)
@@ -140,6 +142,11 @@ def n_cells(cube: xr.Dataset) -> int:
     ----------
     cube
         Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    count
+        Number of cells of `cells`.
     """
     return int(_distinct_cells(cube)[0].sum())
 
@@ -211,12 +218,20 @@ def standardise(
         raise BadInput("standardisation needs at least 2 reference runs")
     known = reference[names.SCORE]
     spread = known.std(names.RUN, ddof=1)
-    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(spread > 0)).where(spread > 0, 0.0)
+    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(spread > 0)).where(
+        spread > 0, 0.0
+    )
     if method == "std-AB":
         z = 0.15 * z.clip(-3.0, 3.0) + 0.5
     elif method == "std-CDF":
         z = xr.apply_ufunc(ndtr, z)
-    labels = schema.label_array(f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC))
-    result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords({names.METRIC: labels})
+    labels = schema.label_array(
+        f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)
+    )
+    result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords(
+        {names.METRIC: labels}
+    )
     runs = schema.labels_of(reference, names.RUN)
-    return schema.annotate(result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE)
+    return schema.annotate(
+        result.assign_attrs(standardisation=method, reference_runs=runs), schema.CUBE
+    )

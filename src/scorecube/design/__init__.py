@@ -1,8 +1,20 @@
 """Topic set size design by ANOVA, t test and confidence intervals."""
 
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
-from scorecube.design.sizes import METHODS, MODES, achieved_power, detectable_difference, expected_width, topic_set_size
-from scorecube.design.variance import design_variances, residual_variance, variances, within_system_variance
+from scorecube.design.sizes import (
+    METHODS,
+    MODES,
+    achieved_power,
+    detectable_difference,
+    expected_width,
+    topic_set_size,
+)
+from scorecube.design.variance import (
+    design_variances,
+    residual_variance,
+    variances,
+    within_system_variance,
+)
 from scorecube.design.widths import ROUTES, wcw
 
 __all__ = [

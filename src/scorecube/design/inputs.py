@@ -52,16 +52,28 @@ RULES = {
     MIN_DIFF: Rule(0.0, math.inf, False, False, "a difference in mean score, more than 0"),
     WIDTH: Rule(0.0, math.inf, False, False, "a width of confidence intervals, more than 0"),
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
-    ALPHA: Rule(1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"),
-    BETA: Rule(1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"),
-    TOPICS: Rule(2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"),
+    ALPHA: Rule(
+        1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"
+    ),
+    BETA: Rule(
+        1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"
+    ),
+    TOPICS: Rule(
+        2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"
+    ),
 }
 VARIABLES = {
     variable.name: variable
     for variable in (
         Variable(VARIANCE, (), "f", "1", "within-system variance of scores"),
         Variable(MIN_DIFF, (), "f", "1", "difference in mean score to be detected"),
-        Variable(WIDTH, (), "f", "1", "expected width of the confidence interval of a difference in mean score"),
+        Variable(
+            WIDTH,
+            (),
+            "f",
+            "1",
+            "expected width of the confidence interval of a difference in mean score",
+        ),
         Variable(SYSTEMS, (), "i", "systems", "systems that are compared"),
         Variable(ALPHA, (), "f", "1", "probability of a type I error; 1 - confidence of intervals"),
         Variable(BETA, (), "f", "1", "probability of a type II error"),
@@ -95,17 +107,29 @@ def labelled_numbers(name: str, value: Numbers) -> xr.DataArray:
                 f"{option(name)}: an array of {plain.ndim} dims; expected a number, a list, or an xarray.DataArray with named dims",
                 option=name,
             )
-        array = xr.DataArray(plain, dims=(name,) * plain.ndim, coords={name: plain} if plain.ndim else None)
+        array = xr.DataArray(
+            plain, dims=(name,) * plain.ndim, coords={name: plain} if plain.ndim else None
+        )
     if not array.size:
         raise BadPlan(f"{option(name)}: no value; expected {rule.expected}", option=name)
     if array.dtype.kind not in "iuf":
-        raise BadPlan(f"{option(name, _first_value(array.values))}: expected {rule.expected}", option=name)
+        raise BadPlan(
+            f"{option(name, _first_value(array.values))}: expected {rule.expected}", option=name
+        )
     numbers = np.asarray(array.values, np.float64)
-    valid = np.isfinite(numbers) & ((numbers >= rule.low) if rule.includes_low else (numbers > rule.low))
-    valid &= (numbers <= rule.high) & (np.round(numbers) == numbers) if rule.whole else numbers < rule.high
+    valid = np.isfinite(numbers) & (
+        (numbers >= rule.low) if rule.includes_low else (numbers > rule.low)
+    )
+    valid &= (
+        (numbers <= rule.high) & (np.round(numbers) == numbers)
+        if rule.whole
+        else numbers < rule.high
+    )
     if not valid.all():
         invalid = option(name, _first_value(array.values[~valid]))
-        raise BadPlan(f"{invalid}{_location(array, name, ~valid)}: expected {rule.expected}", option=name)
+        raise BadPlan(
+            f"{invalid}{_location(array, name, ~valid)}: expected {rule.expected}", option=name
+        )
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
 
@@ -124,12 +148,19 @@ def check_error_rates(alpha: xr.DataArray, beta: xr.DataArray) -> None:
 
 
 def design_result(
-    analysis: str, values: dict[str, xr.DataArray], parameters: Sequence[xr.DataArray], attrs: dict[str, Any]
+    analysis: str,
+    values: dict[str, xr.DataArray],
+    parameters: Sequence[xr.DataArray],
+    attrs: dict[str, Any],
 ) -> xr.Dataset:
     """Return values as variables and parameters as coordinates of a dataset."""
     coords = {str(array.name): array for array in parameters}
-    result = xr.Dataset(values).assign_coords({name: array.drop_vars(array.coords) for name, array in coords.items()})
-    described = [VARIABLES[str(name)] for name in [*result.data_vars, *coords] if str(name) in VARIABLES]
+    result = xr.Dataset(values).assign_coords(
+        {name: array.drop_vars(array.coords) for name, array in coords.items()}
+    )
+    described = [
+        VARIABLES[str(name)] for name in [*result.data_vars, *coords] if str(name) in VARIABLES
+    ]
     return schema.annotate(result.assign_attrs({"analysis": analysis, **attrs}), described)
 
 
@@ -142,6 +173,8 @@ def _location(array: xr.DataArray, name: str, invalid: np.ndarray[Any, np.dtype[
     """Return the labels of the first invalid value, for a message."""
     position = np.argwhere(invalid)[0]
     labels = [
-        f"{dim} {array[dim].values[k]}" for dim, k in zip(array.dims, position, strict=True) if dim in array.coords
+        f"{dim} {array[dim].values[k]}"
+        for dim, k in zip(array.dims, position, strict=True)
+        if dim in array.coords
     ]
     return f" ({', '.join(labels)})" if labels and array.dims != (name,) else ""

@@ -26,7 +26,9 @@ def c4(n: FloatArray) -> FloatArray:
     u = 1.0 / np.maximum(degrees, SERIES_FROM)
     series = 1.0 + u * (-1 / 4 + u * (1 / 32 + u * (5 / 128 + u * (-21 / 2048 - u * 399 / 8192))))
     small = np.minimum(degrees, SERIES_FROM)
-    direct = np.sqrt(2.0 / small) * np.exp(special.gammaln((small + 1.0) / 2.0) - special.gammaln(small / 2.0))
+    direct = np.sqrt(2.0 / small) * np.exp(
+        special.gammaln((small + 1.0) / 2.0) - special.gammaln(small / 2.0)
+    )
     return np.where(degrees >= SERIES_FROM, series, direct)
 
 
@@ -54,7 +56,9 @@ def expected_interval_width(n: FloatArray, variance: FloatArray, alpha: FloatArr
     return np.asarray(unit_width(n, alpha) * np.sqrt(2.0 * variance), np.float64)
 
 
-def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, maximum: float) -> IntArray:
+def interval_size(
+    variance: FloatArray, width: FloatArray, alpha: FloatArray, maximum: float
+) -> IntArray:
     """Return the smallest number of topics with an expected width of at most `width`.
 
     Parameters
@@ -84,4 +88,6 @@ def interval_size(variance: FloatArray, width: FloatArray, alpha: FloatArray, ma
     def narrow_enough(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + 1e-12), bool)
 
-    return smallest_integer(narrow_enough, np.full_like(allowed, 2.0), np.ceil(first), maximum, "the number of topics")
+    return smallest_integer(
+        narrow_enough, np.full_like(allowed, 2.0), np.ceil(first), maximum, "the number of topics"
+    )

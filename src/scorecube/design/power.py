@@ -119,7 +119,9 @@ class Anova(PowerModel):
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:
         """See `PowerModel.start`: n0 = lambda0 / g (S2 equation 2)."""
-        lambda0 = (tool_noncentrality if tool else exact_noncentrality)(self.systems, self.alpha, self.beta)
+        lambda0 = (tool_noncentrality if tool else exact_noncentrality)(
+            self.systems, self.alpha, self.beta
+        )
         return lambda0, np.zeros_like(lambda0)
 
 
@@ -213,9 +215,13 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
     15.612
     """
     root_degrees = np.sqrt(systems - 1.0)
-    noncentrality = np.full(np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan)
+    noncentrality = np.full(
+        np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan
+    )
     for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
-        matches = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(beta, known_beta, rtol=1e-9)
+        matches = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(
+            beta, known_beta, rtol=1e-9
+        )
         noncentrality = np.where(matches, constant + slope * root_degrees, noncentrality)
     if np.isnan(noncentrality).any():
         exact = exact_noncentrality(systems, alpha, beta)
@@ -226,7 +232,9 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
 def has_constants(alpha: Any, beta: Any) -> bool:
     """Return whether Nagata's constants exist for all these alpha and beta."""
     pairs = np.broadcast(np.asarray(alpha, np.float64), np.asarray(beta, np.float64))
-    return all(any(np.allclose(pair, known, rtol=1e-9, atol=0.0) for known in NAGATA) for pair in pairs)
+    return all(
+        any(np.allclose(pair, known, rtol=1e-9, atol=0.0) for known in NAGATA) for pair in pairs
+    )
 
 
 def _patnaik_degrees(degrees: FloatArray, noncentrality: FloatArray) -> FloatArray:
@@ -234,7 +242,9 @@ def _patnaik_degrees(degrees: FloatArray, noncentrality: FloatArray) -> FloatArr
     return (degrees + noncentrality) ** 2 / (degrees + 2.0 * noncentrality)
 
 
-def _f_power(between: FloatArray, within: FloatArray, critical: FloatArray, noncentrality: FloatArray) -> FloatArray:
+def _f_power(
+    between: FloatArray, within: FloatArray, critical: FloatArray, noncentrality: FloatArray
+) -> FloatArray:
     """Return the probability that a noncentral F exceeds the critical value."""
     # stats.ncf.sf returns -0.95 at noncentrality 0 (SciPy 1.17.1).
     bounded = np.minimum(noncentrality, MAX_NONCENTRALITY)

@@ -17,7 +17,11 @@ HALVINGS = 200
 
 
 def smallest_integer(
-    condition: Callable[[FloatArray], BoolArray], minimum: FloatArray, guess: FloatArray, maximum: float, quantity: str
+    condition: Callable[[FloatArray], BoolArray],
+    minimum: FloatArray,
+    guess: FloatArray,
+    maximum: float,
+    quantity: str,
 ) -> IntArray:
     """Return the smallest integer, at least `minimum`, for which a condition holds.
 
@@ -57,7 +61,9 @@ def smallest_integer(
     failed_first = fails.copy()
     while fails.any():
         if (fails & (high >= maximum)).any():
-            raise BadPlan(f"{quantity} would be more than {maximum:,.0f}: use a larger difference or width")
+            raise BadPlan(
+                f"{quantity} would be more than {maximum:,.0f}: use a larger difference or width"
+            )
         low = np.where(fails, high, low)
         high = np.where(fails, np.minimum(high + step, maximum), high)
         step *= 2.0

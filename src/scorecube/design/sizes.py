@@ -119,7 +119,9 @@ def topic_set_size(
     attrs = _method_attrs(method, mode, sided)
     variances = labelled_numbers(VARIANCE, variance)
     if (variances.values == 0).any():
-        attrs[NOTES].append("a variance of 0 needs no topics at all; the result is 2, the smallest number possible")
+        attrs[NOTES].append(
+            "a variance of 0 needs no topics at all; the result is 2, the smallest number possible"
+        )
         warnings.warn(attrs[NOTES][-1], stacklevel=2)
     if method == "ci":
         _refuse_argument(method, WIDTH, MIN_DIFF, min_diff)
@@ -139,7 +141,9 @@ def topic_set_size(
     return design_result("design", values, parameters, attrs)
 
 
-def _interval_sizes(variances: xr.DataArray, widths: xr.DataArray, alpha: Numbers, attrs: dict[str, Any]) -> xr.Dataset:
+def _interval_sizes(
+    variances: xr.DataArray, widths: xr.DataArray, alpha: Numbers, attrs: dict[str, Any]
+) -> xr.Dataset:
     parameters = [variances, widths, labelled_numbers(ALPHA, alpha)]
     v, width, alphas = broadcast_numbers(parameters)
     positive = np.where(v.values > 0, v.values, 1.0)
@@ -148,7 +152,9 @@ def _interval_sizes(variances: xr.DataArray, widths: xr.DataArray, alpha: Number
     expected = expected_interval_width(topics.astype(np.float64), v.values, alphas.values)
     values = {TOPICS: v.copy(data=topics), "expected_width": v.copy(data=expected)}
     result = design_result("design", values, parameters, attrs)
-    result["expected_width"].attrs.update(units="1", long_name="expected width of the interval with that many topics")
+    result["expected_width"].attrs.update(
+        units="1", long_name="expected width of the interval with that many topics"
+    )
     return result
 
 
@@ -204,7 +210,9 @@ def detectable_difference(
         per_topic = arrays[TOPICS].copy(data=noncentrality / n_topics)
         difference = (2.0 * variances * per_topic) ** 0.5
         reached = model.power(n_topics, noncentrality)
-        power = xr.broadcast(variances, arrays[TOPICS].copy(data=reached))[1].where(variances > 0, 1.0)
+        power = xr.broadcast(variances, arrays[TOPICS].copy(data=reached))[1].where(
+            variances > 0, 1.0
+        )
     return design_result("design", {MIN_DIFF: difference, POWER: power}, parameters, attrs)
 
 
@@ -276,7 +284,8 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
     [0.2705, 0.0594]
     """
     parameters = [
-        labelled_numbers(name, value) for name, value in ((VARIANCE, variance), (TOPICS, topics), (ALPHA, alpha))
+        labelled_numbers(name, value)
+        for name, value in ((VARIANCE, variance), (TOPICS, topics), (ALPHA, alpha))
     ]
     v, n, alphas = broadcast_numbers(parameters)
     width = v.copy(data=expected_interval_width(n.values, v.values, alphas.values))
@@ -286,12 +295,16 @@ def expected_width(variance: Numbers, topics: Numbers, *, alpha: Numbers = 0.05)
 def _per_topic(variance: FloatArray, difference: FloatArray) -> FloatArray:
     """Return the noncentrality of a topic, D^2 / (2 variance); finite at variance 0."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MAX_PER_TOPIC))
+        return np.asarray(
+            np.minimum(difference**2 / (2.0 * np.where(variance > 0, variance, 1.0)), MAX_PER_TOPIC)
+        )
 
 
 def _by_name(parameters: Sequence[xr.DataArray]) -> dict[Any, xr.DataArray]:
     """Return parameters by name, broadcast against each other."""
-    return dict(zip([array.name for array in parameters], broadcast_numbers(parameters), strict=True))
+    return dict(
+        zip([array.name for array in parameters], broadcast_numbers(parameters), strict=True)
+    )
 
 
 def _first_estimate(constant: FloatArray, extra: FloatArray, g: FloatArray) -> FloatArray:
@@ -315,7 +328,11 @@ def _model_sizes(model: PowerModel, g: FloatArray, *, tool: bool) -> IntArray:
         return model.accepts(model.power(n, n * g))
 
     return smallest_integer(
-        enough, first if tool else np.full_like(first, 2.0), first, MAX_TOPICS, "the number of topics"
+        enough,
+        first if tool else np.full_like(first, 2.0),
+        first,
+        MAX_TOPICS,
+        "the number of topics",
     )
 
 
@@ -337,7 +354,9 @@ def _tool_difference(model: PowerModel, variance: FloatArray, n: FloatArray) -> 
         return np.asarray((first <= n) & model.tool_accepts(model.tool_power(n, n * g)), bool)
 
     guess = np.ceil(GRID * np.sqrt(2.0 * positive * constant / np.maximum(n - extra, 0.5)))
-    steps = smallest_integer(enough, np.ones_like(guess), guess, 1e12, "the difference in steps of 0.001")
+    steps = smallest_integer(
+        enough, np.ones_like(guess), guess, 1e12, "the difference in steps of 0.001"
+    )
     return np.where(variance > 0, steps / GRID, 0.0)
 
 
@@ -346,12 +365,19 @@ def _power(model: PowerModel, n: FloatArray, g: FloatArray, mode: str) -> FloatA
 
 
 def _method_attrs(method: str, mode: str, sided: int) -> dict[str, Any]:
-    for name, value, choices in ((METHOD, method, METHODS), (MODE, mode, MODES), ("sided", sided, (2, 1))):
+    for name, value, choices in (
+        (METHOD, method, METHODS),
+        (MODE, mode, MODES),
+        ("sided", sided, (2, 1)),
+    ):
         if value not in choices:
-            raise BadPlan(f"{option(name, value)}: choose {' or '.join(map(str, choices))}", option=name)
+            raise BadPlan(
+                f"{option(name, value)}: choose {' or '.join(map(str, choices))}", option=name
+            )
     if sided == 1 and method != "t":
         raise BadPlan(
-            f"{option('sided', 1)} requires {option(METHOD, 't')}; found {option(METHOD, method)}", option="sided"
+            f"{option('sided', 1)} requires {option(METHOD, 't')}; found {option(METHOD, method)}",
+            option="sided",
         )
     return {METHOD: method, MODE: mode, "sided": sided, NOTES: []}
 
@@ -367,8 +393,14 @@ def _settings(
         check_error_rates(settings[ALPHA], settings[BETA])
     anova_tool = attrs[METHOD] == "anova" and attrs[MODE] == "sakai"
     if anova_tool:
-        attrs[NOTES].append("power is approximated as in Sakai's tool, which rounds it to 2 decimals")
-    if anova_tool and with_beta and not has_constants(*xr.broadcast(settings[ALPHA], settings[BETA])):
+        attrs[NOTES].append(
+            "power is approximated as in Sakai's tool, which rounds it to 2 decimals"
+        )
+    if (
+        anova_tool
+        and with_beta
+        and not has_constants(*xr.broadcast(settings[ALPHA], settings[BETA]))
+    ):
         attrs[NOTES].append(
             "Nagata's constants exist for alpha 0.05 or 0.01 with beta 0.2 or 0.1 only; for others the noncentrality is exact"
         )

@@ -19,9 +19,15 @@ VARIANCE = "variance"
 RESIDUAL = "residual_variance"
 _CELL = (names.METRIC, names.GAIN)
 VARIABLES = (
-    Variable(VARIANCE, _CELL, "f", "1", "within-system variance of scores over topics (one-way ANOVA)"),
     Variable(
-        RESIDUAL, _CELL, "f", "1", "variance left after runs and topics (two-way ANOVA); not for topic set size design"
+        VARIANCE, _CELL, "f", "1", "within-system variance of scores over topics (one-way ANOVA)"
+    ),
+    Variable(
+        RESIDUAL,
+        _CELL,
+        "f",
+        "1",
+        "variance left after runs and topics (two-way ANOVA); not for topic set size design",
     ),
     Variable("n_runs", _CELL, "i", "runs", "runs with a score on at least one topic"),
     Variable("n_topics", _CELL, "i", "topics", "topics with a score of at least one run"),
@@ -65,7 +71,9 @@ def variances(cube: xr.Dataset) -> xr.Dataset:
         "n_topics": present.any(axis=-2).sum(axis=-1),
     }
     coords = {dim: cube[dim] for dim in _CELL}
-    result = xr.Dataset({item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords)
+    result = xr.Dataset(
+        {item.name: (item.dims, values[item.name]) for item in VARIABLES}, coords=coords
+    )
     attrs = {key: value for key, value in cube.attrs.items() if key == "collection"}
     return schema.annotate(result.reset_coords(drop=True).assign_attrs(attrs), VARIABLES)
 
@@ -96,7 +104,10 @@ def design_variances(cube: xr.Dataset) -> xr.DataArray:
     """
     refuse_other_summaries(cube, "topic set size design")
     variance = variances(cube)[VARIANCE]
-    missing = [str(metric) for metric in variance[names.METRIC].values[np.isnan(variance.values).any(axis=-1)]]
+    missing = [
+        str(metric)
+        for metric in variance[names.METRIC].values[np.isnan(variance.values).any(axis=-1)]
+    ]
     if missing:
         raise BadPlan(
             f"no variance of {', '.join(missing)}: no run has scores on two topics; use more topics, or leave it out of "
@@ -132,7 +143,9 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
     """
     leading, shape = scores.shape[:-2], scores.shape[-2:]
     cells = np.ascontiguousarray(np.asarray(scores, np.float64).reshape(-1, *shape).swapaxes(1, 2))
-    variance: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(leading)
+    variance: FloatArray = within_variance(cells, np.ones((1, shape[1]), bool))[:, 0].reshape(
+        leading
+    )
     return variance
 
 
@@ -147,7 +160,9 @@ def residual_variance(scores: FloatArray) -> FloatArray:
     n_runs, n_topics = scores.shape[-2:]
     run_means = scores.mean(axis=-1, keepdims=True)
     residuals = scores - run_means - (scores - run_means).mean(axis=-2, keepdims=True)
-    variance = _ratio((residuals**2).sum(axis=(-2, -1)), np.full(scores.shape[:-2], (n_runs - 1) * (n_topics - 1)))
+    variance = _ratio(
+        (residuals**2).sum(axis=(-2, -1)), np.full(scores.shape[:-2], (n_runs - 1) * (n_topics - 1))
+    )
     for cell in np.ndindex(*scores.shape[:-2]):
         if not present[cell].all():
             variance[cell] = _unbalanced_residual(scores[cell], present[cell])
@@ -160,8 +175,12 @@ def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[n
         return float("nan")
     weight = present.astype(np.float64)
     centred = np.where(present, scores - scores[present].mean(), 0.0)
-    normal = np.block([[np.diag(weight.sum(axis=1)), weight], [weight.T, np.diag(weight.sum(axis=0))]])
-    effects, _, rank, _ = np.linalg.lstsq(normal, np.concatenate([centred.sum(axis=1), centred.sum(axis=0)]))
+    normal = np.block(
+        [[np.diag(weight.sum(axis=1)), weight], [weight.T, np.diag(weight.sum(axis=0))]]
+    )
+    effects, _, rank, _ = np.linalg.lstsq(
+        normal, np.concatenate([centred.sum(axis=1), centred.sum(axis=0)])
+    )
     fitted = effects[: len(scores), np.newaxis] + effects[len(scores) :]
     squares = float((np.where(present, centred - fitted, 0.0) ** 2).sum())
     free = int(present.sum()) - int(rank)
@@ -171,5 +190,7 @@ def _unbalanced_residual(scores: FloatArray, present: np.ndarray[Any, np.dtype[n
 def _ratio(squares: Any, free: Any) -> FloatArray:
     """Return sums of squares over degrees of freedom; NaN for 0 degrees of freedom."""
     degrees = np.asarray(free, np.float64)
-    ratio: FloatArray = np.divide(squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0)
+    ratio: FloatArray = np.divide(
+        squares, degrees, out=np.full(degrees.shape, np.nan), where=degrees > 0
+    )
     return ratio

@@ -76,14 +76,18 @@ def wcw(
     """
     routes = [route] if isinstance(route, str) else list(route)
     if not routes or len(set(routes)) < len(routes) or set(routes) - set(ROUTES):
-        raise BadPlan(f"{option(ROUTE, route)}: choose one or more of {', '.join(ROUTES)}", option=ROUTE)
+        raise BadPlan(
+            f"{option(ROUTE, route)}: choose one or more of {', '.join(ROUTES)}", option=ROUTE
+        )
     widths, notes = [], []
     for name in routes:
         if name == "ci":
             width = expected_width(variance, topics, alpha=alpha)[WIDTH]
         else:
             mode = "sakai" if name == "anova-tool" else "exact"
-            difference = detectable_difference(variance, topics, systems=systems, alpha=alpha, beta=beta, mode=mode)
+            difference = detectable_difference(
+                variance, topics, systems=systems, alpha=alpha, beta=beta, mode=mode
+            )
             width = difference[MIN_DIFF].rename(WIDTH)
             notes += difference.attrs[NOTES]
         widths.append(width)
@@ -93,12 +97,16 @@ def wcw(
         # The route ci has no systems and beta: give it the coordinates of the other routes.
         fullest = max(widths, key=lambda width: len(width.coords))
         aligned = [
-            width.assign_coords({key: fullest[key] for key in fullest.coords if key not in width.coords})
+            width.assign_coords(
+                {key: fullest[key] for key in fullest.coords if key not in width.coords}
+            )
             .broadcast_like(fullest)
             .transpose(*fullest.dims)
             for width in widths
         ]
-        result = xr.concat(aligned, dim=ROUTE, coords="minimal", compat="override").to_dataset(name=WIDTH)
+        result = xr.concat(aligned, dim=ROUTE, coords="minimal", compat="override").to_dataset(
+            name=WIDTH
+        )
         result = result.assign_coords({ROUTE: schema.label_array(routes)})
     dims = [ROUTE] * (not isinstance(route, str)) + list(labelled_numbers(VARIANCE, variance).dims)
     dims += [str(dim) for dim in labelled_numbers(TOPICS, topics).dims]

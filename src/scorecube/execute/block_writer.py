@@ -31,7 +31,11 @@ class BlockWriter:
     """
 
     def __init__(
-        self, blocks: BlockStore, outputs: Sequence[Output], pending: Sequence[Interval], facts: Mapping[str, Any]
+        self,
+        blocks: BlockStore,
+        outputs: Sequence[Output],
+        pending: Sequence[Interval],
+        facts: Mapping[str, Any],
     ) -> None:
         first = blocks.reserve(outputs, pending)
         self._blocks, self._facts = blocks, facts
@@ -44,7 +48,9 @@ class BlockWriter:
         """Schedule a block to be written; raises the error of an earlier one."""
         while self._waiting and (len(self._waiting) >= MAX_WAITING or self._waiting[0].done()):
             self._waiting.popleft().result()
-        self._waiting.append(self._thread.submit(self._write, Segment(self._index_of[interval], *interval, arrays)))
+        self._waiting.append(
+            self._thread.submit(self._write, Segment(self._index_of[interval], *interval, arrays))
+        )
 
     def _write(self, segment: Segment) -> None:
         if self._failed:  # write nothing after a failure, as if the process had ended there
@@ -58,7 +64,10 @@ class BlockWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Wait until all blocks are written; raise a failure unless another is raised."""
         self._thread.shutdown()

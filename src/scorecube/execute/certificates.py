@@ -68,10 +68,15 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.x509.oid import NameOID
     except ImportError:
-        raise BadPlan("encrypted connections need cryptography: pip install 'scorecube[cluster]'") from None
+        raise BadPlan(
+            "encrypted connections need cryptography: pip install 'scorecube[cluster]'"
+        ) from None
     now = datetime.now(UTC)
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"scorecube {what}")]) for what in ("authority", "run")]
+    names = [
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"scorecube {what}")])
+        for what in ("authority", "run")
+    ]
 
     def certificate(subject: x509.Name, own: ec.EllipticCurvePrivateKey, *, signs: bool) -> bytes:
         signed = (
@@ -83,7 +88,9 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
             # The clocks of machines differ.
             .not_valid_before(now - timedelta(hours=1))
             .not_valid_after(now + VALIDITY)
-            .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
+            .add_extension(
+                x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True
+            )
             .sign(authority_key, hashes.SHA256())
         )
         return signed.public_bytes(serialization.Encoding.PEM)
@@ -91,7 +98,11 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return certificate(names[0], authority_key, signs=True), certificate(names[1], key, signs=False), secret
+    return (
+        certificate(names[0], authority_key, signs=True),
+        certificate(names[1], key, signs=False),
+        secret,
+    )
 
 
 def main() -> None:

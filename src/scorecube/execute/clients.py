@@ -59,7 +59,9 @@ def compute_on_client(
         shared = _share(client, inputs)
         graph = build_graph(analysis, shared, intervals)
         futures = client.compute(list(graph.values()), retries=RETRIES, optimize_graph=False)
-        interval_of = {future.key: interval for future, interval in zip(futures, graph, strict=True)}
+        interval_of = {
+            future.key: interval for future, interval in zip(futures, graph, strict=True)
+        }
         for key, result in _as_completed(client, futures):
             on_block(interval_of[key], result)
 
@@ -93,7 +95,9 @@ def _as_completed(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[
 
     try:
         for future, result in as_completed(futures, loop=client.loop, with_results=True):
-            if isinstance(result, BaseException):  # e.g. a cancelled future, as all are when the scheduler is lost
+            if isinstance(
+                result, BaseException
+            ):  # e.g. a cancelled future, as all are when the scheduler is lost
                 raise result
             yield str(future.key), result
             future.release()
@@ -115,7 +119,9 @@ def translate_errors(client: Client) -> Iterator[None]:
     try:
         yield
     except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
-        raise ClusterFailed(f"the dask scheduler at {where} was lost ({_first_line(error)}). {RESUME_HINT}") from None
+        raise ClusterFailed(
+            f"the dask scheduler at {where} was lost ({_first_line(error)}). {RESUME_HINT}"
+        ) from None
     except KilledWorker as error:
         raise ClusterFailed(
             f"{error.allowed_failures + 1} workers ended while they computed the same block, the last at {error.last_worker.address}: "
@@ -133,7 +139,9 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _kernels_compiled(client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]) -> Iterator[None]:
+def _kernels_compiled(
+    client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]
+) -> Iterator[None]:
     """Have workers compile or load the kernels before their first task."""
     from distributed.comm.core import CommClosedError
 

@@ -34,7 +34,13 @@ ALLOWED_FAILURES = 5
 """Workers that may be lost while they compute the same block before the run fails."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 LOGGER = logging.getLogger("scorecube")
-TASK_LOGGERS = ("asyncio", "tornado.application", "distributed.client", "distributed.core", "distributed.utils")
+TASK_LOGGERS = (
+    "asyncio",
+    "tornado.application",
+    "distributed.client",
+    "distributed.core",
+    "distributed.utils",
+)
 """Loggers of errors in dask's own tasks."""
 
 
@@ -50,7 +56,11 @@ def open_executor(profile: Profile) -> Iterator[Executor]:
     # During the run only: other users of dask in this process keep their settings.
     with dask.config.set(configuration(profile)), quiet_connection_losses(), ExitStack() as stack:
         open_client = (
-            _connect if profile.kind == "scheduler" else _start_jobs if profile.kind in BATCH else _start_local
+            _connect
+            if profile.kind == "scheduler"
+            else _start_jobs
+            if profile.kind in BATCH
+            else _start_local
         )
         client = open_client(profile, stack)
         yield _executor_of(client, profile)
@@ -106,14 +116,18 @@ def _executor_of(client: Client, profile: Profile) -> Executor:
     if profile.kind != "scheduler":
         return Executor(client, profile.threads, profile.total_memory())
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    threads, memory = (sum(worker[what] for worker in workers) for what in ("nthreads", "memory_limit"))
+    threads, memory = (
+        sum(worker[what] for worker in workers) for what in ("nthreads", "memory_limit")
+    )
     return Executor(client, profile.workers or threads or profile.threads, memory or None)
 
 
 def _start_local(profile: Profile, stack: ExitStack) -> Client:
     from distributed import Client, LocalCluster
 
-    low, high = (profile.adapt["minimum"], profile.adapt["maximum"]) if profile.adapt else (None, None)
+    low, high = (
+        (profile.adapt["minimum"], profile.adapt["maximum"]) if profile.adapt else (None, None)
+    )
     processes = profile.kind == "processes"
     security = _security(profile, stack, private=True)
     cluster = stack.enter_context(
@@ -159,15 +173,26 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
         raise BadPlan(
             f"profiles of kind {profile.kind} need dask-jobqueue: pip install 'scorecube[cluster]'; without it, see cluster/slurm/"
         ) from None
-    kinds = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "htcondor": "HTCondorCluster"}
+    kinds = {
+        "slurm": "SLURMCluster",
+        "pbs": "PBSCluster",
+        "sge": "SGECluster",
+        "htcondor": "HTCondorCluster",
+    }
     submit = {"slurm": "sbatch", "htcondor": "condor_submit"}.get(profile.kind, "qsub")
     if shutil.which(submit) is None:
         raise BadPlan(
             f"command {submit} not found: start a profile of kind {profile.kind} on a machine that submits jobs"
         )
     folder = _run_directory(profile, stack)
-    security = _security(profile, stack, private=_is_private(profile.interface), folder=folder / "tls")
-    options: dict[str, Any] = {"account": profile.account, "walltime": profile.walltime, "queue": profile.queue}
+    security = _security(
+        profile, stack, private=_is_private(profile.interface), folder=folder / "tls"
+    )
+    options: dict[str, Any] = {
+        "account": profile.account,
+        "walltime": profile.walltime,
+        "queue": profile.queue,
+    }
     if profile.kind == "sge":
         options["project"] = options.pop("account")
     if profile.kind in ("pbs", "sge"):
@@ -178,16 +203,28 @@ def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
     if profile.cache_directory is not None:
         exports.append(f"export NUMBA_CACHE_DIR={Path(profile.cache_directory).absolute()}")
     return getattr(dask_jobqueue, kinds[profile.kind])(
-        cores=profile.cores, processes=1, memory=profile.memory, job_name="scorecube", **_without_none(options),
-        **_without_none({"interface": profile.interface, "local_directory": profile.local_directory}),
-        job_extra_directives=_directives(profile), job_script_prologue=[*exports, *_timeout_exports(profile), *profile.prologue],
-        python=profile.python or sys.executable, log_directory=str(folder), death_timeout=600,
-        protocol="tcp://" if security is None else "tls://", security=security, worker_extra_args=NO_WEB_PAGES,
+        cores=profile.cores,
+        processes=1,
+        memory=profile.memory,
+        job_name="scorecube",
+        **_without_none(options),
+        **_without_none(
+            {"interface": profile.interface, "local_directory": profile.local_directory}
+        ),
+        job_extra_directives=_directives(profile),
+        job_script_prologue=[*exports, *_timeout_exports(profile), *profile.prologue],
+        python=profile.python or sys.executable,
+        log_directory=str(folder),
+        death_timeout=600,
+        protocol="tcp://" if security is None else "tls://",
+        security=security,
+        worker_extra_args=NO_WEB_PAGES,
         scheduler_options={
-            "dashboard": profile.dashboard, "dashboard_address": f"{LOOPBACK}:0",
+            "dashboard": profile.dashboard,
+            "dashboard_address": f"{LOOPBACK}:0",
             **({"interface": profile.interface} if profile.interface else {"host": _own_address()}),
         },
-    )  # fmt: skip
+    )
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
@@ -237,10 +274,14 @@ def _connect(profile: Profile, stack: ExitStack) -> Client:
     else:
         security = Security(require_encryption=True)  # from dask's own configuration
         if not security.get_tls_config_for_role("client")["ca_file"]:
-            raise BadPlan(f"{address} needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'")
+            raise BadPlan(
+                f"{address} needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'"
+            )
     try:
         client: Client = stack.enter_context(
-            Client(address, security=security, set_as_default=False, timeout=profile.timeout("connect"))
+            Client(
+                address, security=security, set_as_default=False, timeout=profile.timeout("connect")
+            )
         )
     except (OSError, ValueError, TimeoutError) as error:
         raise BadPlan(
@@ -282,7 +323,9 @@ def needs_certificates(profile: Profile, *, private: bool) -> bool:
     return bool(profile.tls)
 
 
-def _security(profile: Profile, stack: ExitStack, *, private: bool, folder: Path | None = None) -> Any:
+def _security(
+    profile: Profile, stack: ExitStack, *, private: bool, folder: Path | None = None
+) -> Any:
     if not needs_certificates(profile, private=private):
         return None
     if isinstance(profile.tls, str):
@@ -302,7 +345,11 @@ def _security_from(folder: Path) -> Any:
     return Security(
         require_encryption=True,
         tls_ca_file=str(folder / AUTHORITY),
-        **{f"tls_{role}_{what}": path for role, files in paths.items() for what, path in files.items()},
+        **{
+            f"tls_{role}_{what}": path
+            for role, files in paths.items()
+            for what, path in files.items()
+        },
     )
 
 
@@ -324,7 +371,9 @@ def _own_address() -> str:
 
 
 def choose_profile(
-    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None, address: str | None, workers: int | None
+    profile: Profile | Mapping[str, Any] | str | os.PathLike[str] | None,
+    address: str | None,
+    workers: int | None,
 ) -> Profile:
     """Return the profile that options select; by default local threads.
 
@@ -344,7 +393,8 @@ def choose_profile(
     if address is not None:
         if profile is not None:
             raise BadPlan(
-                f"{option('profile')} and {option('address')} both name a cluster; use one of them", option="address"
+                f"{option('profile')} and {option('address')} both name a cluster; use one of them",
+                option="address",
             )
         chosen = Profile(kind="scheduler", address=address)
     else:

@@ -123,7 +123,11 @@ class _Admission:
             if self.growing != job.name:
                 return
             self.held[job.name] = job.bytes
-            while len(self.held) > 1 and sum(self.held.values()) > self._memory and self.failure is None:
+            while (
+                len(self.held) > 1
+                and sum(self.held.values()) > self._memory
+                and self.failure is None
+            ):
                 self.changed.wait()
             self.growing = None
         release_memory()
@@ -139,7 +143,10 @@ class _Admission:
 
 
 def run_concurrently(
-    jobs: Sequence[Job], memory: float, pool: ThreadPoolExecutor | None, max_open: int = MAX_OPEN_RUNS
+    jobs: Sequence[Job],
+    memory: float,
+    pool: ThreadPoolExecutor | None,
+    max_open: int = MAX_OPEN_RUNS,
 ) -> None:
     """Run all jobs, as many at a time as fit into memory.
 
@@ -166,14 +173,22 @@ def run_concurrently(
     try:
         while waiting or admission.held:
             with admission.changed:
-                while (job := admission.open_next(waiting)) is None and admission.held and admission.failure is None:
+                while (
+                    (job := admission.open_next(waiting)) is None
+                    and admission.held
+                    and admission.failure is None
+                ):
                     admission.changed.wait()
                 if admission.failure is not None:
                     raise admission.failure
             if job is None:
                 break
             waiting.remove(job)
-            threads.append(threading.Thread(target=_run_job, args=(job, pool, admission), name=job.name, daemon=True))
+            threads.append(
+                threading.Thread(
+                    target=_run_job, args=(job, pool, admission), name=job.name, daemon=True
+                )
+            )
             threads[-1].start()
     except BaseException:
         _stop(pool, threads)

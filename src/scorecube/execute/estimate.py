@@ -55,7 +55,9 @@ class Estimate:
         trials = f"{self.trials:,} trials x " if self.trials > 1 else ""
         blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
         results = (
-            f" and {self.result_bytes / 2**20:,.0f} MiB for the results" if self.result_bytes > MENTIONED_BYTES else ""
+            f" and {self.result_bytes / 2**20:,.0f} MiB for the results"
+            if self.result_bytes > MENTIONED_BYTES
+            else ""
         )
         return (
             f"{trials}{self.comparisons:,} comparisons in {blocks}; "
@@ -103,7 +105,10 @@ def estimate(
     """
     plan, analysis, cube = prepared.plan, prepared.plan.analysis, prepared.prepared.cube
     if block_units is not None and block_units < 1:
-        raise BadPlan(f"a block needs at least 1 of the {analysis.unit}, not {block_units}", option="block_units")
+        raise BadPlan(
+            f"a block needs at least 1 of the {analysis.unit}, not {block_units}",
+            option="block_units",
+        )
     cost, units = analysis.cost(prepared.prepared, plan.trials), prepared.n_units
     seconds = cost.seconds * units
     if block_units is None:
@@ -111,9 +116,13 @@ def estimate(
         by_time = max(1, int(length / cost.seconds))
         # With many workers a run waits for its last block and for the driver, which takes a fixed time per block; this duration minimises the sum.
         shortest = math.sqrt(seconds * RECORD_SECONDS)
-        by_workers = max(math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds))
+        by_workers = max(
+            math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds)
+        )
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = min(block_units, cost.max_units, max_block_units(cost, workers, memory or default_memory()))
+        block_units = min(
+            block_units, cost.max_units, max_block_units(cost, workers, memory or default_memory())
+        )
     n_runs = cube.sizes[names.RUN]
     return Estimate(
         trials=plan.trials,

@@ -29,7 +29,10 @@ def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> 
 
 
 def build_graph(
-    analysis: Analysis, inputs: Any, intervals: list[Interval], compute_one: Callable[..., Any] = compute_block
+    analysis: Analysis,
+    inputs: Any,
+    intervals: list[Interval],
+    compute_one: Callable[..., Any] = compute_block,
 ) -> dict[Interval, Delayed]:
     """Return the graph: one task for each interval of units.
 
@@ -46,7 +49,10 @@ def build_graph(
     token = uuid.uuid4().hex
     return {
         interval: task(
-            analysis, shared, *interval, dask_key_name=f"{analysis.name}-{interval[0]}-{interval[1]}-{token}"
+            analysis,
+            shared,
+            *interval,
+            dask_key_name=f"{analysis.name}-{interval[0]}-{interval[1]}-{token}",
         )
         for interval in intervals
     }
@@ -73,7 +79,10 @@ def compute_on_threads(
     graph = build_graph(analysis, inputs, intervals, keep_result)
     interval_of = {task.key: interval for interval, task in graph.items()}
     _compute(
-        list(graph.values()), workers, lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])), pool
+        list(graph.values()),
+        workers,
+        lambda key, _: on_block(interval_of[key], finished.pop(interval_of[key])),
+        pool,
     )
 
 
@@ -86,7 +95,10 @@ def map_on_threads(
 
 
 def _compute(
-    tasks: list[Delayed], workers: int, on_task: Callable[[str, Any], None], pool: Executor | None = None
+    tasks: list[Delayed],
+    workers: int,
+    on_task: Callable[[str, Any], None],
+    pool: Executor | None = None,
 ) -> list[Any]:
     known = {task.key for task in tasks}
 
@@ -97,4 +109,8 @@ def _compute(
     # Passed to this call: callbacks that are registered globally would be shared by all threads of the process.
     callbacks = [(None, None, None, finished, None)]
     threads: dict[str, Any] = {"num_workers": workers} if pool is None else {"pool": pool}
-    return list(compute(*tasks, scheduler=threaded_get, callbacks=callbacks, optimize_graph=False, **threads))
+    return list(
+        compute(
+            *tasks, scheduler=threaded_get, callbacks=callbacks, optimize_graph=False, **threads
+        )
+    )

@@ -12,7 +12,17 @@ from scorecube.errors import BadPlan, option
 
 DEFAULT_SHARE = 0.8
 """Of the machine's memory."""
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+UNITS = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 2**10,
+    "MI": 2**20,
+    "GI": 2**30,
+    "TI": 2**40,
+}
 CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 

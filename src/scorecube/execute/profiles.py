@@ -128,7 +128,9 @@ class Profile:
         """Return the memory of all workers in bytes; None if it is not set."""
         if self.memory is None or self.kind == "threads":
             return None
-        processes = self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
+        processes = (
+            self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
+        )
         return processes * parse_memory(self.memory)
 
     def timeout(self, name: str) -> str | None:
@@ -163,7 +165,9 @@ def _text(value: Any) -> str:
 def _path(value: Any) -> str:
     text = str(Path(os.path.expandvars(_text(value))).expanduser())
     if "$" in text:
-        raise _InvalidValue(f"a path whose variables are set in the environment; {text!r} has an unset one")
+        raise _InvalidValue(
+            f"a path whose variables are set in the environment; {text!r} has an unset one"
+        )
     return text
 
 
@@ -251,11 +255,18 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "cache_directory": (STARTED, _path),
 }
 """Setting -> kinds that have it, and the function that validates its value."""
-REQUIRED = {"slurm": ("memory",), "pbs": ("memory",), "sge": ("memory",), "htcondor": ("memory", "disk")}
+REQUIRED = {
+    "slurm": ("memory",),
+    "pbs": ("memory",),
+    "sge": ("memory",),
+    "htcondor": ("memory", "disk"),
+}
 
 
 def make_profile(
-    settings: Mapping[str, Any], where: str = "the cluster profile", lines: Mapping[str, int] | None = None
+    settings: Mapping[str, Any],
+    where: str = "the cluster profile",
+    lines: Mapping[str, int] | None = None,
 ) -> Profile:
     """Return a validated profile.
 
@@ -279,16 +290,22 @@ def make_profile(
     kind = settings.get("kind")
     if kind not in KINDS:
         problem = "has no kind" if kind is None else f"kind {kind!r} does not exist"
-        raise BadPlan(f"{at('kind')}: a cluster profile needs a kind, one of {', '.join(KINDS)}; this one {problem}")
+        raise BadPlan(
+            f"{at('kind')}: a cluster profile needs a kind, one of {', '.join(KINDS)}; this one {problem}"
+        )
     values: dict[str, Any] = {"kind": kind}
     for key, value in settings.items():
         if key == "kind":
             continue
         allowed = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
         if key not in SETTINGS:
-            raise BadPlan(f"{at(key)}: unknown setting {key!r}; nearest: {nearest(str(key), allowed, 3)}")
+            raise BadPlan(
+                f"{at(key)}: unknown setting {key!r}; nearest: {nearest(str(key), allowed, 3)}"
+            )
         if key not in allowed:
-            raise BadPlan(f"{at(key)}: profiles of kind {kind} have no setting {key!r}; they have {', '.join(allowed)}")
+            raise BadPlan(
+                f"{at(key)}: profiles of kind {kind} have no setting {key!r}; they have {', '.join(allowed)}"
+            )
         try:
             values[key] = SETTINGS[key][1](value)
         except _InvalidValue as expected:
@@ -297,7 +314,9 @@ def make_profile(
         if key not in values:
             raise BadPlan(f"{where}: a profile of kind {kind} needs {key}")
     if kind == "scheduler" and ("address" in values) == ("scheduler_file" in values):
-        raise BadPlan(f"{where}: a profile of kind scheduler needs either an address or a scheduler_file")
+        raise BadPlan(
+            f"{where}: a profile of kind scheduler needs either an address or a scheduler_file"
+        )
     return Profile(**values)
 
 
@@ -319,6 +338,8 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     except yaml.YAMLError as error:
         raise BadPlan(f"{path}: the cluster profile is not YAML: {error}") from None
     if not isinstance(node, yaml.MappingNode) or not isinstance(settings, dict):
-        raise BadPlan(f"{path}: a cluster profile is lines 'setting: value', the first of them kind: ...")
+        raise BadPlan(
+            f"{path}: a cluster profile is lines 'setting: value', the first of them kind: ..."
+        )
     lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
     return make_profile(settings, os.fspath(path), lines)

@@ -62,7 +62,9 @@ def run(
     if before_finalize is not None:
         before_finalize()
     plan = prepared.plan
-    result: xr.Dataset = on_pool(executor.pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials)
+    result: xr.Dataset = on_pool(
+        executor.pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials
+    )
     result.attrs |= provenance(prepared, started)
     return result
 
@@ -111,7 +113,9 @@ def _compute_blocks(
     return totals.arrays
 
 
-def _compute(prepared: PreparedPlan, pending: list[Interval], executor: Executor, on_block: OnBlock) -> None:
+def _compute(
+    prepared: PreparedPlan, pending: list[Interval], executor: Executor, on_block: OnBlock
+) -> None:
     plan = prepared.plan
     inputs = plan.analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
     if executor.client is not None:
@@ -124,7 +128,9 @@ def _compute(prepared: PreparedPlan, pending: list[Interval], executor: Executor
     else:
         from scorecube.execute.graph import compute_on_threads
 
-        compute_on_threads(plan.analysis, inputs, pending, executor.workers, on_block, executor.pool)
+        compute_on_threads(
+            plan.analysis, inputs, pending, executor.workers, on_block, executor.pool
+        )
 
 
 def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -133,7 +139,11 @@ def on_pool(pool: ThreadPoolExecutor | None, function: Callable[..., Any], *argu
 
 
 def _cut(intervals: list[Interval], length: int) -> list[Interval]:
-    return [(low, min(low + length, stop)) for start, stop in intervals for low in range(start, stop, length)]
+    return [
+        (low, min(low + length, stop))
+        for start, stop in intervals
+        for low in range(start, stop, length)
+    ]
 
 
 def for_each(
@@ -186,4 +196,6 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
 @cache
 def versions() -> str:
     """Return the versions of the packages that results depend on, as JSON."""
-    return json.dumps({name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")})
+    return json.dumps(
+        {name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")}
+    )

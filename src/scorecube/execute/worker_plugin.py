@@ -34,4 +34,6 @@ class CompileKernels(WorkerPlugin):
     async def setup(self, worker: Any) -> None:  # noqa: ARG002
         """Compute on a thread, so that the worker keeps sending heartbeats."""
         if self.inputs is not None:
-            await asyncio.to_thread(compute_block, self.analysis, self.inputs, self.unit, self.unit + 1)
+            await asyncio.to_thread(
+                compute_block, self.analysis, self.inputs, self.unit, self.unit + 1
+            )

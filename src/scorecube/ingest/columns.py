@@ -14,7 +14,13 @@ import numpy as np
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import BYTE_ORDER_MARK, MAGIC, PathLike, read_bytes
 from scorecube.kernels.parsing.byte_words import PADDING
-from scorecube.kernels.parsing.split_lines import GOOD, OTHER_TAG, LineColumns, count_lines, parse_lines
+from scorecube.kernels.parsing.split_lines import (
+    GOOD,
+    OTHER_TAG,
+    LineColumns,
+    count_lines,
+    parse_lines,
+)
 from scorecube.kernels.workspace import Workspace
 
 LARGEST_FILE = 2**31 - 2 * PADDING
@@ -95,23 +101,47 @@ def read_columns(
     text = read_padded(path, PADDING, space)
     length = len(text) - PADDING
     if length > LARGEST_FILE:
-        raise BadInput(f"the file has {length:,} bytes, more than {LARGEST_FILE:,}; divide it", path)
+        raise BadInput(
+            f"the file has {length:,} bytes, more than {LARGEST_FILE:,}; divide it", path
+        )
     n_lines = count_lines(text, length)
-    topic_of, numbers = space.array("topic_of", n_lines, "int32"), space.array("numbers", n_lines, "int32")
-    documents, values = space.array("documents", (n_lines, 2), "int32"), space.array("values", n_lines, "float64")
-    topics, hashes = space.array("topics", (n_lines, 2), "int64"), space.array("hashes", n_lines, "uint64")
+    topic_of, numbers = (
+        space.array("topic_of", n_lines, "int32"),
+        space.array("numbers", n_lines, "int32"),
+    )
+    documents, values = (
+        space.array("documents", (n_lines, 2), "int32"),
+        space.array("values", n_lines, "float64"),
+    )
+    topics, hashes = (
+        space.array("topics", (n_lines, 2), "int64"),
+        space.array("hashes", n_lines, "uint64"),
+    )
     ranks = space.array("ranks", n_lines if with_ranks else 0, "float64")
     lines = LineColumns(topic_of, topics, hashes, documents, values, ranks, numbers)
-    status, bad_line, n, n_topics, tag = parse_lines(text, length, layout.columns(with_ranks), one_tag, lines)
-    found = Columns(text, topic_of[:n], topics[:n_topics], documents[:n], values[:n], ranks[:n], numbers[:n], tag)
+    status, bad_line, n, n_topics, tag = parse_lines(
+        text, length, layout.columns(with_ranks), one_tag, lines
+    )
+    found = Columns(
+        text,
+        topic_of[:n],
+        topics[:n_topics],
+        documents[:n],
+        values[:n],
+        ranks[:n],
+        numbers[:n],
+        tag,
+    )
     if status != GOOD:
         line = text[:length].tobytes().split(b"\n")[bad_line - 1].split()
         if status == OTHER_TAG:
             other = line[layout.tag].decode("utf-8", "replace")
             raise BadInput(
                 f"the run tag changes from {found.word(found.tag)!r} to {other!r}; "
-                f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})", path, bad_line,
-            )  # fmt: skip
+                f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
+                path,
+                bad_line,
+            )
         problem = f"{counted(len(line), 'column')}; a line of a {layout.what} file has {layout.width}: {layout.line}"
         raise BadInput(problem, path, bad_line)
     if len(found.topic_of) == 0:
@@ -134,7 +164,11 @@ def read_padded(path: PathLike, padding: int, workspace: Workspace) -> Buffer:
     if whole:
         text[size:] = 0
         head = text[:3].tobytes()
-        if not head.startswith(MAGIC) and head != BYTE_ORDER_MARK and (text[:LARGE] == NEWLINE).any():
+        if (
+            not head.startswith(MAGIC)
+            and head != BYTE_ORDER_MARK
+            and (text[:LARGE] == NEWLINE).any()
+        ):
             return text
     content = read_bytes(path)
     if b"\r" in content and b"\n" not in content:
@@ -143,7 +177,13 @@ def read_padded(path: PathLike, padding: int, workspace: Workspace) -> Buffer:
 
 
 def finish_numbers(
-    columns: Columns, values: Any, at: int, path: PathLike, what: str, kind: str, read: Callable[[str], float | None]
+    columns: Columns,
+    values: Any,
+    at: int,
+    path: PathLike,
+    what: str,
+    kind: str,
+    read: Callable[[str], float | None],
 ) -> None:
     """Convert, in place, the numbers that the kernel did not convert: field `at` of their lines.
 

@@ -14,8 +14,28 @@ Row = tuple[int, list[str]]
 """Line number and cells, stripped of blanks."""
 MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
 """Cells of missing scores, in lower case."""
-RUN_HEADERS = ("run", "runs", "run_id", "runid", "run_name", "system", "systems", "system_id", "sys")
-TOPIC_HEADERS = ("topic", "topics", "topic_id", "query", "queries", "qid", "query_id", "queryid", "q_id")
+RUN_HEADERS = (
+    "run",
+    "runs",
+    "run_id",
+    "runid",
+    "run_name",
+    "system",
+    "systems",
+    "system_id",
+    "sys",
+)
+TOPIC_HEADERS = (
+    "topic",
+    "topics",
+    "topic_id",
+    "query",
+    "queries",
+    "qid",
+    "query_id",
+    "queryid",
+    "q_id",
+)
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "measure")
 GAIN_HEADERS = ("gain", "gains")
@@ -39,7 +59,9 @@ def read_text(path: PathLike) -> str:
 
 def fields_of(text: str) -> list[Row]:
     """Return the lines of a text in fields between blanks; empty lines are left out."""
-    return [(number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return [
+        (number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()
+    ]
 
 
 def read_rows(path: PathLike) -> list[Row]:
@@ -100,7 +122,11 @@ def score(text: str, path: PathLike, line: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        point = f"; write it with a decimal point: {text.replace(',', '.')}" if DECIMAL_COMMA.fullmatch(text) else ""
+        point = (
+            f"; write it with a decimal point: {text.replace(',', '.')}"
+            if DECIMAL_COMMA.fullmatch(text)
+            else ""
+        )
         raise BadInput(f"score {text!r} is not a finite number{point}", path, line)
     return value
 

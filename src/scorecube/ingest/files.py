@@ -31,7 +31,11 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         if os.path.isdir(text):
-            files = sorted(file for file in Path(text).iterdir() if file.is_file() and not file.name.startswith("."))
+            files = sorted(
+                file
+                for file in Path(text).iterdir()
+                if file.is_file() and not file.name.startswith(".")
+            )
         elif os.path.exists(text):
             files = [Path(text)]
         else:

@@ -74,6 +74,10 @@ class FileHead:
         return self.rows[0][1] if self.rows else []
 
 
+Read = Callable[[Sequence[PathLike], str | None], "dict[str, Matrices]"]
+"""Reader of files of one format, see `Format`."""
+
+
 @dataclass(frozen=True)
 class Format:
     """A format of files of per-topic scores.
@@ -89,12 +93,15 @@ class Format:
     read
         Reads files, and the only metric to take (None for all): gain setting ('' if the files have none) -> metric ->
         data frame of runs x topics, NaN for missing scores.
+    read_transposed
+        The same of files with runs and topics exchanged; None if the format has one direction only.
     """
 
     name: str
     about: str
     detect: Callable[[FileHead], bool]
-    read: Callable[[Sequence[PathLike], str | None], dict[str, Matrices]]
+    read: Read
+    read_transposed: Read | None = None
 
 
 class BuiltIn(NamedTuple):
@@ -109,8 +116,12 @@ BUILT_IN = {
     "long": BuiltIn("scorecube.ingest.long", "columns run, topic, score and perhaps metric, gain"),
     "ndeval": BuiltIn("scorecube.ingest.ndeval", "output of ndeval"),
     "gdeval": BuiltIn("scorecube.ingest.gdeval", "output of gdeval"),
-    "trec_eval": BuiltIn("scorecube.ingest.trec_eval", "output of trec_eval -q, also with -o, one file a run"),
-    "ir_measures": BuiltIn("scorecube.ingest.ir_measures", "output of ir_measures -q, one file a run"),
+    "trec_eval": BuiltIn(
+        "scorecube.ingest.trec_eval", "output of trec_eval -q, also with -o, one file a run"
+    ),
+    "ir_measures": BuiltIn(
+        "scorecube.ingest.ir_measures", "output of ir_measures -q, one file a run"
+    ),
     "nev": BuiltIn("scorecube.ingest.ntcireval_scores", "output of NTCIREVAL, one file a run"),
 }
 """Formats of this package, general ones first. They are tried from the last to the first."""
@@ -168,13 +179,19 @@ def load_format(name: str) -> Format:
     if name in _registered:
         return _registered[name]
     if name not in BUILT_IN:
-        raise BadPlan(f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout")
+        raise BadPlan(
+            f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout"
+        )
     found: Format = import_module(BUILT_IN[name].module).FORMAT
     return found
 
 
 def read_scores(
-    paths: Sequence[PathLike], *, layout: str = AUTO, metric: str | None = None, transpose: bool = False
+    paths: Sequence[PathLike],
+    *,
+    layout: str = AUTO,
+    metric: str | None = None,
+    transpose: bool = False,
 ) -> dict[str, Matrices]:
     """Read files of per-topic scores that other tools computed.
 
@@ -202,16 +219,16 @@ def read_scores(
     BadPlan
         An unknown layout; options that do not apply to it; two matrices of one metric.
     """
-    if transpose and layout in (AUTO, MATRIX):
-        from scorecube.ingest.matrix import read_matrices
-
-        return read_matrices(paths, metric, transpose=True)
-    chosen = load_format(_common_format(paths) if layout == AUTO else layout)
-    if transpose:
+    if not transpose:
+        return load_format(_common_format(paths) if layout == AUTO else layout).read(paths, metric)
+    # Runs across and runs down cannot be told from the content: only matrices have both.
+    chosen = load_format(MATRIX if layout == AUTO else layout)
+    if chosen.read_transposed is None:
         raise BadPlan(
-            f"{option('transpose', True)} applies to matrices, and the layout is {layout}", option="transpose"
+            f"{option('transpose', True)} applies to matrices, and the layout is {layout}",
+            option="transpose",
         )
-    return chosen.read(paths, metric)
+    return chosen.read_transposed(paths, metric)
 
 
 def detect(path: PathLike) -> str:
@@ -238,7 +255,9 @@ def detect(path: PathLike) -> str:
         if load_format(name).detect(head):
             return name
     choices = "; ".join(f"{option('layout', name)} ({about})" for name, about in known.items())
-    raise BadInput(f"no known layout fits the first lines; choose one: {choices}", path, option="layout")
+    raise BadInput(
+        f"no known layout fits the first lines; choose one: {choices}", path, option="layout"
+    )
 
 
 def _common_format(paths: Sequence[PathLike]) -> str:
@@ -249,6 +268,8 @@ def _common_format(paths: Sequence[PathLike]) -> str:
         (one, first), (other, second) = list(found.items())[:2]
         raise BadInput(
             f"looks like layout {other}, and {first} like {one}; import them one after the other, or choose the "
-            f"{option('layout')}", second, option="layout",
-        )  # fmt: skip
+            f"{option('layout')}",
+            second,
+            option="layout",
+        )
     return next(iter(found))

@@ -66,10 +66,14 @@ class TrecTool:
             first = first or str(path)
             self._read_file(path, metric, nested, others)
         if not nested:
-            raise BadInput(f"no scores of {metric} in the file; there are {', '.join(sorted(others))}", first)
+            raise BadInput(
+                f"no scores of {metric} in the file; there are {', '.join(sorted(others))}", first
+            )
         return {"": matrices_of(nested)}
 
-    def _read_file(self, path: PathLike, metric: str | None, nested: Nested, others: set[str]) -> None:
+    def _read_file(
+        self, path: PathLike, metric: str | None, nested: Nested, others: set[str]
+    ) -> None:
         rows = read_rows(path)
         header = self._check_header(rows[0][1], path, rows[0][0])
         n_topics = 0
@@ -85,7 +89,9 @@ class TrecTool:
                     line,
                 )
             if len(cells) != len(header):
-                raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
+                raise BadInput(
+                    f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
+                )
             run, topic = cells[:2]
             if not run or not topic:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)
@@ -99,7 +105,9 @@ class TrecTool:
                     continue
                 row = nested.setdefault(label, {}).setdefault(run, {})
                 if topic in row:
-                    raise BadInput(f"a second score of {label} for run {run!r} on topic {topic!r}", path, line)
+                    raise BadInput(
+                        f"a second score of {label} for run {run!r} on topic {topic!r}", path, line
+                    )
                 row[topic] = value
         if not n_topics:
             raise BadInput(
@@ -110,13 +118,16 @@ class TrecTool:
     def _check_header(self, cells: list[str], path: PathLike, line: int) -> list[str]:
         if cells[:2] != LABELS or len(cells) < 3:
             found = ",".join(cells)[:60]
-            raise BadInput(f"the header of {self.name} is runid,topic and measures; found {found}", path, line)
+            raise BadInput(
+                f"the header of {self.name} is runid,topic and measures; found {found}", path, line
+            )
         for number, measure in enumerate(cells[2:], 3):
             if not self.measures.fullmatch(measure):
                 raise BadInput(
                     f"column {number} is {measure!r}, not a measure of {self.name}; expected such as {self.examples}",
-                    path, line,
-                )  # fmt: skip
+                    path,
+                    line,
+                )
             if measure in cells[2 : number - 1]:
                 raise BadInput(f"two columns are called {measure}", path, line)
         return cells

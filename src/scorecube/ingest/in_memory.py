@@ -199,7 +199,9 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
         isinstance(value, Iterable) for value in values
     ):
-        records = [(str(run), *_record(record, run)) for run, items in scores.items() for record in items]
+        records = [
+            (str(run), *_record(record, run)) for run, items in scores.items() for record in items
+        ]
         measures = [record for record in records if not IR_COUNTS.fullmatch(record[2])]
         return matrices_of(_collect(measures or records, from_ir_measures))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
@@ -208,7 +210,10 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
 
 def _metric_first(scores: Mapping[Any, Any]) -> Nested:
     """Return metric -> run -> topic -> value of nested dictionaries with metrics on any level, and runs above topics."""
-    paths = [(str(first), str(second), str(third), value) for first, second, third, value in _leaves(scores)]
+    paths = [
+        (str(first), str(second), str(third), value)
+        for first, second, third, value in _leaves(scores)
+    ]
     if not paths:
         raise BadInput(NO_SCORES, option="scores")
     levels = [sorted({path[k] for path in paths}) for k in range(3)]
@@ -224,7 +229,9 @@ def _metric_first(scores: Mapping[Any, Any]) -> Nested:
     records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
     if metric == 0:
         return _collect(records, _from_dictionary)
-    return _collect((record for record in records if not NO_MEASURES.fullmatch(record[2])), _from_dictionary)
+    return _collect(
+        (record for record in records if not NO_MEASURES.fullmatch(record[2])), _from_dictionary
+    )
 
 
 def _leaves(scores: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
@@ -257,8 +264,10 @@ def is_measure(name: str) -> bool:
         return True
     if re.fullmatch(
         r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp|map_cut_|ndcg_rel|Rndcg"
-        r"|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*", name, re.IGNORECASE,
-    ):  # fmt: skip
+        r"|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*",
+        name,
+        re.IGNORECASE,
+    ):
         return True
     try:
         parse_metric(name)
@@ -290,7 +299,9 @@ def _record(record: Any, run: object) -> Iterator[Any]:
     elif isinstance(record, tuple | list) and len(record) == 3:
         topic, measure, value = record
     else:
-        raise BadInput(f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value")
+        raise BadInput(
+            f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value"
+        )
     yield from (str(topic), str(measure), value)
 
 
@@ -302,7 +313,9 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
     except (TypeError, ValueError):
         number = math.inf
     if math.isinf(number):
-        raise BadInput(f"{metric} of run {run!r} on topic {topic!r} is {value!r}, not a finite number")
+        raise BadInput(
+            f"{metric} of run {run!r} on topic {topic!r} is {value!r}, not a finite number"
+        )
     return number
 
 
@@ -348,7 +361,9 @@ def cube_from_scores(
         schema.check_labels(new_runs, names.RUN, f"matrix of {metric}")
         schema.check_labels(new_topics, names.TOPIC, f"matrix of {metric}")
         if arrays and (new_runs != runs or new_topics != topics):
-            raise BadInput(f"the matrices of {metric} and {next(iter(matrices))} have different runs or topics")
+            raise BadInput(
+                f"the matrices of {metric} and {next(iter(matrices))} have different runs or topics"
+            )
         runs, topics = new_runs, new_topics
         try:
             arrays.append(ordered.to_numpy(dtype=np.float64))
@@ -356,4 +371,6 @@ def cube_from_scores(
             raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
     stacked = np.stack(arrays)[:, np.newaxis]
     team_of = teams or {}
-    return cube_dataset(stacked, list(matrices), [gain], runs, topics, [team_of.get(run, run) for run in runs])
+    return cube_dataset(
+        stacked, list(matrices), [gain], runs, topics, [team_of.get(run, run) for run in runs]
+    )

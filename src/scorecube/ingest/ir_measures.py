@@ -55,14 +55,18 @@ def _records(text: str, path: PathLike) -> Iterator[Record]:
         fields = split_line(content)
         if len(fields) == 2 and _is_line(fields):
             raise BadInput(
-                "only means over all topics; run ir_measures with --by_query (-q) to get scores of topics", path, number
+                "only means over all topics; run ir_measures with --by_query (-q) to get scores of topics",
+                path,
+                number,
             )
         if len(fields) != 3:
             problem = counted(len(fields), "field") if fields else f"{content[:40]!r} is not JSON"
             raise BadInput(f"{problem}; a line of ir_measures -q has 3: {LINE}", path, number)
         topic, measure, value = fields
         if not IR_SHAPE.fullmatch(measure):
-            raise BadInput(f"{measure!r} is not a measure of ir_measures; a line has {LINE}", path, number)
+            raise BadInput(
+                f"{measure!r} is not a measure of ir_measures; a line has {LINE}", path, number
+            )
         yield number, topic, measure, value
 
 

@@ -21,8 +21,12 @@ from scorecube.ingest.in_memory import Matrices, from_trec_eval, matrices_of
 from scorecube.ingest.matrix import metric_of_file
 
 ROLES = {
-    "run": RUN_HEADERS, "topic": TOPIC_HEADERS, "score": SCORE_HEADERS, "metric": METRIC_HEADERS, "gain": GAIN_HEADERS,
-}  # fmt: skip
+    "run": RUN_HEADERS,
+    "topic": TOPIC_HEADERS,
+    "score": SCORE_HEADERS,
+    "metric": METRIC_HEADERS,
+    "gain": GAIN_HEADERS,
+}
 NEEDED = ("run", "topic", "score")
 Cell = tuple[str, str, str, str]
 """Gain setting ('' for none), metric, run, topic."""
@@ -60,24 +64,32 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
         _read_one(path, metric, found, others)
     if not found:
         known = f"; there are {', '.join(sorted(others))}" if others else ""
-        raise BadInput(f"no score of {metric}{known}" if others else "a header without scores", first)
+        raise BadInput(
+            f"no score of {metric}{known}" if others else "a header without scores", first
+        )
     return _by_gain(found, first)
 
 
 def columns_of(header: list[str]) -> dict[str, list[int]]:
     """Return the columns of a header that may be run, topic, score, metric and gain."""
     words = [header_word(cell) for cell in header]
-    return {role: [k for k, word in enumerate(words) if word in known] for role, known in ROLES.items()}
+    return {
+        role: [k for k, word in enumerate(words) if word in known] for role, known in ROLES.items()
+    }
 
 
-def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], others: set[str]) -> None:
+def _read_one(
+    path: PathLike, metric: str | None, found: dict[Cell, float], others: set[str]
+) -> None:
     (first, header), *body = read_rows(path)
     at = _columns(header, path, first)
     label: dict[str, str] = {}
     name = metric or metric_of_file(path)
     for line, cells in body:
         if len(cells) != len(header):
-            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
+            raise BadInput(
+                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
+            )
         for role in ("run", "topic", "metric"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)
@@ -94,7 +106,9 @@ def _read_one(path: PathLike, metric: str | None, found: dict[Cell, float], othe
         cell = (gain, measure, run, topic)
         if cell in found:
             where = f" at gain setting {gain}" if gain else ""
-            raise BadInput(f"a second score of {measure} for run {run!r} on topic {topic!r}{where}", path, line)
+            raise BadInput(
+                f"a second score of {measure} for run {run!r} on topic {topic!r}{where}", path, line
+            )
         found[cell] = value
 
 
@@ -103,7 +117,9 @@ def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
     for role, columns in columns_of(header).items():
         if len(columns) > 1:
             both = ", ".join(header[k] for k in columns)
-            raise BadInput(f"{len(columns)} columns may be the {role}: {both}; keep one of them", path, line)
+            raise BadInput(
+                f"{len(columns)} columns may be the {role}: {both}; keep one of them", path, line
+            )
         if columns:
             at[role] = columns[0]
         elif role in NEEDED:
@@ -121,7 +137,9 @@ def _by_gain(found: dict[Cell, float], path: PathLike) -> dict[str, Matrices]:
         nested.setdefault(gain, {}).setdefault(metric, {}).setdefault(run, {})[topic] = value
     without = nested.pop("", {}) if len(nested) > 1 else {}
     # One call for all gain settings, so that all get the same runs and topics.
-    labelled = {(gain, metric): runs for gain, metrics in nested.items() for metric, runs in metrics.items()}
+    labelled = {
+        (gain, metric): runs for gain, metrics in nested.items() for metric, runs in metrics.items()
+    }
     names = list(dict.fromkeys(metric for _, metric in labelled))
     for gain in nested:
         for metric in names:
@@ -129,10 +147,15 @@ def _by_gain(found: dict[Cell, float], path: PathLike) -> dict[str, Matrices]:
                 raise BadInput(f"no score of {metric} at gain setting {gain}, but at others", path)
         for metric, runs in without.items():
             if (gain, metric) in labelled:
-                raise BadInput(f"scores of {metric} both with gain setting {gain} and without one", path)
+                raise BadInput(
+                    f"scores of {metric} both with gain setting {gain} and without one", path
+                )
             labelled[gain, metric] = runs
     frames = matrices_of({f"{gain}\0{metric}": runs for (gain, metric), runs in labelled.items()})
-    return {gain: {metric: frames[f"{gain}\0{metric}"] for metric in [*names, *without]} for gain in nested}
+    return {
+        gain: {metric: frames[f"{gain}\0{metric}"] for metric in [*names, *without]}
+        for gain in nested
+    }
 
 
 def _detect(head: FileHead) -> bool:
@@ -140,8 +163,10 @@ def _detect(head: FileHead) -> bool:
     if columns["run"] and columns["topic"] and not columns["score"]:
         raise BadInput(
             f"columns for run and topic and none for the score: call it score ({option('layout', 'long')}), or, if these "
-            f"are names of runs, use {option('layout', 'matrix')}", head.path, head.rows[0][0],
-        )  # fmt: skip
+            f"are names of runs, use {option('layout', 'matrix')}",
+            head.path,
+            head.rows[0][0],
+        )
     return all(columns[role] for role in NEEDED)
 
 

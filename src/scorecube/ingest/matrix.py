@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,8 @@ def read_matrices(
     """
     if metric is not None and len(paths) != 1:
         raise BadPlan(
-            f"{option('metric')} names the metric of one file, and there are {len(paths)} files", option="metric"
+            f"{option('metric')} names the metric of one file, and there are {len(paths)} files",
+            option="metric",
         )
     matrices: Matrices = {}
     for path in paths:
@@ -117,13 +119,17 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
         raise BadInput(f"the header names no {across}", path, first)
     if not all(labels):
         what = "run name" if across == "run" else "topic"
-        raise BadInput(f"column {skip + labels.index('') + 1} of the header has no {what}", path, first)
+        raise BadInput(
+            f"column {skip + labels.index('') + 1} of the header has no {what}", path, first
+        )
     _refuse_repeated(labels, across, path, [first] * len(labels))
     width = len(str(len(body)))
     lines, values = [], np.empty((len(body), len(labels)))
     for k, (line, cells) in enumerate(body):
         if len(cells) != len(header):
-            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
+            raise BadInput(
+                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
+            )
         lines.append(cells[0] if skip else f"{k + 1:0{width}d}")
         if not lines[-1]:
             raise BadInput(f"the {down} is missing", path, line)
@@ -154,7 +160,9 @@ def metric_of_file(path: PathLike) -> str:
         return stem
 
 
-def _label_columns(header: list[str], body: list[Row], path: PathLike, line: int, transpose: bool) -> int:
+def _label_columns(
+    header: list[str], body: list[Row], path: PathLike, line: int, transpose: bool
+) -> int:
     """Return how many columns hold labels: 0 or 1."""
     word = header[0].lower()
     if transpose:
@@ -207,4 +215,6 @@ def _looks_like_score(cell: str) -> bool:
     return bool(cell) and (is_score(cell) or DECIMAL_COMMA.fullmatch(cell) is not None)
 
 
-FORMAT = Format(MATRIX, BUILT_IN[MATRIX].about, _detect, read_matrices)
+FORMAT = Format(
+    MATRIX, BUILT_IN[MATRIX].about, _detect, read_matrices, partial(read_matrices, transpose=True)
+)

@@ -14,7 +14,14 @@ from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
-from scorecube.ingest.qrels import HIGHEST_LEVEL, Dialect, LevelMap, Probabilities, Thresholds, read_qrels
+from scorecube.ingest.qrels import (
+    HIGHEST_LEVEL,
+    Dialect,
+    LevelMap,
+    Probabilities,
+    Thresholds,
+    read_qrels,
+)
 from scorecube.kernels.parsing.byte_words import PADDING
 
 REL, RES, LAB = ".rel", ".res", ".lab"
@@ -130,18 +137,28 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
     topics = sorted(origin)
     parts = []
     for topic in topics:
-        rows = [(number, fields) for number, fields in _rows(origin[topic], REL) if not fields[0].startswith(b"#")]
+        rows = [
+            (number, fields)
+            for number, fields in _rows(origin[topic], REL)
+            if not fields[0].startswith(b"#")
+        ]
         if not rows:
             raise BadInput("no line of a .rel file; expected document level", origin[topic])
         _refuse_repeated(rows, origin[topic], f"is judged twice in topic {topic}")
         parts.append(rows)
     text, documents, topic_of, numbers = _concatenate(parts)
-    found = [_level(fields[1], origin[t], n) for t, rows in zip(topics, parts, strict=True) for n, fields in rows]
+    found = [
+        _level(fields[1], origin[t], n)
+        for t, rows in zip(topics, parts, strict=True)
+        for n, fields in rows
+    ]
     levels = np.array([_mapped(level, level_map) for level in found], np.int16)
     return Qrels(str(paths[0].parent), text, topics, topic_of, documents, levels, numbers)
 
 
-def run_sources(runs: Iterable[PathLike] | PathLike, topics: Iterable[str]) -> list[Path | RankedLists]:
+def run_sources(
+    runs: Iterable[PathLike] | PathLike, topics: Iterable[str]
+) -> list[Path | RankedLists]:
     """Return the sources of runs: run files, and ranked lists of one topic each, grouped by run.
 
     Of a folder with ranked lists, in it or in its subfolders, only these are read: the .lab files if there are no .res
@@ -174,7 +191,9 @@ def run_sources(runs: Iterable[PathLike] | PathLike, topics: Iterable[str]) -> l
         topic, run = _topic_and_run(path, known)
         first = by_run.setdefault(run, {}).setdefault(topic, path)
         if first != path:
-            raise BadInput(f"a second list of topic {topic} of run {run!r}; the first is {first}", path)
+            raise BadInput(
+                f"a second list of topic {topic} of run {run!r}; the first is {first}", path
+            )
     grouped = [RankedLists(run, tuple(sorted(found.items()))) for run, found in by_run.items()]
     in_lists = set(lists)
     return [*(path for path in files if path not in in_lists), *grouped]
@@ -222,16 +241,25 @@ def read_lists(
     text, documents, topic_of, numbers = _concatenate(parts)
     ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(rows) + 1) for rows in parts)])
     return RunLines(
-        name=source.name, path=str(source.files[0][1]), text=text, topics=[topic for topic, _ in source.files],
-        topic_of=topic_of, documents=documents, scores=-ranks, ranks=ranks, numbers=numbers,
-    )  # fmt: skip
+        name=source.name,
+        path=str(source.files[0][1]),
+        text=text,
+        topics=[topic for topic, _ in source.files],
+        topic_of=topic_of,
+        documents=documents,
+        scores=-ranks,
+        ranks=ranks,
+        numbers=numbers,
+    )
 
 
 def levels_of(qrels: Qrels) -> Levels:
     """Return the levels of judgements by topic and document."""
     text = qrels.text.tobytes()
     found: dict[str, dict[bytes, int]] = {topic: {} for topic in qrels.topics}
-    for topic, (start, stop), level in zip(qrels.topic_of, qrels.documents, qrels.levels, strict=True):
+    for topic, (start, stop), level in zip(
+        qrels.topic_of, qrels.documents, qrels.levels, strict=True
+    ):
         if level >= 0:
             found[qrels.topics[topic]][text[start:stop]] = int(level)
     return found
@@ -248,7 +276,11 @@ def _base(path: PathLike) -> str:
 def _with_suffix(folder: Path, suffix: str) -> list[Path]:
     """Return the files with a suffix in a folder and in its subfolders, without hidden files."""
     found = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
-    return [path for path in found if _suffix(path) == suffix and path.is_file() and not path.name.startswith(".")]
+    return [
+        path
+        for path in found
+        if _suffix(path) == suffix and path.is_file() and not path.name.startswith(".")
+    ]
 
 
 def _lists_below(path: PathLike) -> list[Path]:
@@ -301,15 +333,17 @@ def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
     if len(found) > 1:
         ways = ", or ".join(f"topic {topic} of run {run!r}" for topic, run in found)
         raise BadInput(
-            f"the name does not identify topic and run: {ways}; put the file in a folder named after the topic", path
+            f"the name does not identify topic and run: {ways}; put the file in a folder named after the topic",
+            path,
         )
     if base in judged:
         found.append((base, folder))
     if not (found or by_folder):
         raise BadInput(
             f"the name does not identify topic and run; expected <topic>.<run>{_suffix(path)} in a folder named after the "
-            "topic or with a judged topic, or <run>/<topic> with one", path,
-        )  # fmt: skip
+            "topic or with a judged topic, or <run>/<topic> with one",
+            path,
+        )
     return (found or by_folder)[0]
 
 
@@ -318,11 +352,17 @@ def _rows(path: Path, suffix: str) -> list[Row]:
     content = read_bytes(path, may_be_empty=suffix != REL).rstrip()
     low, high = WIDTHS[suffix]
     rows = []
-    for number, line in enumerate(content.replace(b"\r\n", b"\n").split(b"\n") if content else [], 1):
+    for number, line in enumerate(
+        content.replace(b"\r\n", b"\n").split(b"\n") if content else [], 1
+    ):
         fields = line.split()
         comment = suffix == REL and (not fields or fields[0].startswith(b"#"))
         if not fields and not comment:
-            raise BadInput("an empty line between documents, which NTCIREVAL counts as a rank; remove it", path, number)
+            raise BadInput(
+                "an empty line between documents, which NTCIREVAL counts as a rank; remove it",
+                path,
+                number,
+            )
         if not comment and not low <= len(fields) <= high:
             problem = f"{counted(len(fields), 'field')}; a line of a {suffix} file has {len(FORMS[suffix].split())}: {FORMS[suffix]}"
             raise BadInput(problem, path, number)
@@ -344,7 +384,11 @@ def _refuse_repeated(rows: Sequence[Row], path: Path, problem: str) -> None:
 def _level(field: bytes, path: Path, line: int) -> int:
     found = LEVEL.fullmatch(field)
     if found is None or int(found[1]) > HIGHEST_LEVEL:
-        raise BadInput(f"level {field.decode('utf-8', 'replace')!r} is not one of L0 to L{HIGHEST_LEVEL}", path, line)
+        raise BadInput(
+            f"level {field.decode('utf-8', 'replace')!r} is not one of L0 to L{HIGHEST_LEVEL}",
+            path,
+            line,
+        )
     return int(found[1])
 
 
@@ -355,7 +399,11 @@ def _mapped(level: int, level_map: LevelMap | None) -> int:
 
 
 def _check_levels(
-    rows: Sequence[Row], path: Path, topic: str, judged: Mapping[bytes, int] | None, level_map: LevelMap | None
+    rows: Sequence[Row],
+    path: Path,
+    topic: str,
+    judged: Mapping[bytes, int] | None,
+    level_map: LevelMap | None,
 ) -> None:
     """Refuse levels that differ from the judgements, from which the numbers of relevant documents come."""
     if judged is None:
@@ -369,8 +417,9 @@ def _check_levels(
             raise BadInput(
                 f"document {fields[0].decode('utf-8', 'replace')!r} is {texts[0]} here and {texts[1]} in the judgements of "
                 f"topic {topic}; label the list again, or give the .res files (levels by -ec are not supported)",
-                path, number,
-            )  # fmt: skip
+                path,
+                number,
+            )
 
 
 def _concatenate(parts: Sequence[Sequence[Row]]) -> tuple[Any, Any, Any, Any]:

@@ -13,9 +13,14 @@ from scorecube.ingest.one_run import OneRunReader, Record
 
 LINE = "topic measure= value"
 NAMES = {
-    "Q-measure": "Q", "O-measure": "O", "P-plus": "P+",
-    "QMeasure": "Q", "OMeasure": "O", "PMeasure": "P-measure", "PPlusMeasure": "P+",
-}  # fmt: skip
+    "Q-measure": "Q",
+    "O-measure": "O",
+    "P-plus": "P+",
+    "QMeasure": "Q",
+    "OMeasure": "O",
+    "PMeasure": "P-measure",
+    "PPlusMeasure": "P+",
+}
 """Measures of NTCIREVAL, then those of pyNTCIREVAL where they differ -> names here."""
 CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
     name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
@@ -56,13 +61,13 @@ def _records(text: str, path: PathLike) -> Iterator[Record]:
         if _is_comment(fields):
             continue
         if not _is_line(fields):
-            raise BadInput(f"{' '.join(fields)[:60]!r} is not a line of NTCIREVAL; expected {LINE}", path, line)
+            raise BadInput(
+                f"{' '.join(fields)[:60]!r} is not a line of NTCIREVAL; expected {LINE}", path, line
+            )
         yield line, fields[0], fields[1].removesuffix("="), fields[2]
 
 
 NEV = OneRunReader(
-    parse=lambda text, path: ("", _records(text, path)),
-    label=from_ntcireval,
-    extensions="nev",
+    parse=lambda text, path: ("", _records(text, path)), label=from_ntcireval, extensions="nev"
 )
 FORMAT = Format("nev", BUILT_IN["nev"].about, _detect, NEV.read)

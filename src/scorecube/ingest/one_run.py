@@ -64,7 +64,9 @@ class OneRunReader:
                 nested.setdefault(label, {})[run] = row
         return {"": matrices_of(nested)}
 
-    def _read_file(self, path: PathLike, metric: str | None) -> tuple[str, dict[str, dict[str, float]]]:
+    def _read_file(
+        self, path: PathLike, metric: str | None
+    ) -> tuple[str, dict[str, dict[str, float]]]:
         """Return the name of the run, and metric -> topic -> score."""
         run, records = self.parse(read_text(path), path)
         scores: dict[str, dict[str, float]] = {}
@@ -83,7 +85,11 @@ class OneRunReader:
                 continue
             row = scores.setdefault(label, {})
             if topic in row:
-                raise BadInput(f"a second value of {label} on topic {topic!r}; one file holds one run", path, line)
+                raise BadInput(
+                    f"a second value of {label} on topic {topic!r}; one file holds one run",
+                    path,
+                    line,
+                )
             row[topic] = score(value, path, line)
         if not scores:
             if summary and not others:

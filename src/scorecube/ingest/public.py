@@ -130,7 +130,11 @@ def public_collections(registry: PathLike | None = None) -> dict[str, PublicColl
 
 
 def fetch(
-    name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
+    name: str,
+    *,
+    base: str | None = None,
+    cache: PathLike | None = None,
+    registry: PathLike | None = None,
 ) -> xr.Dataset:
     """Fetch a public collection and return its cube; files that were fetched before are read from a local folder.
 
@@ -159,12 +163,18 @@ def fetch(
     """
     paths = fetch_files(name, base=base, cache=cache, registry=registry)
     known = public_collections(registry)[name]
-    matrices = {file.metric: read_matrix(path) for file, path in zip(known.files, paths, strict=True)}
+    matrices = {
+        file.metric: read_matrix(path) for file, path in zip(known.files, paths, strict=True)
+    }
     return cube_from_scores(matrices).assign_attrs(known.facts)
 
 
 def fetch_files(
-    name: str, *, base: str | None = None, cache: PathLike | None = None, registry: PathLike | None = None
+    name: str,
+    *,
+    base: str | None = None,
+    cache: PathLike | None = None,
+    registry: PathLike | None = None,
 ) -> list[Path]:
     """Return local files of a public collection, after fetching those that are missing or damaged.
 
@@ -199,13 +209,16 @@ def fetch_files(
     known = collections[name]
     address = base or os.environ.get(ADDRESS_VARIABLE) or default
     if urlsplit(address).scheme not in ("http", "https"):
-        raise FetchFailed(f"{address!r} is not an address to fetch from; expected https:// or http:// at its start")
+        raise FetchFailed(
+            f"{address!r} is not an address to fetch from; expected https:// or http:// at its start"
+        )
     version = f"{known.repository}/{known.commit}"
     folder = Path(cache or os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version
     cache_of_files = pooch.create(
-        path=folder, base_url=f"{address.rstrip('/')}/{version}/",
+        path=folder,
+        base_url=f"{address.rstrip('/')}/{version}/",
         registry={file.path: f"sha256:{file.sha256}" for file in known.files},
-    )  # fmt: skip
+    )
     downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
     found = []
     with _quiet():
@@ -215,7 +228,9 @@ def fetch_files(
     return found
 
 
-def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *, replace: bool = False) -> Path:
+def write_files(
+    known: PublicCollection, paths: list[Path], folder: PathLike, *, replace: bool = False
+) -> Path:
     """Copy fetched files into a folder named after the collection, with a file about source and licence.
 
     Parameters
@@ -240,11 +255,14 @@ def write_files(known: PublicCollection, paths: list[Path], folder: PathLike, *,
         The folder exists with other content, or cannot be written.
     """
     target = Path(folder) / known.name
-    content = {path.name: path.read_bytes() for path in paths} | {CREDIT_FILE: (known.credit + "\n").encode()}
+    content = {path.name: path.read_bytes() for path in paths} | {
+        CREDIT_FILE: (known.credit + "\n").encode()
+    }
     try:
         if target.exists():
             if all(
-                (target / name).is_file() and (target / name).read_bytes() == data for name, data in content.items()
+                (target / name).is_file() and (target / name).read_bytes() == data
+                for name, data in content.items()
             ):
                 return target
             if not replace:
@@ -289,10 +307,13 @@ def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollecti
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
     except KeyError as error:
         raise BadInput(
-            f"not a registry of collections: {error} is missing; see data/public.toml of scorecube", path
+            f"not a registry of collections: {error} is missing; see data/public.toml of scorecube",
+            path,
         ) from None
     except (TypeError, ValueError) as error:
-        raise BadInput(f"not a registry of collections: {error}; see data/public.toml of scorecube", path) from None
+        raise BadInput(
+            f"not a registry of collections: {error}; see data/public.toml of scorecube", path
+        ) from None
 
 
 def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
@@ -304,9 +325,19 @@ def _collection(name: str, content: Mapping[str, Any]) -> PublicCollection:
         if not SAFE.fullmatch(path):
             raise ValueError(f"{path!r} is not a relative path")
     return PublicCollection(
-        name, facts["title"], facts["source"], source["commit"], source["licence"], licence["address"], licence["asks"],
-        source["cite"], facts["runs"], facts["topics"], matrices, facts.get("note", ""),
-    )  # fmt: skip
+        name,
+        facts["title"],
+        facts["source"],
+        source["commit"],
+        source["licence"],
+        licence["address"],
+        licence["asks"],
+        source["cite"],
+        facts["runs"],
+        facts["topics"],
+        matrices,
+        facts.get("note", ""),
+    )
 
 
 @contextmanager
@@ -333,10 +364,16 @@ def _translated_errors(url: str, folder: Path, expected: str) -> Iterator[None]:
         yield
     except exceptions.HTTPError as error:
         status = "unknown" if error.response is None else error.response.status_code
-        raise FetchFailed(f"{url}: cannot be fetched: the server answered with status {status}; {mirror}") from None
+        raise FetchFailed(
+            f"{url}: cannot be fetched: the server answered with status {status}; {mirror}"
+        ) from None
     except exceptions.RequestException as error:
         slow = isinstance(error, exceptions.Timeout)
-        reason = f"no answer within {TIMEOUT_SECONDS} s" if slow else f"no connection ({type(error).__name__})"
+        reason = (
+            f"no answer within {TIMEOUT_SECONDS} s"
+            if slow
+            else f"no connection ({type(error).__name__})"
+        )
         raise FetchFailed(
             f"{url}: cannot be fetched: {reason}; a collection is fetched once and then read from {folder}; {mirror}"
         ) from None

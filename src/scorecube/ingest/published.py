@@ -31,4 +31,7 @@ def ntcir_clir() -> dict[str, tuple[list[str], np.ndarray[tuple[int, int], np.dt
         topics, counts = by_collection.setdefault(row["collection"], ([], []))
         topics.append(row["topic"])
         counts.append([int(row[level]) for level in LEVELS])
-    return {name: (topics, np.array(counts, np.int64)) for name, (topics, counts) in by_collection.items()}
+    return {
+        name: (topics, np.array(counts, np.int64))
+        for name, (topics, counts) in by_collection.items()
+    }

@@ -16,7 +16,14 @@ import numpy as np
 
 from scorecube.collection.judgements import Intents, Qrels
 from scorecube.errors import BadInput, BadName, option
-from scorecube.ingest.columns import Columns, Layout, finish_numbers, finite_number, number, read_columns
+from scorecube.ingest.columns import (
+    Columns,
+    Layout,
+    finish_numbers,
+    finite_number,
+    number,
+    read_columns,
+)
 from scorecube.ingest.files import PathLike, read_bytes
 
 HIGHEST_LEVEL = 127
@@ -64,7 +71,9 @@ class Thresholds:
     def __str__(self) -> str:
         return ",".join(f">={str(limit).removesuffix('.0')}:{level}" for limit, level in self.steps)
 
-    def apply(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def apply(
+        self, values: np.ndarray[Any, np.dtype[np.float64]]
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the level of each value."""
         levels = np.array([0, *(level for _, level in self.steps)], np.float64)
         return levels[np.searchsorted([limit for limit, _ in self.steps], values, side="right")]
@@ -119,7 +128,14 @@ def read_qrels(
     order, topic_of = _sorted_topics(columns)
     trec = chosen is Dialect.TREC
     qrels = Qrels(
-        str(path), columns.text, order, topic_of, columns.documents, levels, columns.numbers, second_field=trec
+        str(path),
+        columns.text,
+        order,
+        topic_of,
+        columns.documents,
+        levels,
+        columns.numbers,
+        second_field=trec,
     )
     if chosen is Dialect.TREC_INTENTS:
         qrels = _by_intent(qrels, _second_fields(path), intents)
@@ -157,12 +173,16 @@ def _second_fields(path: PathLike) -> list[str]:
     return [columns.word(span) for span in columns.documents]
 
 
-def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None) -> Qrels:
+def _by_intent(
+    qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabilities | None
+) -> Qrels:
     """Keep one line of each document, with its highest level, and add the levels by intent."""
     numbers = [{label: k for k, label in enumerate(own)} for own in _own_labels(qrels, labels)]
     n_intents = max(map(len, numbers))
     document_of, topic_of = qrels.document_of, qrels.topic_of
-    intent_of = np.array([numbers[topic][label] for topic, label in zip(topic_of, labels, strict=True)])
+    intent_of = np.array(
+        [numbers[topic][label] for topic, label in zip(topic_of, labels, strict=True)]
+    )
     levels = np.full((len(numbers), int(document_of.max()) + 1, n_intents), -1, np.int8)
     seen = np.zeros(levels.shape, bool)
     for line, cell in enumerate(zip(topic_of, document_of, intent_of, strict=True)):
@@ -170,8 +190,9 @@ def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabil
             raise BadInput(
                 f"document {qrels.document(line).decode('utf-8', 'replace')!r} is judged twice for intent "
                 f"{labels[line]!r} of topic {qrels.topics[cell[0]]}; remove one of the lines",
-                qrels.path, int(qrels.numbers[line]),
-            )  # fmt: skip
+                qrels.path,
+                int(qrels.numbers[line]),
+            )
         seen[cell] = True
         levels[cell] = max(qrels.levels[line], -1)
     _, first = np.unique(np.stack([topic_of, document_of]), axis=1, return_index=True)
@@ -181,9 +202,13 @@ def _by_intent(qrels: Qrels, labels: Sequence[str], intents: PathLike | Probabil
     best = levels.max(axis=2)[topic_of[first], document_of[first]].astype(np.int16)
     found = Intents(padded, levels, _probability(qrels, padded, levels.max(axis=1) > 0, intents))
     return replace(
-        qrels, topic_of=topic_of[first], documents=np.ascontiguousarray(qrels.documents[first]), levels=best,
-        numbers=qrels.numbers[first], intents=found,
-    )  # fmt: skip
+        qrels,
+        topic_of=topic_of[first],
+        documents=np.ascontiguousarray(qrels.documents[first]),
+        levels=best,
+        numbers=qrels.numbers[first],
+        intents=found,
+    )
 
 
 def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
@@ -191,7 +216,10 @@ def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
     own: list[set[str]] = [set() for _ in qrels.topics]
     for topic, label in zip(qrels.topic_of, labels, strict=True):
         own[topic].add(label)
-    return [sorted(group, key=lambda label: (int(label) if label.isdecimal() else math.inf, label)) for group in own]
+    return [
+        sorted(group, key=lambda label: (int(label) if label.isdecimal() else math.inf, label))
+        for group in own
+    ]
 
 
 def _probability(
@@ -211,7 +239,8 @@ def _probability(
             if value is None or not (math.isfinite(value) and value >= 0.0):
                 found = "no probability" if value is None else f"the probability {value:g}"
                 raise BadInput(
-                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; expected a number of at least 0", path
+                    f"intent {label!r} of topic {qrels.topics[k]} has {found}; expected a number of at least 0",
+                    path,
                 )
             result[k, j] = value
     total = result.sum(axis=1, keepdims=True)
@@ -227,7 +256,11 @@ def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
     needed = ("topic", "intent", "probability")
     if not set(needed) <= set(reader.fieldnames or ()):
         found = ",".join(reader.fieldnames or ())
-        raise BadInput(f"the header must have the columns topic, intent and probability; found {found}", path, 1)
+        raise BadInput(
+            f"the header must have the columns topic, intent and probability; found {found}",
+            path,
+            1,
+        )
     result: dict[str, dict[str, float]] = {}
     for row in reader:
         topic, intent, text = (row[key] or "" for key in needed)
@@ -235,7 +268,9 @@ def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
         if value is None:
             raise BadInput(f"probability {text!r} is not a number", path, reader.line_num)
         if intent in result.setdefault(topic, {}):
-            raise BadInput(f"intent {intent!r} of topic {topic} has two probabilities", path, reader.line_num)
+            raise BadInput(
+                f"intent {intent!r} of topic {topic} has two probabilities", path, reader.line_num
+            )
         result[topic][intent] = value
     return result
 
@@ -293,11 +328,15 @@ def parse_level_map(text: str) -> LevelMap:
     limits = [finite_number(step[1]) if step else None for step in steps]
     if None not in limits:
         found = sorted(
-            (limit, int(step[2])) for limit, step in zip(limits, steps, strict=True) if step and limit is not None
+            (limit, int(step[2]))
+            for limit, step in zip(limits, steps, strict=True)
+            if step and limit is not None
         )
         levels = [level for _, level in found]
         if len({limit for limit, _ in found}) < len(found) or sorted(set(levels)) != levels:
-            raise BadName(f"level map {text!r}: levels must rise with the thresholds, like >=0.5:1,>=0.8:2")
+            raise BadName(
+                f"level map {text!r}: levels must rise with the thresholds, like >=0.5:1,>=0.8:2"
+            )
         if not -1 <= levels[0] <= levels[-1] <= HIGHEST_LEVEL:
             raise BadName(f"level map {text!r}: levels must be between -1 and {HIGHEST_LEVEL}")
         return Thresholds(tuple(found))
@@ -327,7 +366,9 @@ def _level(field: str) -> float | None:
 
 def _whole(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     with np.errstate(invalid="ignore"):
-        whole: np.ndarray[Any, np.dtype[np.bool_]] = (values == np.floor(values)) & (np.abs(values) <= HIGHEST_LEVEL)
+        whole: np.ndarray[Any, np.dtype[np.bool_]] = (values == np.floor(values)) & (
+            np.abs(values) <= HIGHEST_LEVEL
+        )
     return whole
 
 

@@ -49,13 +49,25 @@ class FileJudge:
         """Return the levels of one run."""
         space: Workspace = self._threads.__dict__.setdefault("space", Workspace())
         if isinstance(source, RankedLists):
-            lines = read_lists(source, duplicates=self.duplicates, judged=lambda: self.labels, level_map=self.level_map)
+            lines = read_lists(
+                source,
+                duplicates=self.duplicates,
+                judged=lambda: self.labels,
+                level_map=self.level_map,
+            )
         else:
-            lines = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space)
+            lines = read_run(
+                source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space
+            )
         return judge(
-            lines, self.qrels, order=self.order, precision=self.precision, depth=self.depth, duplicates=self.duplicates,
+            lines,
+            self.qrels,
+            order=self.order,
+            precision=self.precision,
+            depth=self.depth,
+            duplicates=self.duplicates,
             workspace=space,
-        )  # fmt: skip
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the memory of threads, which other processes do not share."""

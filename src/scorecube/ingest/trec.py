@@ -15,7 +15,11 @@ RUN = Layout("run", "topic Q0 document rank score tag", 0, 2, 4, 3, 5)
 
 
 def read_run(
-    path: PathLike, *, run_name: str = "tag", with_ranks: bool = False, workspace: Workspace | None = None
+    path: PathLike,
+    *,
+    run_name: str = "tag",
+    with_ranks: bool = False,
+    workspace: Workspace | None = None,
 ) -> RunLines:
     """Read one run file, plain or gzip.
 
@@ -40,14 +44,22 @@ def read_run(
     BadInput
         Naming file and line: too few columns, a score or rank that is not a number, two tags in one file.
     """
-    columns = read_columns(path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace)
+    columns = read_columns(
+        path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace
+    )
     finish_numbers(columns, columns.values, RUN.value, path, "score", "a number", number)
     finish_numbers(columns, columns.ranks, RUN.rank, path, "rank", "a number", finite_number)
     return RunLines(
         name=columns.word(columns.tag) if run_name == "tag" else bare_name(path),
-        path=str(path), text=columns.text, topics=columns.topics, topic_of=columns.topic_of,
-        documents=columns.documents, scores=columns.values, ranks=columns.ranks, numbers=columns.numbers,
-    )  # fmt: skip
+        path=str(path),
+        text=columns.text,
+        topics=columns.topics,
+        topic_of=columns.topic_of,
+        documents=columns.documents,
+        scores=columns.values,
+        ranks=columns.ranks,
+        numbers=columns.numbers,
+    )
 
 
 def read_teams(path: PathLike) -> dict[str, str]:
@@ -71,7 +83,9 @@ def read_teams(path: PathLike) -> dict[str, str]:
     reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline=None))
     if not {"run", "team"} <= set(reader.fieldnames or ()):
         raise BadInput(
-            f"the header must have the columns run and team; found {','.join(reader.fieldnames or ())}", path, 1
+            f"the header must have the columns run and team; found {','.join(reader.fieldnames or ())}",
+            path,
+            1,
         )
     teams: dict[str, str] = {}
     for row in reader:
@@ -79,5 +93,9 @@ def read_teams(path: PathLike) -> dict[str, str]:
         if not run or not team:
             raise BadInput("the run or the team is missing", path, reader.line_num)
         if teams.setdefault(run, team) != team:
-            raise BadInput(f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before", path, reader.line_num)
+            raise BadInput(
+                f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before",
+                path,
+                reader.line_num,
+            )
     return teams

@@ -54,7 +54,9 @@ def _run_name(rows: list[Row], path: PathLike) -> str:
     for line, fields in rows:
         name = " ".join(fields[2:]) if _is_name(fields) else run
         if run not in ("", name):
-            raise BadInput(f"a second run, {name!r} after {run!r}; one file holds one run", path, line)
+            raise BadInput(
+                f"a second run, {name!r} after {run!r}; one file holds one run", path, line
+            )
         run = name
     return run
 
@@ -64,7 +66,9 @@ def _records(rows: list[Row], path: PathLike) -> Iterator[Record]:
         if _is_name(fields):
             continue
         if len(fields) != 3:
-            raise BadInput(f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: {LINE}", path, line)
+            raise BadInput(
+                f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: {LINE}", path, line
+            )
         measure, topic, value = fields
         yield line, topic, measure, value
 

@@ -58,7 +58,9 @@ def old_records(text: str, path: PathLike) -> Iterator[Record]:
     for block in _without_summary(_blocks(text, path), path):
         if "map" not in block.values:
             raise BadInput(
-                f"the block of topic {block.topic!r} has no average precision; it is cut off", path, block.line
+                f"the block of topic {block.topic!r} has no average precision; it is cut off",
+                path,
+                block.line,
             )
         for measure, (value, line) in block.values.items():
             yield line, block.topic, measure, value
@@ -76,7 +78,9 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
             blocks.append(Block(topic, number))
             section = ""
             continue
-        heading = next((kind for words, kind in SECTIONS.items() if content.startswith(words)), None)
+        heading = next(
+            (kind for words, kind in SECTIONS.items() if content.startswith(words)), None
+        )
         if heading is not None:
             section = heading
         elif content:
@@ -85,7 +89,9 @@ def _blocks(text: str, path: PathLike) -> list[Block]:
                 raise BadInput(f"{content[:60]!r} is not a line of trec_eval -o", path, number)
             measure, value = found
             if measure in blocks[-1].values:
-                raise BadInput(f"a second value of {measure} on topic {blocks[-1].topic!r}", path, number)
+                raise BadInput(
+                    f"a second value of {measure} on topic {blocks[-1].topic!r}", path, number
+                )
             blocks[-1].values[measure] = (value, number)
     return blocks
 
@@ -105,16 +111,23 @@ def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:
     """Leave out the block of all topics, whose label is All or, before version 7, the number of topics."""
     topics = [block for block in blocks if block.topic.lower() != ALL]
     if not topics:
-        raise BadInput("only means over all topics; run trec_eval with -q to get scores of topics", path)
+        raise BadInput(
+            "only means over all topics; run trec_eval with -q to get scores of topics", path
+        )
     if len(topics) < len(blocks):
         return topics
     if len(blocks) == 1:
         raise BadInput(
             f"only one block, called {blocks[0].topic!r}: scores of this topic, or means over this number of topics; "
-            "run trec_eval with -q", path, blocks[0].line,
-        )  # fmt: skip
+            "run trec_eval with -q",
+            path,
+            blocks[0].line,
+        )
     *before, last = topics
-    is_sum = all(_count(last, name) == sum(_count(block, name) for block in before) for name in COUNTS.values())
+    is_sum = all(
+        _count(last, name) == sum(_count(block, name) for block in before)
+        for name in COUNTS.values()
+    )
     return before if is_sum and last.topic == str(len(before)) else topics
 
 

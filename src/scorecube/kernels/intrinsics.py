@@ -52,7 +52,9 @@ def has_wide_registers() -> bool:
 def _multiply_high(typing_context: Context, a: Type, b: Type) -> Instruction:
     """Return the upper 64 bits of a 64 x 64 bit product: one machine instruction."""
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         wide = ir.IntType(128)
         product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
@@ -63,7 +65,9 @@ def _multiply_high(typing_context: Context, a: Type, b: Type) -> Instruction:
 def _load_word(typing_context: Context, address: Type) -> Instruction:
     """Load eight bytes from an address, which need not be aligned."""
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
         return builder.load(pointer, align=1)
 
@@ -76,7 +80,9 @@ def _load_byte(typing_context: Context, address: Type) -> Instruction:
     Passing an address between functions is cheaper than passing an array.
     """
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), align=1)
 
     return types.uint8(types.uint64), generate
@@ -85,7 +91,9 @@ def _load_byte(typing_context: Context, address: Type) -> Instruction:
 def _swap_bytes(typing_context: Context, word: Type) -> Instruction:
     """Reverse the bytes of a word, so that the order of words is the order of texts."""
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         return builder.bswap(arguments[0])
 
     return types.uint64(types.uint64), generate
@@ -94,7 +102,9 @@ def _swap_bytes(typing_context: Context, word: Type) -> Instruction:
 def _trailing_zeros(typing_context: Context, word: Type) -> Instruction:
     """Count the zero bits below the lowest set bit: one instruction; 64 for zero."""
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), generate
@@ -103,7 +113,9 @@ def _trailing_zeros(typing_context: Context, word: Type) -> Instruction:
 def _count_ones(typing_context: Context, word: Type) -> Instruction:
     """Count the set bits: one machine instruction."""
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
@@ -116,7 +128,9 @@ def _compare_bytes(operator: str) -> Callable[[Context, Type, Type], Instruction
     """
 
     def compare(typing_context: Context, address: Type, byte: Type) -> Instruction:
-        def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+        def generate(
+            context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+        ) -> Value:
             kind = ir.VectorType(ir.IntType(8), 64)
             found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=1)
             wanted = _spread(builder, arguments[1], 64)
@@ -127,7 +141,9 @@ def _compare_bytes(operator: str) -> Callable[[Context, Type, Type], Instruction
     return compare
 
 
-def _mask_between(typing_context: Context, address: Type, low: Type, high: Type) -> Instruction | None:
+def _mask_between(
+    typing_context: Context, address: Type, low: Type, high: Type
+) -> Instruction | None:
     """Compare the 64 numbers at an address with two numbers of their type.
 
     Bit k of the result is set if low <= number k < high.
@@ -136,11 +152,15 @@ def _mask_between(typing_context: Context, address: Type, low: Type, high: Type)
         return None
     single = low == types.float32
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         kind = ir.VectorType(ir.FloatType() if single else ir.DoubleType(), 64)
         found = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=4)
         low, high = (_spread(builder, each, 64) for each in arguments[1:])
-        inside = builder.and_(builder.fcmp_ordered(">=", found, low), builder.fcmp_ordered("<", found, high))
+        inside = builder.and_(
+            builder.fcmp_ordered(">=", found, low), builder.fcmp_ordered("<", found, high)
+        )
         return builder.bitcast(inside, ir.IntType(64))
 
     return types.uint64(types.uint64, low, high), generate
@@ -157,9 +177,13 @@ def _compress(
     multiple of 16, and the targets need room for 16 elements more than are found.
     """
     single = low == types.float32
-    kind, number, lanes = (ir.FloatType(), ir.IntType(32), 16) if single else (ir.DoubleType(), ir.IntType(64), 8)
+    kind, number, lanes = (
+        (ir.FloatType(), ir.IntType(32), 16) if single else (ir.DoubleType(), ir.IntType(64), 8)
+    )
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         word, small = ir.IntType(64), ir.IntType(32)
         vector, numbers = ir.VectorType(kind, lanes), ir.VectorType(number, lanes)
 
@@ -167,30 +191,45 @@ def _compress(
             called = f"llvm.x86.avx512.mask.compress.v{lanes}{letter}{512 // lanes}"
             of = ir.FunctionType(values.type, [values.type, values.type, wanted.type])
             zero = ir.Constant(values.type, [0] * lanes)
-            return builder.call(get_or_insert_function(builder.module, of, called), [values, zero, wanted])
+            return builder.call(
+                get_or_insert_function(builder.module, of, called), [values, zero, wanted]
+            )
 
         def put(values: Value, base: Value, where: Value) -> None:
-            builder.store(values, builder.bitcast(builder.gep(base, [where]), values.type.as_pointer()), align=4)
+            builder.store(
+                values,
+                builder.bitcast(builder.gep(base, [where]), values.type.as_pointer()),
+                align=4,
+            )
 
         first, target = (builder.inttoptr(arguments[k], kind.as_pointer()) for k in (0, 3))
         places = builder.inttoptr(arguments[4], small.as_pointer())
         threshold = _spread(builder, arguments[2], lanes)
-        before, loop, after = builder.block, builder.append_basic_block("vector"), builder.append_basic_block("all")
+        before, loop, after = (
+            builder.block,
+            builder.append_basic_block("vector"),
+            builder.append_basic_block("all"),
+        )
         builder.branch(loop)
         builder.position_at_end(loop)
         start, found, here = builder.phi(word), builder.phi(word), builder.phi(numbers)
-        values = builder.load(builder.bitcast(builder.gep(first, [start]), vector.as_pointer()), align=4)
+        values = builder.load(
+            builder.bitcast(builder.gep(first, [start]), vector.as_pointer()), align=4
+        )
         wanted = builder.fcmp_ordered(">=", values, threshold)
         put(pack(values, wanted, "f"), target, found)
         packed = pack(here, wanted, "i")
         put(packed if single else builder.trunc(packed, ir.VectorType(small, lanes)), places, found)
-        total = builder.add(found, builder.zext(builder.ctpop(builder.bitcast(wanted, ir.IntType(lanes))), word))
+        total = builder.add(
+            found, builder.zext(builder.ctpop(builder.bitcast(wanted, ir.IntType(lanes))), word)
+        )
         following = builder.add(start, ir.Constant(word, lanes))
         moved = builder.add(here, ir.Constant(numbers, [lanes] * lanes))
         for phi, from_start, from_loop in (
-            (start, ir.Constant(word, 0), following), (found, ir.Constant(word, 0), total),
+            (start, ir.Constant(word, 0), following),
+            (found, ir.Constant(word, 0), total),
             (here, ir.Constant(numbers, list(range(lanes))), moved),
-        ):  # fmt: skip
+        ):
             phi.add_incoming(from_start, before)
             phi.add_incoming(from_loop, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, arguments[1]), loop, after)
@@ -212,15 +251,22 @@ def _steps_reached(
         return None
     kind = ir.FloatType() if low == types.float32 else ir.DoubleType()
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         word, counts = ir.IntType(64), ir.VectorType(ir.IntType(32), STEPS)
         steps = ir.Constant(ir.VectorType(kind, STEPS), [float(k) for k in range(1, STEPS + 1)])
         start, width, wanted = (
-            _spread(builder, each, STEPS) for each in (*arguments[2:4], builder.trunc(arguments[4], ir.IntType(32)))
+            _spread(builder, each, STEPS)
+            for each in (*arguments[2:4], builder.trunc(arguments[4], ir.IntType(32)))
         )
         thresholds = builder.fadd(start, builder.fmul(steps, width))
         first = builder.inttoptr(arguments[0], kind.as_pointer())
-        before, loop, after = builder.block, builder.append_basic_block("value"), builder.append_basic_block("all")
+        before, loop, after = (
+            builder.block,
+            builder.append_basic_block("value"),
+            builder.append_basic_block("all"),
+        )
         builder.branch(loop)
         builder.position_at_end(loop)
         place, totals = builder.phi(word), []
@@ -228,9 +274,15 @@ def _steps_reached(
         found = [builder.phi(counts) for _ in range(UNROLLED)]
         for k, each in enumerate(found):
             value = _spread(
-                builder, builder.load(builder.gep(first, [builder.add(place, ir.Constant(word, k))])), STEPS
+                builder,
+                builder.load(builder.gep(first, [builder.add(place, ir.Constant(word, k))])),
+                STEPS,
             )
-            totals.append(builder.sub(each, builder.sext(builder.fcmp_ordered(">=", value, thresholds), counts)))
+            totals.append(
+                builder.sub(
+                    each, builder.sext(builder.fcmp_ordered(">=", value, thresholds), counts)
+                )
+            )
             each.add_incoming(ir.Constant(counts, [0] * STEPS), before)
             each.add_incoming(totals[k], loop)
         following = builder.add(place, ir.Constant(word, UNROLLED))
@@ -248,10 +300,14 @@ def _spread(builder: Builder, value: Value, lanes: int) -> Value:
     """Return a vector of equal elements."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    return builder.shuffle_vector(builder.insert_element(nothing, value, ir.IntType(32)(0)), nothing, places)
+    return builder.shuffle_vector(
+        builder.insert_element(nothing, value, ir.IntType(32)(0)), nothing, places
+    )
 
 
-def _register_tile(typing_context: Context, rows: Type, columns: Type, out: Type, sizes: types.Tuple) -> Instruction:
+def _register_tile(
+    typing_context: Context, rows: Type, columns: Type, out: Type, sizes: types.Tuple
+) -> Instruction:
     """Multiply `ROWS` rows by `VECTORS` vectors of columns.
 
     The arguments are the addresses of contiguous rows (row, inner), contiguous columns (inner, column) and the result.
@@ -260,13 +316,21 @@ def _register_tile(typing_context: Context, rows: Type, columns: Type, out: Type
     kind = ir.FloatType() if sizes.types[2] == types.float32 else ir.DoubleType()
     lanes = VECTOR_BYTES // (4 if sizes.types[2] == types.float32 else 8)
 
-    def generate(context: BaseContext, builder: Builder, signature: Signature, arguments: Values) -> Value:
+    def generate(
+        context: BaseContext, builder: Builder, signature: Signature, arguments: Values
+    ) -> Value:
         word, vector = ir.IntType(64), ir.VectorType(kind, lanes)
-        first, second, target = (builder.inttoptr(each, kind.as_pointer()) for each in arguments[:3])
+        first, second, target = (
+            builder.inttoptr(each, kind.as_pointer()) for each in arguments[:3]
+        )
         inner, stride = (builder.extract_value(arguments[3], place) for place in (0, 1))
         called = f"llvm.fma.v{lanes}f{512 // lanes}"
         fma = get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), called)
-        before, loop, after = builder.block, builder.append_basic_block("inner"), builder.append_basic_block("out")
+        before, loop, after = (
+            builder.block,
+            builder.append_basic_block("inner"),
+            builder.append_basic_block("out"),
+        )
         builder.branch(loop)
         builder.position_at_end(loop)
         step = builder.phi(word)
@@ -275,7 +339,10 @@ def _register_tile(typing_context: Context, rows: Type, columns: Type, out: Type
         base = builder.gep(second, [builder.mul(step, ir.Constant(word, VECTORS * lanes))])
         loaded = [
             builder.load(
-                builder.bitcast(builder.gep(base, [ir.Constant(word, k * lanes)]), vector.as_pointer()), align=4
+                builder.bitcast(
+                    builder.gep(base, [ir.Constant(word, k * lanes)]), vector.as_pointer()
+                ),
+                align=4,
             )
             for k in range(VECTORS)
         ]
@@ -292,7 +359,9 @@ def _register_tile(typing_context: Context, rows: Type, columns: Type, out: Type
         builder.position_at_end(after)
         for row in range(ROWS):
             for k in range(VECTORS):
-                place = builder.add(builder.mul(stride, ir.Constant(word, row)), ir.Constant(word, k * lanes))
+                place = builder.add(
+                    builder.mul(stride, ir.Constant(word, row)), ir.Constant(word, k * lanes)
+                )
                 pointer = builder.bitcast(builder.gep(target, [place]), vector.as_pointer())
                 builder.store(totals[row][k].incomings[1][0], pointer, align=4)
         return context.get_dummy_value()
@@ -314,6 +383,12 @@ count_ones: Callable[[np.uint64], np.int64] = _intrinsic(_count_ones)
 bytes_below: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("<"))
 bytes_equal: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("=="))
 mask_between: Callable[[np.uint64, Float, Float], np.uint64] = _intrinsic(_mask_between)
-compress: Callable[[np.uint64, Integer, Float, np.uint64, np.uint64], np.int64] = _intrinsic(_compress)
-steps_reached: Callable[[np.uint64, Integer, Float, Float, Integer], np.int64] = _intrinsic(_steps_reached)
-register_tile: Callable[[Integer, Integer, Integer, tuple[Integer, Integer, Float]], None] = _intrinsic(_register_tile)
+compress: Callable[[np.uint64, Integer, Float, np.uint64, np.uint64], np.int64] = _intrinsic(
+    _compress
+)
+steps_reached: Callable[[np.uint64, Integer, Float, Float, Integer], np.int64] = _intrinsic(
+    _steps_reached
+)
+register_tile: Callable[[Integer, Integer, Integer, tuple[Integer, Integer, Float]], None] = (
+    _intrinsic(_register_tile)
+)

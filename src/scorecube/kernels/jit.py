@@ -65,7 +65,9 @@ def over_lists(function: Callable[..., None]) -> Ufunc:
 
 def over_documents(function: Callable[..., None]) -> Ufunc:
     """Compile at its first call: list of documents -> list of the same length."""
-    return _at_first_call(function, "(int32[:], int8[:,:], int32[:])", "(rank),(document,intent)->(rank)")
+    return _at_first_call(
+        function, "(int32[:], int8[:,:], int32[:])", "(rank),(document,intent)->(rank)"
+    )
 
 
 def over_topics(function: Callable[..., None]) -> Ufunc:

@@ -17,7 +17,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def on_threads(function: Callable[[Item], Result], items: Sequence[Item], n_values: int) -> list[Result]:
+def on_threads(
+    function: Callable[[Item], Result], items: Sequence[Item], n_values: int
+) -> list[Result]:
     """Return the function's result for every item, in order.
 
     Large work is shared by as many threads as numba may use.

@@ -7,7 +7,14 @@ from scorecube.metrics import binary, blended, cascade, diversity, incomplete, r
 from scorecube.metrics import cumulative_gain as gain
 from scorecube.metrics.gain_settings import gain_values
 from scorecube.metrics.intents import score_by_intent
-from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, Parameter, metric, parse_metric
+from scorecube.metrics.registry import (
+    DEFINITIONS,
+    Definition,
+    Metric,
+    Parameter,
+    metric,
+    parse_metric,
+)
 
 __all__ = [
     "DEFINITIONS",

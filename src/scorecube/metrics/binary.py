@@ -14,7 +14,9 @@ from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, T
     source="S1 eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     entry_form=EntryForm(Total.PRECISION, Divisor.CUTOFF_OR_RELEVANT),
 )
-def average_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def average_precision(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
     relevant = n_relevant(judged)
     count, total = 0, 0.0
@@ -45,7 +47,9 @@ def precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
     cutoff="none",
     entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT, to_r=True),
 )
-def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def r_precision(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Precision at rank R, the number of relevant documents."""
     relevant = n_relevant(judged)
     count = 0
@@ -55,21 +59,17 @@ def r_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: A
 
 
 @metric(
-    "RR",
-    source="S1 section 1; trec_eval recip_rank",
-    entry_form=EntryForm(Total.RECIPROCAL_RANK),
+    "RR", source="S1 section 1; trec_eval recip_rank", entry_form=EntryForm(Total.RECIPROCAL_RANK)
 )
-def reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def reciprocal_rank(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Reciprocal of the rank of the first relevant document."""
     rank = first_relevant(levels, n_scored(levels, cutoff))
     out[0] = 1.0 / rank if rank > 0 else 0.0
 
 
-@metric(
-    "Recall",
-    source="trec_eval recall_k",
-    entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT),
-)
+@metric("Recall", source="trec_eval recall_k", entry_form=EntryForm(Total.COUNT, Divisor.RELEVANT))
 def recall(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Share of the relevant documents that are among the first k ranks."""
     relevant = n_relevant(judged)

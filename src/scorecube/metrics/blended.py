@@ -76,7 +76,9 @@ def r_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
 
 
 @metric("AWP", source="S4 (average weighted precision, Kando et al. 2001)", uses_gains=True)
-def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def average_weighted_precision(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
     relevant = n_relevant(judged)
     gain, total = 0.0, 0.0
@@ -88,7 +90,9 @@ def average_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int
 
 
 @metric("RWP", source="S4 (R-WP): WP(R)", cutoff="none", uses_gains=True)
-def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def r_weighted_precision(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Weighted precision at rank R."""
     relevant = n_relevant(judged)
     gain, _ = gain_and_count(levels, gains, relevant)
@@ -96,37 +100,32 @@ def r_weighted_precision(levels: Any, judged: Any, gains: Any, cutoff: int, para
     out[0] = gain / ideal if ideal > 0.0 else 0.0
 
 
-@metric(
-    "O",
-    source="S1 eq 3",
-    uses_gains=True,
-    entry_form=EntryForm(Total.BLENDED_AT_FIRST),
-)
+@metric("O", source="S1 eq 3", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_FIRST))
 def o_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """O-measure: blended ratio at the first relevant document."""
-    _, ratio, _ = blended_sum(levels, judged, gains, first_relevant(levels, n_scored(levels, cutoff)))
+    _, ratio, _ = blended_sum(
+        levels, judged, gains, first_relevant(levels, n_scored(levels, cutoff))
+    )
     out[0] = ratio
 
 
 @metric(
-    "P-measure",
-    source="S1 eq 6",
-    uses_gains=True,
-    entry_form=EntryForm(Total.BLENDED_AT_PREFERRED),
+    "P-measure", source="S1 eq 6", uses_gains=True, entry_form=EntryForm(Total.BLENDED_AT_PREFERRED)
 )
 def p_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P-measure: blended ratio at the preferred rank."""
-    _, ratio, _ = blended_sum(levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff)))
+    _, ratio, _ = blended_sum(
+        levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff))
+    )
     out[0] = ratio
 
 
 @metric(
-    "P+",
-    source="S1 eq 7",
-    uses_gains=True,
-    entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED),
+    "P+", source="S1 eq 7", uses_gains=True, entry_form=EntryForm(Total.MEAN_BLENDED_TO_PREFERRED)
 )
 def p_plus(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""
-    total, _, count = blended_sum(levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff)))
+    total, _, count = blended_sum(
+        levels, judged, gains, preferred_rank(levels, n_scored(levels, cutoff))
+    )
     out[0] = total / count if count > 0 else 0.0

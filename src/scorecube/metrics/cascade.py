@@ -79,7 +79,9 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
     uses_gains=True,
     p=Parameter(0.95, above=0.0, below=1.0),
 )
-def rank_biased_precision(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def rank_biased_precision(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Rank-biased precision: the user continues to the next document with probability p."""
     weight, total = 1.0 - parameters[0], 0.0
     for k in range(n_scored(levels, cutoff)):

@@ -31,7 +31,9 @@ BASE = Parameter(-1.0, above=1.0, also=(0.0,))
 
 
 @inlined
-def normalised_gain(levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool) -> float:
+def normalised_gain(
+    levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool
+) -> float:
     """Return discounted gain over that of the ideal list at the last rank, or the mean of this ratio over all ranks.
 
     It is 0 if no document of the topic has a gain, as in trec_eval.
@@ -73,7 +75,10 @@ def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
 
 
 @metric(
-    "AnCG", source="Jarvelin and Kekalainen 2002: mean of nCG over ranks 1 to k", cutoff="required", uses_gains=True
+    "AnCG",
+    source="Jarvelin and Kekalainen 2002: mean of nCG over ranks 1 to k",
+    cutoff="required",
+    uses_gains=True,
 )
 def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average normalised cumulative gain."""
@@ -87,7 +92,9 @@ def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
     uses_gains=True,
     entry_form=EntryForm(Total.GAIN_AT_CUTOFF, Divisor.IDEAL_GAIN_AT_CUTOFF),
 )
-def normalised_gain_at(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def normalised_gain_at(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Gain at one rank over the ideal list's gain there; nG@1 is the usual one."""
     ideal = ideal_gain(judged, gains, cutoff) - ideal_gain(judged, gains, cutoff - 1)
     level = levels[cutoff - 1] if cutoff <= levels.shape[0] else -1

@@ -26,7 +26,9 @@ def rank_value(rank: int, reciprocal: bool) -> float:
 
 
 @inlined
-def novelty(documents: Any, levels: Any, weights: Any, cutoff: int, alpha: float, reciprocal: bool) -> float:
+def novelty(
+    documents: Any, levels: Any, weights: Any, cutoff: int, alpha: float, reciprocal: bool
+) -> float:
     """Return discounted gain; each document relevant to an intent multiplies its weight by 1 - alpha (Clarke et al. 2008, eq 5)."""
     left, total = weights.copy(), 0.0
     for k in range(n_scored(documents, cutoff)):
@@ -101,7 +103,11 @@ def alpha_dcg(
 ) -> None:
     """Novelty-biased discounted gain with collection-independent normalisation."""
     largest = largest_novelty(weights, cutoff, parameters[0], False)
-    out[0] = novelty(documents, levels, weights, cutoff, parameters[0], False) / largest if largest > 0.0 else 0.0
+    out[0] = (
+        novelty(documents, levels, weights, cutoff, parameters[0], False) / largest
+        if largest > 0.0
+        else 0.0
+    )
 
 
 @intent_metric(
@@ -122,7 +128,11 @@ def alpha_ndcg(
     out: Any,
 ) -> None:
     """Novelty-biased discounted gain over that of the greedy ideal list."""
-    out[0] = novelty(documents, levels, weights, cutoff, parameters[0], False) / ideal if ideal > 0.0 else 0.0
+    out[0] = (
+        novelty(documents, levels, weights, cutoff, parameters[0], False) / ideal
+        if ideal > 0.0
+        else 0.0
+    )
 
 
 @intent_metric(
@@ -144,7 +154,11 @@ def err_ia(
 ) -> None:
     """Intent-aware expected reciprocal rank with collection-independent normalisation."""
     largest = largest_novelty(weights, cutoff, parameters[0], True)
-    out[0] = novelty(documents, levels, weights, cutoff, parameters[0], True) / largest if largest > 0.0 else 0.0
+    out[0] = (
+        novelty(documents, levels, weights, cutoff, parameters[0], True) / largest
+        if largest > 0.0
+        else 0.0
+    )
 
 
 @intent_metric(
@@ -165,7 +179,11 @@ def nerr_ia(
     out: Any,
 ) -> None:
     """Intent-aware expected reciprocal rank over that of the greedy ideal list."""
-    out[0] = novelty(documents, levels, weights, cutoff, parameters[0], True) / ideal if ideal > 0.0 else 0.0
+    out[0] = (
+        novelty(documents, levels, weights, cutoff, parameters[0], True) / ideal
+        if ideal > 0.0
+        else 0.0
+    )
 
 
 @intent_metric("P-IA", source="ndeval P-IA; Agrawal et al. 2009, section 5", cutoff="required")
@@ -190,7 +208,10 @@ def precision_ia(
     out[0] = total / (cutoff * weight) if weight > 0.0 else 0.0
 
 
-@intent_metric("AP-IA", source="ndeval MAP-IA; Agrawal et al. 2009, section 5; at a cut-off l over min(l, R) as AP")
+@intent_metric(
+    "AP-IA",
+    source="ndeval MAP-IA; Agrawal et al. 2009, section 5; at a cut-off l over min(l, R) as AP",
+)
 def average_precision_ia(
     documents: Any,
     levels: Any,
@@ -239,7 +260,10 @@ def i_rec(
 
 
 @intent_metric(
-    "D-nDCG", source="Sakai and Song 2011, section 3.1: MSnDCG of global gains", uses_gains=True, ideal=by_global_gain
+    "D-nDCG",
+    source="Sakai and Song 2011, section 3.1: MSnDCG of global gains",
+    uses_gains=True,
+    ideal=by_global_gain,
 )
 def d_ndcg(
     documents: Any,
@@ -276,5 +300,10 @@ def d_sharp_ndcg(
     out: Any,
 ) -> None:
     """Mean of intent recall and D-nDCG."""
-    relevance = global_gain(documents, levels, weights, gains, cutoff) / ideal if ideal > 0.0 else 0.0
-    out[0] = parameters[0] * intent_recall(documents, levels, weights, cutoff) + (1.0 - parameters[0]) * relevance
+    relevance = (
+        global_gain(documents, levels, weights, gains, cutoff) / ideal if ideal > 0.0 else 0.0
+    )
+    out[0] = (
+        parameters[0] * intent_recall(documents, levels, weights, cutoff)
+        + (1.0 - parameters[0]) * relevance
+    )

@@ -42,7 +42,9 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     try:
         values = [float(part) for part in text.split(":")]
     except ValueError:
-        raise BadName(f"gain setting {text!r} is not 'auto' or numbers joined by colons, like 3:2:1") from None
+        raise BadName(
+            f"gain setting {text!r} is not 'auto' or numbers joined by colons, like 3:2:1"
+        ) from None
     if not all(math.isfinite(value) and value >= 0 for value in values):
         raise BadName(f"gain setting {text!r}: gains must be finite and not negative")
     if len(values) != n_levels:

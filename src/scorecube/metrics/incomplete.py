@@ -84,25 +84,37 @@ def bpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, 
     out[0] = preference(levels, judged, 2)
 
 
-@metric("bpref_relative", source="NTCIREVAL bpref_relative; a relevant document at rank 1 counts 0", cutoff="none")
-def bpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+@metric(
+    "bpref_relative",
+    source="NTCIREVAL bpref_relative; a relevant document at rank 1 counts 0",
+    cutoff="none",
+)
+def bpref_relative(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Binary preference over the ranks above."""
     out[0] = preference(levels, judged, 3)
 
 
-@metric("rpref_N", source="NTCIREVAL rpref_N; De Beer and Moens 2006", cutoff="none", uses_gains=True)
+@metric(
+    "rpref_N", source="NTCIREVAL rpref_N; De Beer and Moens 2006", cutoff="none", uses_gains=True
+)
 def rpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Graded preference over all judged documents."""
     out[0] = graded_preference(levels, judged, gains, 0)
 
 
 @metric("rpref_relative", source="NTCIREVAL rpref_relative", cutoff="none", uses_gains=True)
-def rpref_relative(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def rpref_relative(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Graded preference over the ranks above; a relevant document at rank 1 counts 0."""
     out[0] = graded_preference(levels, judged, gains, 1)
 
 
 @metric("rpref_relative2", source="NTCIREVAL rpref_relative2", cutoff="none", uses_gains=True)
-def rpref_relative2(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def rpref_relative2(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Graded preference over the ranks down to the document."""
     out[0] = graded_preference(levels, judged, gains, 2)

@@ -96,7 +96,16 @@ def intent_metric(
 
     def declare(function: Function) -> Function:
         register(
-            IntentDefinition(name, function, source, cutoff, uses_gains, parameters, ideal=ideal, normaliser=normaliser)
+            IntentDefinition(
+                name,
+                function,
+                source,
+                cutoff,
+                uses_gains,
+                parameters,
+                ideal=ideal,
+                normaliser=normaliser,
+            )
         )
         return function
 
@@ -133,7 +142,9 @@ def _greedy(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any,
                 left[intent] *= 1.0 - parameters[0]
 
 
-def _by_global_gain(levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def _by_global_gain(
+    levels: Any, weights: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Write the judged documents by descending global gain (Sakai and Song 2011, section 3.1)."""
     losses = np.zeros(levels.shape[0])
     for document in range(levels.shape[0]):
@@ -211,8 +222,17 @@ def score_by_intent(
     with np.errstate(invalid="ignore", divide="ignore"):
         if definition.ideal is not None:
             best = definition.ideal(levels, weights, table, cutoff, numbers)
-            ideal = definition.normaliser_kernel(best, levels, relevant, weights, table, cutoff, numbers, ideal)
+            ideal = definition.normaliser_kernel(
+                best, levels, relevant, weights, table, cutoff, numbers, ideal
+            )
         scores: npt.NDArray[np.float64] = definition.kernel(
-            documents, levels, relevant, weights, table[:, np.newaxis], cutoff, numbers, ideal[:, np.newaxis]
+            documents,
+            levels,
+            relevant,
+            weights,
+            table[:, np.newaxis],
+            cutoff,
+            numbers,
+            ideal[:, np.newaxis],
         )
     return np.where(relevant.any(axis=-1), scores, np.nan)

@@ -20,16 +20,22 @@ def inverse_penalty(level: int, highest: int, parameters: Any, n_given: int) -> 
 
 
 @metric("WRR", source="S1 eq 4 (Eguchi et al. 2003)", beta=BETA)
-def weighted_reciprocal_rank(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def weighted_reciprocal_rank(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Weighted reciprocal rank; can exceed 1."""
     n_given = parameters.shape[0] if parameters[0] > 0.0 else 0
     rank = first_relevant(levels, n_scored(levels, cutoff))
     out[0] = 0.0
     if rank > 0:
-        out[0] = 1.0 / (rank - inverse_penalty(levels[rank - 1], judged.shape[0] - 1, parameters, n_given))
+        out[0] = 1.0 / (
+            rank - inverse_penalty(levels[rank - 1], judged.shape[0] - 1, parameters, n_given)
+        )
 
 
-@metric("NWRR", source="S1 eq 5; M is the highest level among the topic's judged documents", beta=BETA)
+@metric(
+    "NWRR", source="S1 eq 5; M is the highest level among the topic's judged documents", beta=BETA
+)
 def normalised_weighted_reciprocal_rank(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:

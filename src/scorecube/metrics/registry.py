@@ -139,7 +139,9 @@ def register(definition: Definition) -> None:
     name, function = definition.name, definition.function
     where = f"{function.__module__}.{function.__qualname__}"
     if not re.fullmatch(_NAME, name):
-        raise BadName(f"metric name {name!r}, of {where}: use a letter, then letters, digits and _ + - #")
+        raise BadName(
+            f"metric name {name!r}, of {where}: use a letter, then letters, digits and _ + - #"
+        )
     if reserved := [key for key in definition.parameters if key in EVERY_METRIC]:
         raise BadName(
             f"metric {name!r}, of {where}: every metric has the parameter {reserved[0]}; choose another name for it"
@@ -244,7 +246,12 @@ class Metric:
         shown += [("judged_only", "True")] if self.judged_only else []
         inside = ",".join(f"{key}={_print_value(value)}" for key, value in [*shown, *self.settings])
         prefix = "" if self.summary == MEAN else f"{self.summary}:"
-        return prefix + self.name + (f"({inside})" if inside else "") + (f"@{self.cutoff}" if self.cutoff else "")
+        return (
+            prefix
+            + self.name
+            + (f"({inside})" if inside else "")
+            + (f"@{self.cutoff}" if self.cutoff else "")
+        )
 
     def score(
         self,
@@ -298,7 +305,9 @@ class Metric:
 
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return the values of all parameters as the metric's function receives them, float64 (parameter,); never empty."""
-        numbers = [number for parameter in self.definition.parameters for number in self.values(parameter)]
+        numbers = [
+            number for parameter in self.definition.parameters for number in self.values(parameter)
+        ]
         return np.array(numbers or [0.0], dtype=np.float64)
 
     def _check_levels(self, n_levels: int) -> None:
@@ -343,18 +352,24 @@ def parse_metric(text: str) -> Metric:
     if shape is None or shape["name"] not in DEFINITIONS:
         start = re.match(_NAME, text.strip())
         name = shape["name"] if shape else start[0] if start else text
-        raise BadName(f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}")
+        raise BadName(
+            f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}"
+        )
     definition = DEFINITIONS[shape["name"]]
     cutoff = int(shape["cutoff"] or 0)
     if shape["cutoff"] is not None and (definition.cutoff == "none" or cutoff < 1):
         raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
     if shape["cutoff"] is None and definition.cutoff == "required":
-        raise BadName(f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10")
+        raise BadName(
+            f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10"
+        )
     rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
     return Metric(definition.name, rel, cutoff, settings, judged_only, summary)
 
 
-def _parse_settings(text: str, inside: str, definition: Definition) -> tuple[int, bool, tuple[tuple[str, Value], ...]]:
+def _parse_settings(
+    text: str, inside: str, definition: Definition
+) -> tuple[int, bool, tuple[tuple[str, Value], ...]]:
     """Return `rel`, `judged_only` and the values that differ from the defaults, from the text between the brackets."""
     items = [item.partition("=") for item in inside.split(",")] if inside else []
     keys = [key for key, _, _ in items]
@@ -375,14 +390,20 @@ def _parse_settings(text: str, inside: str, definition: Definition) -> tuple[int
                 f"metric {text!r}: {key + equals + value!r} is not a setting of {definition.name}; known: {known}"
             )
     declared = definition.parameters.items()
-    settings = tuple((key, values[key]) for key, each in declared if key in values and values[key] != each.default)
+    settings = tuple(
+        (key, values[key])
+        for key, each in declared
+        if key in values and values[key] != each.default
+    )
     return rel, judged_only, settings
 
 
 def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value:
     if parameter.words:
         if value not in parameter.words:
-            raise BadName(f"metric {text!r}: {key}={value!r}; expected one of {', '.join(parameter.words)}")
+            raise BadName(
+                f"metric {text!r}: {key}={value!r}; expected one of {', '.join(parameter.words)}"
+            )
         return value
     try:
         numbers = tuple(float(part) for part in value.split(":"))
@@ -391,7 +412,9 @@ def _parse_value(text: str, key: str, value: str, parameter: Parameter) -> Value
     if not numbers or not all(parameter.allows(number) for number in numbers):
         raise BadName(f"metric {text!r}: {key}={value!r} is not a number{parameter.bounds()}")
     if parameter.rising and any(after <= before for before, after in pairwise(numbers)):
-        raise BadName(f"metric {text!r}: {key}={value!r} must rise from the highest level to the lowest")
+        raise BadName(
+            f"metric {text!r}: {key}={value!r} must rise from the highest level to the lowest"
+        )
     if isinstance(parameter.default, tuple):
         return numbers
     if len(numbers) > 1:
@@ -403,4 +426,7 @@ def _print_value(value: Value) -> str:
     if isinstance(value, str):
         return value
     # repr prints all digits, so that the name parses back to the same metric.
-    return ":".join(repr(number).removesuffix(".0") for number in (value if isinstance(value, tuple) else (value,)))
+    return ":".join(
+        repr(number).removesuffix(".0")
+        for number in (value if isinstance(value, tuple) else (value,))
+    )

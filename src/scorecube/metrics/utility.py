@@ -25,7 +25,9 @@ def utility(gain: float, count: int, ideal: float, rank: int, kind: float) -> fl
     uses_gains=True,
     nu=NU,
 )
-def graded_uniform(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def graded_uniform(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Mean utility over relevant documents, weighted by their gains."""
     whole = ideal_gain(judged, gains, n_relevant(judged))
     count, gain, total = 0, 0.0, 0.0
@@ -46,7 +48,9 @@ def graded_uniform(levels: Any, judged: Any, gains: Any, cutoff: int, parameters
     nu=NU,
     gamma=Parameter(0.95, above=0.0, below=1.0),
 )
-def rank_biased(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
+def rank_biased(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
     """Mean utility over relevant documents, weighted by gamma to the power of the number of relevant documents before."""
     gamma = parameters[1]
     count, gain, total, weight = 0, 0.0, 0.0, 1.0
@@ -54,6 +58,8 @@ def rank_biased(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: A
         if levels[k] > 0:
             count += 1
             gain += gains[levels[k]]
-            total += weight * utility(gain, count, ideal_gain(judged, gains, k + 1), k + 1, parameters[0])
+            total += weight * utility(
+                gain, count, ideal_gain(judged, gains, k + 1), k + 1, parameters[0]
+            )
             weight *= gamma
     out[0] = total * (1.0 - gamma) / (1.0 - gamma ** n_relevant(judged))

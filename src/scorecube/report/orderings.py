@@ -18,7 +18,17 @@ LEAST_METRICS = 3
 """With fewer metrics the consistency of orderings is not defined."""
 
 
-COLUMNS = ["metric", "gain", "mean_rank", "best_rank", "worst_rank", "mean", "collections", "kendall_w", "p_value"]
+COLUMNS = [
+    "metric",
+    "gain",
+    "mean_rank",
+    "best_rank",
+    "worst_rank",
+    "mean",
+    "collections",
+    "kendall_w",
+    "p_value",
+]
 
 
 def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -61,7 +71,10 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
         raise BadName(f"{analysis} does not order metrics; these do: {', '.join(others)}")
     merged = merge_gains(frame)
     conditions = [column for column in order.conditions if column in merged.columns]
-    if "size" in conditions and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all():
+    if (
+        "size" in conditions
+        and (merged.groupby([COLLECTION, "sampling"])["size"].nunique() == 1).all()
+    ):
         conditions.remove("size")  # each collection has its own, as it has its own number of topics
     rows = (
         [
@@ -73,7 +86,9 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
         else list(_rows(merged, order, []))
     )
     if not rows:
-        raise BadName(f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more")
+        raise BadName(
+            f"no two collections have a result of {analysis} for the same {LEAST_METRICS} metrics or more"
+        )
     return pd.DataFrame(rows)[[*conditions, *COLUMNS]]
 
 
@@ -81,7 +96,12 @@ def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[
     """Yield the rows of each group of collections with the same metrics."""
     sign = -1.0 if order.more_is_better else 1.0
     wide = group.pivot_table(
-        index=COLLECTION, columns=["metric", "gain"], values=order.column, aggfunc="last", dropna=False, sort=False
+        index=COLLECTION,
+        columns=["metric", "gain"],
+        values=order.column,
+        aggfunc="last",
+        dropna=False,
+        sort=False,
     )
     has = {
         str(name): frozenset(zip(rows["metric"], rows["gain"], strict=True))
@@ -108,6 +128,10 @@ def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[
         for k in np.argsort(ranks.mean(axis=0), kind="stable"):
             known = values[:, k][~np.isnan(values[:, k])]
             yield shared | {
-                "metric": columns[k][0], "gain": columns[k][1], "mean_rank": ranks[:, k].mean(), "best_rank": ranks[:, k].min(),
-                "worst_rank": ranks[:, k].max(), "mean": known.mean() if len(known) else np.nan,
-            }  # fmt: skip
+                "metric": columns[k][0],
+                "gain": columns[k][1],
+                "mean_rank": ranks[:, k].mean(),
+                "best_rank": ranks[:, k].min(),
+                "worst_rank": ranks[:, k].max(),
+                "mean": known.mean() if len(known) else np.nan,
+            }

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, gain: str | None = None) -> Figure:
+def draw(
+    study: Study, analysis: str, collections: Sequence[str] | None = None, gain: str | None = None
+) -> Figure:
     """Return the figure of the latest results of an analysis.
 
     Parameters
@@ -53,12 +55,16 @@ def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, 
         raise BadName(no_figure(view))
     results = _results(study, view, collections)
     if not results:
-        raise BadStudy(f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}")
+        raise BadStudy(
+            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
+        )
     if len(results) == 1:
         (result,) = results.values()
         settings = labels_of(result, names.GAIN)
         if gain is not None and gain not in settings:
-            raise BadName(f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}")
+            raise BadName(
+                f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
+            )
         return view.figure(result, gain)
     found = ", ".join(results)
     if gain is not None:
@@ -73,11 +79,15 @@ def draw(study: Study, analysis: str, collections: Sequence[str] | None = None, 
     return view.overview(list(results.values()))
 
 
-def _results(study: Study, view: View, collections: Sequence[str] | None) -> Mapping[str, xr.Dataset]:
+def _results(
+    study: Study, view: View, collections: Sequence[str] | None
+) -> Mapping[str, xr.Dataset]:
     """Return the latest result of each collection; of those that are not named, where there is one."""
     chosen = dict.fromkeys(study if collections is None else collections)
     if view.compute is not None:
-        return {name: view.compute(study[name].cube).assign_attrs({COLLECTION: name}) for name in chosen}
+        return {
+            name: view.compute(study[name].cube).assign_attrs({COLLECTION: name}) for name in chosen
+        }
     return {
         name: study[name].result(view.name).assign_attrs({COLLECTION: name})
         for name in chosen

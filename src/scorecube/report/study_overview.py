@@ -45,7 +45,9 @@ def overview_text(facts: dict[str, Any]) -> str:
     """Return an overview as lines."""
     lines = [f"{facts['study']}: {len(facts['collections'])} collections"]
     for each in facts["collections"]:
-        lines.append(f"{each['name']}: {each['runs']} runs of {each['teams']} teams, {each['topics']} topics")
+        lines.append(
+            f"{each['name']}: {each['runs']} runs of {each['teams']} teams, {each['topics']} topics"
+        )
         lines.append(f"  metrics  {', '.join(each['metrics'])}")
         lines.append(f"  gains    {', '.join(each['gains'])}")
         kept = [f"{name} ({count})" for name, count in each["results"].items()]
@@ -68,7 +70,9 @@ def find_view(study: Study, analysis: str) -> View:
     """
     known = view_names()
     if analysis not in known and not any(study[name].result_attributes(analysis) for name in study):
-        raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}")
+        raise BadName(
+            f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}"
+        )
     return view_of(analysis)
 
 
@@ -107,11 +111,15 @@ def collect_table(
         for source in _sources(study[each], view, table, every, required=collections is not None):
             frames.append(table.make(source.assign_attrs({COLLECTION: each})))
     if not frames:
-        raise BadStudy(f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}")
+        raise BadStudy(
+            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
+        )
     return averages(combine(frames)) if average else combine(frames)
 
 
-def _sources(collection: Collection, view: View, table: Table, every: bool, required: bool) -> list[xr.Dataset]:
+def _sources(
+    collection: Collection, view: View, table: Table, every: bool, required: bool
+) -> list[xr.Dataset]:
     """Return the datasets that a table is made from."""
     if table.source is Source.CUBE:
         return [collection.cube]

@@ -36,7 +36,13 @@ DECIMALS = {
 }
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
-LATEX |= {"^": r"\^{}", "~": r"\~{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+LATEX |= {
+    "^": r"\^{}",
+    "~": r"\~{}",
+    "\\": r"\textbackslash{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
 ANY_GAIN = "any"
 
 
@@ -47,7 +53,9 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     n_gains = frame.groupby(COLLECTION)[names.GAIN].transform("nunique")
     others = [column for column in frame.columns if column != names.GAIN]
     equal = frame.groupby(others, dropna=False)[names.GAIN].transform("nunique")
-    merged = frame.assign(**{names.GAIN: frame[names.GAIN].where((equal < n_gains) | (n_gains < 2), ANY_GAIN)})
+    merged = frame.assign(
+        **{names.GAIN: frame[names.GAIN].where((equal < n_gains) | (n_gains < 2), ANY_GAIN)}
+    )
     return merged.drop_duplicates(ignore_index=True)
 
 
@@ -65,7 +73,9 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
         return merged.assign(label=merged[names.METRIC])
     several = merged.groupby(COLLECTION)[names.GAIN].transform("nunique") > 1
     named = several & (merged[names.GAIN] != ANY_GAIN)
-    label = merged[names.METRIC].where(~named, merged[names.METRIC] + " (" + merged[names.GAIN] + ")")
+    label = merged[names.METRIC].where(
+        ~named, merged[names.METRIC] + " (" + merged[names.GAIN] + ")"
+    )
     return merged.assign(label=label)
 
 
@@ -112,7 +122,9 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     body = [[cell_text(column, record[column]) for column in columns] for record in records]
     if form == "markdown":
         body = [[cell.replace("|", "\\|") for cell in row] for row in body]
-    numeric = [any(isinstance(record[column], int | float) for record in records) for column in columns]
+    numeric = [
+        any(isinstance(record[column], int | float) for record in records) for column in columns
+    ]
     if form == "latex":
         return _latex(columns, body, numeric)
     widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
@@ -126,9 +138,17 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
         ]
 
     if form == "markdown":
-        rule = ["-" * (width - 1) + ":" if right else "-" * width for width, right in zip(widths, numeric, strict=True)]
-        return "\n".join("| " + " | ".join(cells) + " |" for cells in [line(columns), rule, *map(line, body)])
-    return "\n".join("  ".join(line(cells)).rstrip() for cells in [columns, ["-" * width for width in widths], *body])
+        rule = [
+            "-" * (width - 1) + ":" if right else "-" * width
+            for width, right in zip(widths, numeric, strict=True)
+        ]
+        return "\n".join(
+            "| " + " | ".join(cells) + " |" for cells in [line(columns), rule, *map(line, body)]
+        )
+    return "\n".join(
+        "  ".join(line(cells)).rstrip()
+        for cells in [columns, ["-" * width for width in widths], *body]
+    )
 
 
 def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> str:

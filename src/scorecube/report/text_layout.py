@@ -49,7 +49,9 @@ def fit(
     Q                -
     """
     table = [[str(column), *(row[k] for row in body)] for k, column in enumerate(columns)]
-    shared = [] if len(body) < 2 else [k for k in range(len(columns)) if len(set(table[k][1:])) == 1]
+    shared = (
+        [] if len(body) < 2 else [k for k in range(len(columns)) if len(set(table[k][1:])) == 1]
+    )
     if len(shared) == len(columns):
         shared = []
     lines = wrapped([f"{columns[k]}: {table[k][1]}" for k in shared], width)
@@ -94,7 +96,9 @@ def narrowest(column: Sequence[str], numeric: bool) -> int:
     return max(widest_piece(column[0]), cells if numeric else min(cells, LEAST))
 
 
-def parts(columns: Sequence[int], labels: Sequence[int], least: dict[int, int], width: int) -> list[list[int]]:
+def parts(
+    columns: Sequence[int], labels: Sequence[int], least: dict[int, int], width: int
+) -> list[list[int]]:
     """Return the columns of each part of a table: all labels, and as many numbers as find room."""
     room = width - sum(least[k] + GAP for k in labels)
     found: list[list[int]] = [[]]

@@ -57,7 +57,9 @@ def fit_decay(sizes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatAr
     height, decay = np.full(len(curves), np.nan), np.full(len(curves), np.nan)
     if enough.any():
         weights, points = known[enough].astype(float), np.where(known, curves, 0.0)[enough]
-        _, explained = _best_height(sizes, points, weights, np.broadcast_to(DECAYS, (len(points), len(DECAYS))))
+        _, explained = _best_height(
+            sizes, points, weights, np.broadcast_to(DECAYS, (len(points), len(DECAYS)))
+        )
         best = np.argmax(explained, axis=1)
         low, high = DECAYS[np.maximum(best - 1, 0)], DECAYS[np.minimum(best + 1, len(DECAYS) - 1)]
         shrink = (np.sqrt(5.0) - 1) / 2

@@ -103,7 +103,9 @@ def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
     largest = max(float(np.abs(known).max(initial=0.0)), 1e-300)
     # A centred value is at most 2 n largest, a sum of n of them n times that, and a difference of sums twice that.
     most = ROOM / (4.0 * n * n * largest)
-    per_score = next((d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0)
+    per_score = next(
+        (d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0
+    )
     rounded = per_score == 0.0
     if rounded:
         per_score = 2.0 ** math.floor(math.log2(most))

@@ -89,7 +89,9 @@ def exact_p(n_runs: int, concordant: int, discordant: int) -> float:
     return 2 * sum(counts[: fewest + 1]) / math.factorial(n_runs)
 
 
-def fieller(tau: ArrayLike, n_runs: int, quantile: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def fieller(
+    tau: ArrayLike, n_runs: int, quantile: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return an interval of tau (Fieller, Hartley and Pearson 1957).
 
     atanh(tau) is assumed to be normal with variance .437 / (n - 4), as for samples of runs with bivariate normal

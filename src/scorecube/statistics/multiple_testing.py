@@ -45,6 +45,8 @@ def _holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.stats import false_discovery_control  # imported here, as scipy.stats takes long to import
+    from scipy.stats import (
+        false_discovery_control,  # imported here, as scipy.stats takes long to import
+    )
 
     return np.asarray(false_discovery_control(p)) if len(p) else p

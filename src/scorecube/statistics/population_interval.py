@@ -25,7 +25,12 @@ FloatArray = NDArray[np.float64]
 
 
 def population_interval(
-    rate: FloatArray, count: NDArray[np.int64], sizes: FloatArray, replicates: FloatArray, n_runs: int, groups: int
+    rate: FloatArray,
+    count: NDArray[np.int64],
+    sizes: FloatArray,
+    replicates: FloatArray,
+    n_runs: int,
+    groups: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the 95 % interval of a rate over collections of as many topics and runs.
 
@@ -63,7 +68,9 @@ def population_interval(
         # An empty bin of a replicate has the opposite rate, which is the largest deviation.
         of_runs = _jackknife(np.where(np.isnan(by_runs), np.where(rate > 0.5, 0.0, 1.0), by_runs))
         missing = np.isnan(by_topics).any(axis=(0, 1))
-        of_topics = np.where(missing, 0.0, np.maximum(_jackknife(by_topics[:, 0], by_topics[:, 1]), 0.0))
+        of_topics = np.where(
+            missing, 0.0, np.maximum(_jackknife(by_topics[:, 0], by_topics[:, 1]), 0.0)
+        )
         between = rate * (1 - rate)
         total = of_runs + of_topics + between / sizes
         freedom = total**2 / (of_runs**2 / (len(by_runs) - 1) + of_topics**2 / (len(by_topics) - 1))

@@ -18,7 +18,9 @@ FloatArray = NDArray[np.float64]
 Numbers = NDArray[np.float64 | np.int64]
 
 
-def wilson(successes: Numbers, trials: Numbers, z: FloatArray | float = Z95) -> tuple[FloatArray, FloatArray]:
+def wilson(
+    successes: Numbers, trials: Numbers, z: FloatArray | float = Z95
+) -> tuple[FloatArray, FloatArray]:
     """Return the Wilson score interval of successes / trials, NaN where trials is 0.
 
     Trials must be independent; for others pass effective numbers, see `effective_size`.
@@ -42,7 +44,11 @@ def wilson(successes: Numbers, trials: Numbers, z: FloatArray | float = Z95) -> 
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(trials > 0, successes / trials, np.nan)
         centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-        half = z * np.sqrt(share * (1 - share) / trials + z * z / (4.0 * trials * trials)) / (1 + z * z / trials)
+        half = (
+            z
+            * np.sqrt(share * (1 - share) / trials + z * z / (4.0 * trials * trials))
+            / (1 + z * z / trials)
+        )
     # At rates of 0 and 1 the limits are exactly 0 and 1, but the floating-point terms of the formula do not cancel.
     low = np.where(successes == 0, np.where(trials > 0, 0.0, np.nan), centre - half)
     high = np.where((successes == trials) & (trials > 0), 1.0, centre + half)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def tails(values: NDArray[np.float64], share: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def tails(
+    values: NDArray[np.float64], share: Fraction
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the K-th smallest and the K-th largest value along the last axis.
 
     K is share x number of values, rounded up, so both are values of the sample, without interpolation. Missing values
@@ -71,7 +73,9 @@ def percentiles(
         return low, high, np.sqrt(squares / (known[..., 0] - 1))
 
 
-def _tails_of_sorted(ordered: NDArray[np.float64], share: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tails_of_sorted(
+    ordered: NDArray[np.float64], share: Fraction
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return `tails` of values that ascend along the last axis, missing ones last."""
     known = np.isfinite(ordered).sum(axis=-1, keepdims=True)
     rank = np.maximum(1, -(-known * share.numerator // share.denominator))

@@ -48,7 +48,9 @@ def required_bins(
         within = swaps <= np.array(most, np.int64).reshape(count.shape)
         qualifies = within & (count > 0)
         qualifies[..., :lowest] = False
-        holds_above = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[..., ::-1]
+        holds_above = np.logical_and.accumulate((within | (count == 0))[..., ::-1], axis=-1)[
+            ..., ::-1
+        ]
         for chosen, found in ((first, qualifies), (suffix, qualifies & holds_above)):
             chosen[..., k] = np.where(found.any(axis=-1), np.argmax(found, axis=-1), -1)
     return first, suffix

@@ -108,13 +108,22 @@ class BlockStore:
         if group is None:
             return []
         return [
-            f"{self._path} segment {index}: content does not match its record" for index in self._damaged_indices(group)
+            f"{self._path} segment {index}: content does not match its record"
+            for index in self._damaged_indices(group)
         ]
 
     def _damaged_indices(self, group: zarr.Group) -> list[int]:
         outputs = [name for name, _ in group.arrays() if name != RECORD]
-        found = [(index, text, _parse(index, text)) for index, text in enumerate(_texts(group[RECORD])) if text]
-        return [index for index, _, record in found if record is None or _read(group, record, outputs) is None]
+        found = [
+            (index, text, _parse(index, text))
+            for index, text in enumerate(_texts(group[RECORD]))
+            if text
+        ]
+        return [
+            index
+            for index, _, record in found
+            if record is None or _read(group, record, outputs) is None
+        ]
 
     def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
         """Extend the arrays for more segments; return the index of the first."""
@@ -126,7 +135,10 @@ class BlockStore:
             _create_arrays(new_group, outputs, longest, count)
             write_objects(objects, self._location, f"{self._collection.path}/{self._path}")
             group = self._collection.require_group(self._path)
-            self._arrays = {name: child_array(group, name) for name in (RECORD, *(output.name for output in outputs))}
+            self._arrays = {
+                name: child_array(group, name)
+                for name in (RECORD, *(output.name for output in outputs))
+            }
             return 0
         record = self._arrays[RECORD] = child_array(group, RECORD)
         for index in self._damaged_indices(group):
@@ -147,7 +159,12 @@ class BlockStore:
                 target[segment.index, ..., : array.shape[-1]] = array
             else:
                 target[segment.index] = array
-        record = {"start": segment.start, "stop": segment.stop, "sha256": content_hash(segment.arrays), **facts}
+        record = {
+            "start": segment.start,
+            "stop": segment.stop,
+            "sha256": content_hash(segment.arrays),
+            **facts,
+        }
         self._arrays[RECORD][segment.index] = json.dumps(record)
 
 
@@ -161,15 +178,23 @@ def _create_arrays(group: zarr.Group, outputs: Sequence[Output], longest: int, c
             dtype=output.dtype,
             fill_value=0,
             compressors=compressor(),
-            dimension_names=(names.SEGMENT, *(f"{output.name}_{axis}" for axis in range(len(shape)))),
+            dimension_names=(
+                names.SEGMENT,
+                *(f"{output.name}_{axis}" for axis in range(len(shape))),
+            ),
             attributes={BY_UNIT: output.combine is Combine.CONCAT},
             # Chunks of zeros are written, too, so that a missing chunk is always damage.
             config={"write_empty_chunks": True},
         )
     group.create_array(
-        RECORD, shape=(count,), chunks=(1,), dtype="str", fill_value="", compressors=compressor(),
+        RECORD,
+        shape=(count,),
+        chunks=(1,),
+        dtype="str",
+        fill_value="",
+        compressors=compressor(),
         dimension_names=(names.SEGMENT,),
-    )  # fmt: skip
+    )
 
 
 def select_disjoint(records: Sequence[Record], n_units: int) -> list[Record]:
@@ -222,7 +247,9 @@ def _read(group: Any, record: Record, output_names: Sequence[str]) -> Segment | 
         for name in output_names:
             array = child_array(group, name)
             content = np.asarray(array[record.index])
-            arrays[name] = content[..., : record.stop - record.start] if array.attrs[BY_UNIT] else content
+            arrays[name] = (
+                content[..., : record.stop - record.start] if array.attrs[BY_UNIT] else content
+            )
     except (ValueError, KeyError, RuntimeError, OSError):
         return None
     if record.sha256 != content_hash(arrays):

@@ -81,18 +81,26 @@ def _load(dataset: xr.Dataset, location: Location, group: str) -> xr.Dataset:
 
 
 def _corrupt(location: Location, group: str, problem: str) -> CorruptStudy:
-    return CorruptStudy(f"{location.name}: {group}: {problem}; run scorecube verify and compute it again")
+    return CorruptStudy(
+        f"{location.name}: {group}: {problem}; run scorecube verify and compute it again"
+    )
 
 
 def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
     for name, coord in dataset.coords.items():
         if coord.dtype.kind in "OUT":
-            dataset = dataset.assign_coords({name: (coord.dims, schema.label_array(map(str, coord.values)))})
+            dataset = dataset.assign_coords(
+                {name: (coord.dims, schema.label_array(map(str, coord.values)))}
+            )
     return pairs_as_labels(dataset)
 
 
 def write_dataset(
-    dataset: xr.Dataset, location: Location, group: str = "", *, last: Mapping[str, Any] = MappingProxyType({})
+    dataset: xr.Dataset,
+    location: Location,
+    group: str = "",
+    *,
+    last: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write one group, replacing its content; the attributes `last` are set last.
 
@@ -102,7 +110,9 @@ def write_dataset(
     plain = pairs_as_positions(dataset.drop_encoding())
     if plain.nbytes <= MAX_BUFFERED_BYTES:
         objects: dict[str, Buffer] = {}
-        _write(plain.assign_attrs({CONTENT: content_digest(plain), **last}), MemoryStore(objects), "")
+        _write(
+            plain.assign_attrs({CONTENT: content_digest(plain), **last}), MemoryStore(objects), ""
+        )
         write_objects(objects, location, group)
         return
     with (
@@ -118,9 +128,14 @@ def write_dataset(
 
 def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
     dataset.to_zarr(
-        store, group=group or None, mode="w", encoding=encoding(dataset), zarr_format=ZARR_FORMAT, consolidated=CONSOLIDATED,
+        store,
+        group=group or None,
+        mode="w",
+        encoding=encoding(dataset),
+        zarr_format=ZARR_FORMAT,
+        consolidated=CONSOLIDATED,
         write_empty_chunks=True,
-    )  # fmt: skip
+    )
 
 
 def write_objects(objects: Mapping[str, Buffer], location: Location, group: str) -> None:
@@ -155,5 +170,7 @@ def content_digest(dataset: xr.Dataset) -> str:
         values = dataset[name].values
         text = values.dtype.kind in "OUT"
         hasher.update(f"{name} {values.shape} {'text' if text else values.dtype.str};".encode())
-        hasher.update("\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values))
+        hasher.update(
+            "\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values)
+        )
     return hasher.hexdigest()

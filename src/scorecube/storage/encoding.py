@@ -47,7 +47,9 @@ def plain_bytes(array: np.ndarray[Any, Any]) -> Any:
 def chunk_shape(name: str, variable: xr.Variable) -> tuple[int, ...]:
     """Return the shape of a variable's chunks; leading dims are cut first."""
     lengths = CHUNK_LENGTHS.get(name, {})
-    chunks = [max(1, min(size, lengths.get(str(dim), size))) for dim, size in variable.sizes.items()]
+    chunks = [
+        max(1, min(size, lengths.get(str(dim), size))) for dim, size in variable.sizes.items()
+    ]
     for axis in range(len(chunks)):
         others = math.prod(chunks) // chunks[axis] * variable.dtype.itemsize
         if others * chunks[axis] > MAX_CHUNK_BYTES:
@@ -81,7 +83,9 @@ def pairs_as_positions(dataset: xr.Dataset) -> xr.Dataset:
 def pairs_as_labels(dataset: xr.Dataset) -> xr.Dataset:
     """Replace stored positions of pairs of runs by the labels of the runs."""
     if FIRST_RUN in dataset.coords:
-        return dataset.drop_vars([FIRST_RUN, SECOND_RUN]).assign_coords(pair_labels(dataset[names.RUN]))
+        return dataset.drop_vars([FIRST_RUN, SECOND_RUN]).assign_coords(
+            pair_labels(dataset[names.RUN])
+        )
     return _in_label_order(dataset) if names.RUN_A in dataset.coords else dataset
 
 

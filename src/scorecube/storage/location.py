@@ -50,7 +50,9 @@ class Location(Protocol):
     def rename(self, old: str, new: str) -> None:
         """Rename a group; only if `can_rename`."""
 
-    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+    def replace(
+        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
+    ) -> None:
         """Replace a group: initial metadata, then its contents, then final metadata."""
 
     def lock_file(self, collection: str = "") -> LockFile:
@@ -92,7 +94,9 @@ class LocalDirectory:
         """See `Location`."""
         Path(self.name, old).rename(Path(self.name, new))
 
-    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+    def replace(
+        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
+    ) -> None:
         """See `Location`."""
         directory = Path(self.name, group)
         if directory.exists():
@@ -157,7 +161,9 @@ def open_location(path: str | os.PathLike[str]) -> Location:
     except ImportError as error:
         if error.name not in ("obstore", "obstore.store", "obstore.exceptions"):
             raise
-        raise BadStudy(f'{text}: object stores need another package; install it: pip install "scorecube[s3]"') from None
+        raise BadStudy(
+            f'{text}: object stores need another package; install it: pip install "scorecube[s3]"'
+        ) from None
     return ObjectPrefix(text)
 
 

@@ -100,7 +100,9 @@ class LocalLockFile:
             self.path.rename(renamed)  # succeeds for one of several processes
         except FileNotFoundError:
             return False
-        if renamed.read_text() != self._last_read:  # another process has taken it over since: restore its file
+        if (
+            renamed.read_text() != self._last_read
+        ):  # another process has taken it over since: restore its file
             renamed.rename(self.path)
             return False
         renamed.unlink()
@@ -163,7 +165,12 @@ def hold_lock(lock_file: LockFile) -> Iterator[None]:
 def _acquire(lock_file: LockFile) -> _HeldLock:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
-        {"machine": machine_name(), "process": os.getpid(), "since": since, "token": secrets.token_hex(8)},
+        {
+            "machine": machine_name(),
+            "process": os.getpid(),
+            "since": since,
+            "token": secrets.token_hex(8),
+        },
         sort_keys=True,
     )
     while not _create(lock_file, content):
@@ -175,7 +182,9 @@ def _acquire(lock_file: LockFile) -> _HeldLock:
         if lock_file.take_over(content):
             break
     held = _HeldLock(content)
-    threading.Thread(target=_renew_until_released, args=(lock_file, held), name="renew-lock", daemon=True).start()
+    threading.Thread(
+        target=_renew_until_released, args=(lock_file, held), name="renew-lock", daemon=True
+    ).start()
     return held
 
 

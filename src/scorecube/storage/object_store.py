@@ -60,7 +60,9 @@ class ObjectPrefix:
         self.name = url.rstrip("/")
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not prefix:
-            raise BadStudy(f"{url}: a study needs a prefix of its own in a bucket: give scheme://bucket/prefix")
+            raise BadStudy(
+                f"{url}: a study needs a prefix of its own in a bucket: give scheme://bucket/prefix"
+            )
         _refuse_unencrypted(self.name)
         with translate_errors(self.name):
             upstream = from_url(self.name)
@@ -93,7 +95,9 @@ class ObjectPrefix:
         """Not available: object stores have no directories."""
         raise NotImplementedError
 
-    def replace(self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes) -> None:
+    def replace(
+        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
+    ) -> None:
         """See `Location`."""
         sync(_replace(self.store, f"{group}/".lstrip("/"), contents, initial, final))
 
@@ -101,11 +105,19 @@ class ObjectPrefix:
         """See `Location`."""
         parent, _, name = self.name.rpartition("/")
         with translate_errors(self.name):
-            return ObjectLockFile(from_url(parent), name + lock_suffix(collection), self.name + lock_suffix(collection))
+            return ObjectLockFile(
+                from_url(parent),
+                name + lock_suffix(collection),
+                self.name + lock_suffix(collection),
+            )
 
 
 async def _replace(
-    store: ErrorTranslatingStore, prefix: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
+    store: ErrorTranslatingStore,
+    prefix: str,
+    contents: Mapping[str, bytes],
+    initial: bytes,
+    final: bytes,
 ) -> None:
     slots, buffer = asyncio.Semaphore(CONCURRENT_UPLOADS), default_buffer_prototype().buffer
 
@@ -130,7 +142,9 @@ class ObjectLockFile:
         """See `LockFile`."""
         try:
             with translate_errors(self.name):
-                obstore.put(self._store, self._key, content.encode(), mode="create", use_multipart=False)
+                obstore.put(
+                    self._store, self._key, content.encode(), mode="create", use_multipart=False
+                )
         except AlreadyExistsError:
             return False
         return True
@@ -151,7 +165,9 @@ class ObjectLockFile:
         try:
             with translate_errors(self.name):
                 unchanged: Any = {"e_tag": self._tag}
-                obstore.put(self._store, self._key, content.encode(), mode=unchanged, use_multipart=False)
+                obstore.put(
+                    self._store, self._key, content.encode(), mode=unchanged, use_multipart=False
+                )
         except (PreconditionError, FileNotFoundError, NotFoundError):
             return False
         return True
@@ -184,7 +200,9 @@ class ErrorTranslatingStore(ObjectStore[Any]):
         """See `zarr.abc.store.Store`."""
         return ErrorTranslatingStore(self.store, read_only=read_only, url=self.url)
 
-    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
+    async def get(
+        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
         """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             return await super().get(key, prototype, byte_range)
@@ -246,7 +264,9 @@ def _reason(url: str, error: Exception) -> str:
             "no credentials in the environment, and this machine has no role; set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
             "and AWS_REGION"
         )
-    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or any(each in text for each in REFUSALS):
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or any(
+        each in text for each in REFUSALS
+    ):
         return (
             "the store refuses these credentials; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), and that they "
             f"allow listing, reading and writing. Response: {_shorten(error)}"
@@ -267,7 +287,11 @@ def _refuse_unencrypted(url: str) -> None:
     for name in ENDPOINT_VARIABLES:
         endpoint = os.environ.get(name, "")
         address = urlsplit(endpoint)
-        if url.startswith("s3://") and address.scheme == "http" and not is_loopback(address.hostname or ""):
+        if (
+            url.startswith("s3://")
+            and address.scheme == "http"
+            and not is_loopback(address.hostname or "")
+        ):
             raise BadStudy(
                 f"{url}: {name}={endpoint} is not encrypted and not on this machine; give an https:// address "
                 "(http:// is accepted for a server on this machine only)"

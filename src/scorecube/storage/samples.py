@@ -17,7 +17,8 @@ def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
     samples = _read(path)
     if samples is None:
         raise BadInput(
-            "no zarr store with samples there; save the samples of an analysis first, or name another path", path
+            "no zarr store with samples there; save the samples of an analysis first, or name another path",
+            path,
         )
     return samples
 

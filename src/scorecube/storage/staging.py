@@ -29,14 +29,22 @@ def current_name(group: zarr.Group, name: str) -> str:
 
 def _current_names(group: zarr.Group) -> dict[str, str]:
     stored = group.attrs.get(CURRENT_NAMES)
-    return {str(key): str(value) for key, value in stored.items()} if isinstance(stored, dict) else {}
+    return (
+        {str(key): str(value) for key, value in stored.items()} if isinstance(stored, dict) else {}
+    )
 
 
 def complete_members(root: zarr.Group) -> dict[str, str]:
     """Return the complete groups: name -> name under which the content is stored."""
     complete = {name for name, group in root.groups() if group.attrs.get(COMPLETE)}
-    candidates = {name for name in complete if not name.endswith((STAGING, OLD))} | set(_current_names(root))
-    return {name: current_name(root, name) for name in sorted(candidates) if current_name(root, name) in complete}
+    candidates = {name for name in complete if not name.endswith((STAGING, OLD))} | set(
+        _current_names(root)
+    )
+    return {
+        name: current_name(root, name)
+        for name in sorted(candidates)
+        if current_name(root, name) in complete
+    }
 
 
 def replace_group(location: Location, parent: str, name: str, write: Callable[[str], None]) -> None:
@@ -67,9 +75,9 @@ def replace_group(location: Location, parent: str, name: str, write: Callable[[s
     if renaming:
         _rename(location, group, f"{parent}/{name}".lstrip("/"), exists)
     elif target != current:
-        group.attrs[CURRENT_NAMES] = {key: at for key, at in _current_names(group).items() if key != name} | (
-            {} if target == name else {name: target}
-        )
+        group.attrs[CURRENT_NAMES] = {
+            key: at for key, at in _current_names(group).items() if key != name
+        } | ({} if target == name else {name: target})
         if exists:
             del group[current]
 
@@ -88,9 +96,11 @@ def unfinished_replacements(root: zarr.Group) -> list[str]:
     return [
         name.removesuffix(STAGING)
         for name, group in root.groups()
-        if name.endswith(STAGING) and group.attrs.get(COMPLETE) and name.removesuffix(STAGING) not in root
+        if name.endswith(STAGING)
+        and group.attrs.get(COMPLETE)
+        and name.removesuffix(STAGING) not in root
         and current_name(root, name.removesuffix(STAGING)) != name
-    ]  # fmt: skip
+    ]
 
 
 def finish_replacement(location: Location, root: zarr.Group, name: str) -> None:

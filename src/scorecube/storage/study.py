@@ -88,12 +88,16 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
         target.refuse_occupied()
         return Study(target, None, writable=True)
     try:
-        root = zarr.open_group(target.store, mode="r" if mode == "r" else "a", zarr_format=ZARR_FORMAT)
+        root = zarr.open_group(
+            target.store, mode="r" if mode == "r" else "a", zarr_format=ZARR_FORMAT
+        )
     except (ValueError, KeyError, TypeError, OSError, zarr.errors.BaseZarrError) as error:
         raise BadStudy(f"{location}: no study there: {error}") from None
     if root.attrs.get(VERSION) != FORMAT_VERSION:
         found = root.attrs.get(VERSION)
-        raise BadStudy(f"{location}: a zarr store, but not a study of format {FORMAT_VERSION} (found {found})")
+        raise BadStudy(
+            f"{location}: a zarr store, but not a study of format {FORMAT_VERSION} (found {found})"
+        )
     study = Study(target, root, writable=mode == "a")
     if mode == "a" and unfinished_replacements(root):
         with study.lock():
@@ -169,10 +173,19 @@ class Study:
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
             known = list(self)
-            raise BadStudy(f"{self.path}: no collection {name!r}; it has: {nearest(name, known) or 'none yet'}")
+            raise BadStudy(
+                f"{self.path}: no collection {name!r}; it has: {nearest(name, known) or 'none yet'}"
+            )
         return Collection(self, name)
 
-    def add(self, name: str, *, cube: xr.Dataset, rankings: xr.Dataset | None = None, replace: bool = False) -> None:
+    def add(
+        self,
+        name: str,
+        *,
+        cube: xr.Dataset,
+        rankings: xr.Dataset | None = None,
+        replace: bool = False,
+    ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
         Parameters
@@ -194,7 +207,9 @@ class Study:
         schema.check(cube, schema.CUBE, "the cube")
         check_collection_name(name)
         if not self.writable:
-            raise BadStudy(f"{self.path} was opened for reading; open it with mode='a' to add to it")
+            raise BadStudy(
+                f"{self.path} was opened for reading; open it with mode='a' to add to it"
+            )
         with self.lock(), self.lock(name):
             if name in self and not replace:
                 before = self[name].cube
@@ -257,16 +272,23 @@ class Collection:
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
         if "rankings" not in self.group:
-            raise BadStudy(f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings")
+            raise BadStudy(
+                f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings"
+            )
         return read_dataset(self.study.location, f"{self.group_path}/rankings")
 
     def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
         """Return the attributes of an analysis' finished results, latest last."""
         group = child_group(self.group, f"results/{analysis}")
-        found = [dict(group[name].attrs) for name in member_names(group)] if group is not None else []
+        found = (
+            [dict(group[name].attrs) for name in member_names(group)] if group is not None else []
+        )
         return sorted(
             (attributes for attributes in found if attributes.get(COMPLETE)),
-            key=lambda attributes: (str(attributes.get("finished", "")), str(attributes.get("digest", ""))),
+            key=lambda attributes: (
+                str(attributes.get("finished", "")),
+                str(attributes.get("digest", "")),
+            ),
         )
 
     def _read_result(self, analysis: str, digest: str) -> xr.Dataset:
@@ -274,7 +296,9 @@ class Collection:
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last; see `result`."""
-        return [self._read_result(analysis, each["digest"]) for each in self.result_attributes(analysis)]
+        return [
+            self._read_result(analysis, each["digest"]) for each in self.result_attributes(analysis)
+        ]
 
     def result(self, analysis: str) -> xr.Dataset:
         """Return the latest result of an analysis; one above 256 MiB is read on use."""
@@ -332,12 +356,17 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
         raise BadStudy(
             f"{what} holds other scores or teams for the same runs and topics; use {option('replace', True)} to start over"
         ) from None
-    if merged[names.SCORE].isnull().sum() > old[names.SCORE].isnull().sum() + new[names.SCORE].isnull().sum():
+    if (
+        merged[names.SCORE].isnull().sum()
+        > old[names.SCORE].isnull().sum() + new[names.SCORE].isnull().sum()
+    ):
         raise BadStudy(
             f"{what} has gain settings {', '.join(schema.labels_of(old, names.GAIN))} for its metrics; "
             f"give new metrics the same gain settings, or new gain settings all its metrics, or use {option('replace', True)}"
         )
     for dim in (names.METRIC, names.GAIN):
         before = schema.labels_of(old, dim)
-        merged = merged.sel({dim: before + [label for label in schema.labels_of(new, dim) if label not in before]})
+        merged = merged.sel(
+            {dim: before + [label for label in schema.labels_of(new, dim) if label not in before]}
+        )
     return schema.annotate(merged.transpose(*schema.CUBE[0].dims, ...), schema.CUBE)

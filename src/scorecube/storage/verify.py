@@ -39,7 +39,9 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
         if problem:
             problems.append(f"{path}: {problem}")
             damaged_groups.add(path.rpartition("/")[0])
-    for path in sorted(path for path, digest in digests.items() if digest and path not in damaged_groups):
+    for path in sorted(
+        path for path, digest in digests.items() if digest and path not in damaged_groups
+    ):
         try:
             read_dataset(study.location, path)
         except CorruptStudy:
@@ -50,7 +52,10 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
             group = child_group(collection.group, f"blocks/{analysis}")
             for work in member_names(group):
                 checked += 1
-                problems += [f"{name}/{problem}" for problem in collection.blocks(analysis, work).find_damage()]
+                problems += [
+                    f"{name}/{problem}"
+                    for problem in collection.blocks(analysis, work).find_damage()
+                ]
     return checked, problems
 
 
@@ -59,7 +64,9 @@ def _obsolete_paths(study: Study) -> tuple[str, ...]:
     current = {study[name].group_path: study[name].cube_name for name in study}
     obsolete = [name for name, _ in study.root.groups() if name not in current]
     for path, cube in current.items():
-        obsolete += [f"{path}/{each}" for each in ("cube", "cube" + STAGING, "cube" + OLD) if each != cube]
+        obsolete += [
+            f"{path}/{each}" for each in ("cube", "cube" + STAGING, "cube" + OLD) if each != cube
+        ]
     return tuple(f"{path}/" for path in obsolete)
 
 

@@ -9,4 +9,13 @@ from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
 from scorecube.workflow.sweep_run import run_sweep, sweep
 from scorecube.workflow.sweep_sources import add_collections
 
-__all__ = ["Entry", "SweepFile", "SweepPlan", "add_collections", "plan_sweep", "read_sweep", "run_sweep", "sweep"]
+__all__ = [
+    "Entry",
+    "SweepFile",
+    "SweepPlan",
+    "add_collections",
+    "plan_sweep",
+    "read_sweep",
+    "run_sweep",
+    "sweep",
+]

@@ -96,7 +96,9 @@ def analyse(
     ('swap', 100)
     """
     loaded = cube.compute()
-    prepared = make_plan(loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples)
+    prepared = make_plan(
+        loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples
+    )
     for warning in prepared.warnings:
         LOGGER.warning(warning)
     return run(
@@ -173,7 +175,9 @@ def list_analyses() -> pd.DataFrame:
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    return pd.DataFrame([{"name": entry.name, "about": entry.summary} for entry in registry.entries()])
+    return pd.DataFrame(
+        [{"name": entry.name, "about": entry.summary} for entry in registry.entries()]
+    )
 
 
 __all__ = [

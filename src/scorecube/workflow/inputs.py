@@ -116,8 +116,15 @@ def read_rankings(
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics)
-    judged_runs = for_each(judge_file, sources, Executor(client, workers or default_workers()), progress)
-    attrs = {"order": order, "score_precision": precision, "depth": depth or 0, "duplicates": duplicates}
+    judged_runs = for_each(
+        judge_file, sources, Executor(client, workers or default_workers()), progress
+    )
+    attrs = {
+        "order": order,
+        "score_precision": precision,
+        "depth": depth or 0,
+        "duplicates": duplicates,
+    }
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
     return build_rankings(judged_runs, judged, team_of, attrs=attrs)
 
@@ -147,7 +154,9 @@ def judged_documents(
     """
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
     ids: list[dict[int, str]] = [{} for _ in judged.topics]
-    for line, (topic, number) in enumerate(zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)):
+    for line, (topic, number) in enumerate(
+        zip(judged.topic_of.tolist(), judged.document_of.tolist(), strict=True)
+    ):
         ids[topic][number] = judged.document(line).decode("utf-8", "replace")
     return {
         topic: [by_number[k] for k in range(len(by_number))]
@@ -209,7 +218,11 @@ def evaluate_into(
         # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
-        known = [label for label in labels_of(stored, names.METRIC) if isinstance(parse_known(label), Metric)]
+        known = [
+            label
+            for label in labels_of(stored, names.METRIC)
+            if isinstance(parse_known(label), Metric)
+        ]
         metrics = _union(known, [str(parse_metric(metric)) for metric in metrics])
         gains = _union(labels_of(stored, names.GAIN), gains)
         cube = evaluate(rankings, metrics, gains, **options)
@@ -256,15 +269,21 @@ def import_scores(
     BadPlan
         Options that do not fit the files.
     """
-    by_gain = read_scores(expand(files, "score files"), layout=layout, metric=metric, transpose=transpose)
+    by_gain = read_scores(
+        expand(files, "score files"), layout=layout, metric=metric, transpose=transpose
+    )
     if gain != names.AUTO and "" not in by_gain:
         if gain not in by_gain:
             raise BadPlan(
-                f"{option('gain', gain)}: the files hold the gain settings {', '.join(by_gain)}", option="gain"
+                f"{option('gain', gain)}: the files hold the gain settings {', '.join(by_gain)}",
+                option="gain",
             )
         by_gain = {gain: by_gain[gain]}
     team_of = None if teams is None else read_teams(teams)
-    cubes = [cube_from_scores(matrices, gain=label or gain, teams=team_of) for label, matrices in by_gain.items()]
+    cubes = [
+        cube_from_scores(matrices, gain=label or gain, teams=team_of)
+        for label, matrices in by_gain.items()
+    ]
     scores = [cube[names.SCORE] for cube in cubes]
     if len(cubes) == 1:
         return cubes[0]

@@ -90,7 +90,11 @@ PATH_SETTINGS = ("runs", "qrels", "teams", "scores", "study", "intents", "exclud
 """Settings that are paths or globs, relative to the folder of the file."""
 ENTRY_OPTIONS = ("trials", "seed", "until_width", "most_trials")
 """Shared options of an entry in addition to its selection."""
-ENTRY_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "collections": (list,), GRID: (dict,)}
+ENTRY_SETTINGS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "collections": (list,),
+    GRID: (dict,),
+}
 """Settings of an analysis that are not options."""
 IMPOSSIBLE = ("skip", "stop")
 DERIVED = ("design", "variance", "wcw")
@@ -214,7 +218,10 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     lines = text.splitlines()
     _check_table(content, SWEEP_SETTINGS, "a sweep", (str(path), 1))
     if content.get("impossible", "skip") not in IMPOSSIBLE:
-        raise BadInput(f"impossible = {content['impossible']!r}; expected one of {', '.join(IMPOSSIBLE)}", str(path))
+        raise BadInput(
+            f"impossible = {content['impossible']!r}; expected one of {', '.join(IMPOSSIBLE)}",
+            str(path),
+        )
     folder = file.resolve().parent
     sources = [
         source
@@ -249,27 +256,38 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
 
 def _tables(content: Table, key: str, lines: Sequence[str]) -> Iterator[tuple[Table, int]]:
     """Yield the tables of an array of tables with the line numbers of their headers."""
-    headers = [number for number, line in enumerate(lines, 1) if line.strip().replace(" ", "").startswith(f"[[{key}]]")]
+    headers = [
+        number
+        for number, line in enumerate(lines, 1)
+        if line.strip().replace(" ", "").startswith(f"[[{key}]]")
+    ]
     tables = content.get(key, [])
     for k, table in enumerate(tables):
         yield table, headers[k] if len(headers) == len(tables) else 1
 
 
-def _check_table(table: Any, known: Mapping[str, tuple[type, ...]], what: str, location: tuple[str, int]) -> None:
+def _check_table(
+    table: Any, known: Mapping[str, tuple[type, ...]], what: str, location: tuple[str, int]
+) -> None:
     """Refuse unknown settings, and values of another type than expected."""
     if not isinstance(table, dict):
         raise BadInput(f"{what} is {table!r}, expected a table", *location)
     for key, value in table.items():
         if key not in known:
             raise BadInput(
-                f"unknown setting {key!r} of {what}; the nearest known ones are: {nearest(key, list(known))}", *location
+                f"unknown setting {key!r} of {what}; the nearest known ones are: {nearest(key, list(known))}",
+                *location,
             )
-        if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
+        if not isinstance(value, known[key]) or (
+            isinstance(value, bool) and bool not in known[key]
+        ):
             expected = " or ".join(SETTING_TYPES[kind] for kind in known[key])
             raise BadInput(f"{key} = {value!r} of {what}; expected {expected}", *location)
 
 
-def _read_sources(table: Any, content: Table, folder: Path, location: tuple[str, int]) -> Iterator[Source]:
+def _read_sources(
+    table: Any, content: Table, folder: Path, location: tuple[str, int]
+) -> Iterator[Source]:
     """Yield the source of a collection, or with `each` one source per match."""
     kinds = [kind for kind in SOURCE_SETTINGS if isinstance(table, dict) and kind in table]
     if len(kinds) != 1:
@@ -278,11 +296,17 @@ def _read_sources(table: Any, content: Table, folder: Path, location: tuple[str,
             *location,
         )
     kind = kinds[0]
-    _check_table(table, SOURCE_SETTINGS[kind] | COLLECTION_SETTINGS, f"a collection of {kind}", location)
+    _check_table(
+        table, SOURCE_SETTINGS[kind] | COLLECTION_SETTINGS, f"a collection of {kind}", location
+    )
     if kind == "runs" and "qrels" not in table:
         raise BadInput("a collection of runs needs judgements; add qrels = FILE", *location)
-    defaults = {key: content[key] for key in ("metrics", "gains") if kind == "runs" and key in content}
-    settings = defaults | {key: value for key, value in table.items() if key not in COLLECTION_SETTINGS}
+    defaults = {
+        key: content[key] for key in ("metrics", "gains") if kind == "runs" and key in content
+    }
+    settings = defaults | {
+        key: value for key, value in table.items() if key not in COLLECTION_SETTINGS
+    }
     if "each" not in table:
         if "name" not in table and kind != STUDY:
             raise BadInput("a [[collection]] needs a name", *location)
@@ -297,9 +321,19 @@ def _read_sources(table: Any, content: Table, folder: Path, location: tuple[str,
         raise BadInput(f"each = {table['each']!r}: no file matches", *location)
     for match in matches:
         stem = match.name.removesuffix(".gz").rpartition(".")[0] or match.name
-        fields = {"path": str(match), "folder": match.parent.name, "parent": str(match.parent), "stem": stem}
+        fields = {
+            "path": str(match),
+            "folder": match.parent.name,
+            "parent": str(match.parent),
+            "stem": stem,
+        }
         filled = {key: _fill(value, fields, location) for key, value in settings.items()}
-        yield Source(_fill(table.get("name", "{stem}"), fields, location), kind, _absolute(filled, folder), location)
+        yield Source(
+            _fill(table.get("name", "{stem}"), fields, location),
+            kind,
+            _absolute(filled, folder),
+            location,
+        )
 
 
 def _fill(value: Any, fields: Mapping[str, str], location: tuple[str, int]) -> Any:
@@ -310,20 +344,33 @@ def _fill(value: Any, fields: Mapping[str, str], location: tuple[str, int]) -> A
     try:
         return value.format(**fields)
     except (KeyError, IndexError, ValueError):
-        raise BadInput(f"{value!r}: unknown field in braces; known are {', '.join(fields)}", *location) from None
+        raise BadInput(
+            f"{value!r}: unknown field in braces; known are {', '.join(fields)}", *location
+        ) from None
 
 
 def _absolute(settings: Table, folder: Path) -> Table:
     def absolute(value: Any) -> Any:
-        return [absolute(element) for element in value] if isinstance(value, list) else below(folder, value)
+        return (
+            [absolute(element) for element in value]
+            if isinstance(value, list)
+            else below(folder, value)
+        )
 
-    return {key: absolute(value) if key in PATH_SETTINGS else value for key, value in settings.items()}
+    return {
+        key: absolute(value) if key in PATH_SETTINGS else value for key, value in settings.items()
+    }
 
 
 def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iterator[Entry]:
     """Yield one entry per combination of the grid."""
     if isinstance(table, dict) and table.get("name") in DERIVED:
-        _check_table(table, {"name": (str,)}, f"{table['name']}, which is computed when it is shown", location)
+        _check_table(
+            table,
+            {"name": (str,)},
+            f"{table['name']}, which is computed when it is shown",
+            location,
+        )
         return
     if not isinstance(table, dict) or table.get("name") not in registry.names():
         name = table.get("name") if isinstance(table, dict) else table
@@ -338,19 +385,30 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
         if key not in ENTRY_SETTINGS and key not in own and key not in shared:
             known = [*own, *ENTRY_SETTINGS, *shared]
             raise BadInput(
-                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}", *location
+                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}",
+                *location,
             )
     grid = table.get(GRID, {})
     _check_table(
-        {key: value for key, value in table.items() if key in ENTRY_SETTINGS}, ENTRY_SETTINGS, kind.name, location
+        {key: value for key, value in table.items() if key in ENTRY_SETTINGS},
+        ENTRY_SETTINGS,
+        kind.name,
+        location,
     )
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise BadInput(f"grid.{key} = {values!r} of {kind.name}; expected a list of values", *location)
+            raise BadInput(
+                f"grid.{key} = {values!r} of {kind.name}; expected a list of values", *location
+            )
     for combination in itertools.product(*grid.values()):
-        values = {key: value for key, value in table.items() if key != GRID} | dict(zip(grid, combination, strict=True))
+        values = {key: value for key, value in table.items() if key != GRID} | dict(
+            zip(grid, combination, strict=True)
+        )
         _check_table(
-            {key: value for key, value in values.items() if key in ENTRY_SETTINGS}, ENTRY_SETTINGS, kind.name, location
+            {key: value for key, value in values.items() if key in ENTRY_SETTINGS},
+            ENTRY_SETTINGS,
+            kind.name,
+            location,
         )
         options = _read_options(kind.name, own, values, location)
         settings = _read_options(kind.name, shared, values, location)
@@ -364,7 +422,9 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
             trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
             seed=settings.get("seed", content.get("seed")),
             collections=tuple(values.get("collections", ("*",))),
-            until=None if width is None else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
+            until=None
+            if width is None
+            else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
             selection={key: settings[key] for key in SELECTION if key in settings},
         )
 
@@ -379,5 +439,7 @@ def _read_options(
             try:
                 values[key] = option.read(settings[key])
             except ScorecubeError as error:
-                raise BadInput(f"{key} = {settings[key]!r} of {analysis}; {error}", *location) from None
+                raise BadInput(
+                    f"{key} = {settings[key]!r} of {analysis}; {error}", *location
+                ) from None
     return values

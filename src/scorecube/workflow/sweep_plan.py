@@ -36,7 +36,11 @@ class SweepPlan:
 
 
 def plan_sweep(
-    study: Study, entries: Iterable[Entry], *, collections: Sequence[str] | None = None, impossible: str = "skip"
+    study: Study,
+    entries: Iterable[Entry],
+    *,
+    collections: Sequence[str] | None = None,
+    impossible: str = "skip",
 ) -> SweepPlan:
     """Plan all analyses of all collections.
 
@@ -73,7 +77,9 @@ def plan_sweep(
             raise BadPlan(
                 f"{entry.analysis.name}: no collection matches {', '.join(entry.collections)}; there are {', '.join(known) or 'none'}"
             )
-        groups = [matches] if isinstance(entry.analysis, Agreement) else [[name] for name in matches]
+        groups = (
+            [matches] if isinstance(entry.analysis, Agreement) else [[name] for name in matches]
+        )
         for group in groups:
             try:
                 planned = _plan_group(study, entry, group, cubes)
@@ -88,11 +94,19 @@ def plan_sweep(
     return SweepPlan(tuple(tasks.values()), tuple(skipped))
 
 
-def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: dict[str, xr.Dataset]) -> list[Task]:
+def _plan_group(
+    study: Study, entry: Entry, group: Sequence[str], cubes: dict[str, xr.Dataset]
+) -> list[Task]:
     whole = cubes.setdefault(f"{group[0]}/", study[group[0]].cube)
     selection = restricted(entry.selection, whole)
     tasks = plan_in_study(
-        study, entry.analysis, collections=group, trials=entry.trials, seed=entry.seed, cubes=cubes, **selection
+        study,
+        entry.analysis,
+        collections=group,
+        trials=entry.trials,
+        seed=entry.seed,
+        cubes=cubes,
+        **selection,
     )
     return [replace(task, until=entry.until) for task in tasks]
 
@@ -106,13 +120,22 @@ def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]
         The cube has none of the selected ones.
     """
     result = dict(selection)
-    for key, dim in (("metrics", names.METRIC), ("gains", names.GAIN), ("runs", names.RUN), ("topics", names.TOPIC)):
+    for key, dim in (
+        ("metrics", names.METRIC),
+        ("gains", names.GAIN),
+        ("runs", names.RUN),
+        ("topics", names.TOPIC),
+    ):
         if key not in selection:
             continue
         labels = set(labels_of(cube, dim))
         result[key] = [
-            label for label in selection[key] if (str(parse_known(label)) if dim == names.METRIC else label) in labels
+            label
+            for label in selection[key]
+            if (str(parse_known(label)) if dim == names.METRIC else label) in labels
         ]
         if not result[key]:
-            raise BadName(f"the collection has none of the {key} {', '.join(map(str, selection[key]))}")
+            raise BadName(
+                f"the collection has none of the {key} {', '.join(map(str, selection[key]))}"
+            )
     return result

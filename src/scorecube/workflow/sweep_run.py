@@ -59,7 +59,9 @@ def estimate_work(tasks: Sequence[Task], workers: int, memory: int | None = None
         tasks=len(estimates),
         blocks=sum(estimate.blocks for estimate in estimates),
         seconds=sum(estimate.seconds for estimate in estimates),
-        memory=max((max(e.result_bytes, e.computing_bytes(workers)) for e in estimates), default=0.0),
+        memory=max(
+            (max(e.result_bytes, e.computing_bytes(workers)) for e in estimates), default=0.0
+        ),
         stored=sum(estimate.result_bytes for estimate in estimates),
     )
 
@@ -132,7 +134,9 @@ def _job_function(
     task: Task, client: Client | None, workers: int, memory: int, progress: Progress
 ) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
     def run_task(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
-        task.run(Executor(client, workers, memory, pool), progress=progress, before_finalize=reserve)
+        task.run(
+            Executor(client, workers, memory, pool), progress=progress, before_finalize=reserve
+        )
 
     return run_task
 
@@ -230,5 +234,7 @@ def results_tree(tasks: Iterable[Task]) -> xr.DataTree:
     for task in tasks:
         result = task.stored()
         assert result is not None
-        results[f"/{task.collection.name}/{task.plan.analysis.name}/{result.attrs['digest']}"] = result
+        results[f"/{task.collection.name}/{task.plan.analysis.name}/{result.attrs['digest']}"] = (
+            result
+        )
     return xr.DataTree.from_dict(dict(sorted(results.items())))

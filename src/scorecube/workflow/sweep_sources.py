@@ -82,9 +82,13 @@ def _files(source: Source, key: str) -> list[Path]:
     if key not in source.settings:
         return []
     try:
-        paths = expand(source.settings[key], {"runs": "run files", "scores": "score files"}.get(key, key))
+        paths = expand(
+            source.settings[key], {"runs": "run files", "scores": "score files"}.get(key, key)
+        )
         excluded = (
-            set(expand(source.settings["exclude"], "files to exclude")) if "exclude" in source.settings else set()
+            set(expand(source.settings["exclude"], "files to exclude"))
+            if "exclude" in source.settings
+            else set()
         )
     except BadInput as error:
         raise BadInput(f"{key} of collection {source.name!r}: {error}", *source.location) from None
@@ -97,7 +101,9 @@ def _read(study: Study, source: Source, **options: Any) -> Any:
     api.check_names(source.name, settings.get("metrics", []))
     if source.kind == "scores":
         importing = {
-            key: settings[key] for key in ("metric", "gain", "layout", "transpose", "teams") if key in settings
+            key: settings[key]
+            for key in ("metric", "gain", "layout", "transpose", "teams")
+            if key in settings
         }
         cube = api.import_scores(_files(source, "scores"), **importing)
         study.add(source.name, cube=cube)
@@ -117,7 +123,9 @@ def _read(study: Study, source: Source, **options: Any) -> Any:
     if settings.get("unjudged") == "condense":
         metrics = api.condensed(metrics)
     scoring = {key: settings[key] for key in SCORING if key in settings}
-    return api.evaluate_into(study, source.name, rankings, metrics, settings.get("gains", ["auto"]), **scoring)
+    return api.evaluate_into(
+        study, source.name, rankings, metrics, settings.get("gains", ["auto"]), **scoring
+    )
 
 
 def _copy(study: Study, source: Source, notify: Callable[[str], None]) -> list[str]:

@@ -79,7 +79,11 @@ class Task:
     def stored(self) -> xr.Dataset | None:
         """Return the stored result, or None; its values are loaded when they are used."""
         name = self.plan.analysis.name
-        results = (self.collection.open_result(name, step.plan.digest) for step in self._steps() if step._has_result())
+        results = (
+            self.collection.open_result(name, step.plan.digest)
+            for step in self._steps()
+            if step._has_result()
+        )
         return next((result for result in results if self._is_precise(result)), None)
 
     def is_stored(self) -> bool:
@@ -120,7 +124,13 @@ class Task:
                 if last or self._is_precise(result):
                     break
             result = result.assign_attrs(collection=self.collection.name)
-            on_pool(executor.pool, self.collection.write_result, self.plan.analysis.name, step.plan.digest, result)
+            on_pool(
+                executor.pool,
+                self.collection.write_result,
+                self.plan.analysis.name,
+                step.plan.digest,
+                result,
+            )
         return result
 
     def _steps(self) -> list[Task]:
@@ -192,14 +202,17 @@ def plan_in_study(
     """
     chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
     if collections is not None and not chosen:
-        raise BadStudy(f"no collection is named; name at least one, or omit {option('collection')} to use all")
+        raise BadStudy(
+            f"no collection is named; name at least one, or omit {option('collection')} to use all"
+        )
     if not chosen:
         raise BadStudy(
             f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
         )
     if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
         raise BadPlan(
-            f"samples hold topics of one collection; name it with {option('collection')}", option="collection"
+            f"samples hold topics of one collection; name it with {option('collection')}",
+            option="collection",
         )
     if isinstance(analysis, Agreement):
         if len(chosen) != 2:
@@ -229,10 +242,16 @@ def plan_in_study(
 
 
 def _selected(
-    study: Study, name: str, analysis: Analysis, selection: dict[str, Any], cubes: dict[str, xr.Dataset]
+    study: Study,
+    name: str,
+    analysis: Analysis,
+    selection: dict[str, Any],
+    cubes: dict[str, xr.Dataset],
 ) -> xr.Dataset:
     """Return the selected part of a collection's cube, from the cache if it is there."""
-    chosen = {argument: value for argument, value in selection.items() if value not in (None, False)}
+    chosen = {
+        argument: value for argument, value in selection.items() if value not in (None, False)
+    }
     key = json.dumps([name, analysis.uses_rankings, chosen])
     if key not in cubes:
         cube = select(study[name].cube, **selection)
@@ -240,7 +259,9 @@ def _selected(
     return cubes[key]
 
 
-def select_from_both(cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any) -> xr.Dataset:
+def select_from_both(
+    cube: xr.Dataset, *, gains: Sequence[str] | None = None, **selection: Any
+) -> xr.Dataset:
     """Return part of a cube of two sets of judgements.
 
     Parameters

@@ -11,7 +11,12 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.leave_out.rescored_runs import check_levels, check_metrics, rescoring_inputs, scores_without
+from scorecube.analyses.leave_out.rescored_runs import (
+    check_levels,
+    check_metrics,
+    rescoring_inputs,
+    scores_without,
+)
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.pools import build_pools, removed_when_left_out, team_bits
 from scorecube.design.variance import within_system_variance
@@ -40,18 +45,28 @@ def cube(rankings: xr.Dataset) -> xr.Dataset:
 def names_of(name: str) -> list[str]:
     """Return a metric with all kinds of settings."""
     definition = DEFINITIONS[name]
-    cutoffs = {"none": [""], "optional": ["", "@1", "@10", "@500"], "required": ["@1", "@10", "@500"]}[
-        definition.cutoff
-    ]
+    cutoffs = {
+        "none": [""],
+        "optional": ["", "@1", "@10", "@500"],
+        "required": ["@1", "@10", "@500"],
+    }[definition.cutoff]
     settings = ["", "(rel=2)", "(rel=3)", "(judged_only=True)"]
-    settings += [f"({key}={word})" for key, each in definition.parameters.items() for word in each.words]
+    settings += [
+        f"({key}={word})" for key, each in definition.parameters.items() for word in each.words
+    ]
     settings += ["(b=2)", "(b=0)"] if "b" in definition.parameters else []
-    return list(dict.fromkeys(str(parse_metric(name + setting + cutoff)) for setting in settings for cutoff in cutoffs))
+    return list(
+        dict.fromkeys(
+            str(parse_metric(name + setting + cutoff)) for setting in settings for cutoff in cutoffs
+        )
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, each in DEFINITIONS.items() if not each.by_intent])
 @pytest.mark.parametrize("keep_unpooled", [True, False])
-def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str, keep_unpooled: bool) -> None:
+def test_masked_scores_are_those_of_masked_lists(
+    rankings: xr.Dataset, name: str, keep_unpooled: bool
+) -> None:
     labels = names_of(name)
     cube = sc.with_rankings(sc.evaluate(rankings, labels, GAINS), rankings)
     pools = build_pools(rankings, 10)
@@ -63,11 +78,15 @@ def test_masked_scores_are_those_of_masked_lists(rankings: xr.Dataset, name: str
     gone, judged = pools.without(left_out, keep_unpooled)
     assert gone.any()
     assert (judged.sum(axis=1) == ((pools.levels >= 0) & ~gone).sum(axis=1)).all()
-    levels = remaining_levels(rankings["level_at_rank"].values, rankings["document_at_rank"].values, gone, runs)
+    levels = remaining_levels(
+        rankings["level_at_rank"].values, rankings["document_at_rank"].values, gone, runs
+    )
     for label, gains, scores in zip(inputs["metrics"], inputs["gains"], found, strict=True):
         expected = parse_metric(str(label)).score(levels, judged, gains)
         np.testing.assert_array_equal(scores.T, expected, err_msg=str(label))
-    assert set(map(tuple, inputs["gains"].tolist())) <= {tuple(gain_values(gain, 3).tolist()) for gain in GAINS}
+    assert set(map(tuple, inputs["gains"].tolist())) <= {
+        tuple(gain_values(gain, 3).tolist()) for gain in GAINS
+    }
 
 
 def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
@@ -88,7 +107,9 @@ def test_given_samples_repeat_a_result(cube: xr.Dataset) -> None:
     samples = analysis.samples(cube, 5, 6)
     assert samples["team_left_out"].dims == ("leave", "trial", "team")
     assert samples["topic_kept"].dims == ("topic_step", "topic")
-    xr.testing.assert_equal(sc.analyse(cube, analysis, trials=6, seed=9, samples=samples, workers=1), drawn)
+    xr.testing.assert_equal(
+        sc.analyse(cube, analysis, trials=6, seed=9, samples=samples, workers=1), drawn
+    )
     more = Teams(leave=(1, 2, 3), topic_sizes=(25, 10))
     with pytest.raises(BadPlan, match="the samples leave out 1, 3 teams, the plan also needs 2"):
         sc.analyse(cube, more, trials=6, samples=samples)
@@ -124,7 +145,9 @@ def test_distinct_subsets_are_all_taken_once(cube: xr.Dataset) -> None:
 def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
     result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=3, seed=1, workers=1)
     np.testing.assert_allclose(
-        result["variance_mean"].values[..., 0, 0], within_system_variance(cube["score"].values), rtol=1e-12
+        result["variance_mean"].values[..., 0, 0],
+        within_system_variance(cube["score"].values),
+        rtol=1e-12,
     )
     kept = result["topic_kept"].values[1]
     np.testing.assert_allclose(
@@ -156,18 +179,24 @@ def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
         ({"confidence": 1.0}, "between 0 and 1"),
     ],
 )
-def test_impossible_options_are_refused(cube: xr.Dataset, options: dict[str, object], message: str) -> None:
+def test_impossible_options_are_refused(
+    cube: xr.Dataset, options: dict[str, object], message: str
+) -> None:
     with pytest.raises(BadPlan, match=message):
         sc.analyse(cube, Teams(**options), trials=2)  # type: ignore[arg-type]
 
 
 def test_classes_of_answers_and_metrics_by_intent_are_refused(cube: xr.Dataset) -> None:
-    lowered = cube.assign(level_at_rank=cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8))
+    lowered = cube.assign(
+        level_at_rank=cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
+    )
     with pytest.raises(BadPlan, match="classes of answers"):
         check_levels(lowered)
     rankings = simulate_rankings(n_runs=4, n_teams=2, n_intents=2, depth=20)
     both = sc.with_rankings(sc.evaluate(rankings, ["AP", "I-rec@10"]), rankings)
-    with pytest.raises(BadPlan, match=r"I-rec@10: metrics by intent .* choose others: metrics=\['AP'\]"):
+    with pytest.raises(
+        BadPlan, match=r"I-rec@10: metrics by intent .* choose others: metrics=\['AP'\]"
+    ):
         sc.analyse(both, Teams(), trials=2)
     assert sc.analyse(both.sel(metric=["AP"]), Teams(), trials=2, seed=1).sizes["leave"] == 2
 
@@ -183,31 +212,47 @@ def test_any_number_of_teams(n_teams: int) -> None:
     for team in (0, n_teams // 2, n_teams - 1):
         others = set().union(*(found for k, found in enumerate(contributed) if k != team))
         gone = pools.without(np.arange(n_teams) == team)[0]
-        assert set(zip(*(part.tolist() for part in np.nonzero(gone)), strict=True)) == contributed[team] - others
+        assert (
+            set(zip(*(part.tolist() for part in np.nonzero(gone)), strict=True))
+            == contributed[team] - others
+        )
         assert pools.n_unique()[team] == len(contributed[team] - others)
     assert removed_when_left_out(rankings, 3)["team"].value_counts().sum() == pools.n_unique().sum()
 
 
 def test_one_remaining_run_has_a_variance_but_no_ranking(cube: xr.Dataset) -> None:
     one = cube.sel(run=[run for run in cube["run"].values if run.endswith("run1")])
-    result = sc.analyse(one, Teams(leave=(4,)), trials=3, seed=1, workers=1).sel(metric="AP", gain="auto", leave=4)
+    result = sc.analyse(one, Teams(leave=(4,)), trials=3, seed=1, workers=1).sel(
+        metric="AP", gain="auto", leave=4
+    )
     assert (result["n_runs"] == 1).all()
     assert result["variance"].values.min() > 0
     assert np.isnan(result["tau"].values).all()
 
 
-def test_the_command_stores_replays_and_extends(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+def test_the_command_stores_replays_and_extends(
+    scorecube: Cli, study: Path, tmp_path: Path
+) -> None:
     how = ["--leave", "1,2", "--topics", "8,5,3", "--seed", 3]
     kept = ["--save-samples", tmp_path / "samples", "--block-size", 2]
     said = scorecube("teams", study, *how, "--trials", 4, *kept).succeeded().stderr
     assert "are in no team's pool of depth 10" in said
-    shown = scorecube("show", study, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
+    shown = (
+        scorecube("show", study, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
+    )
     out = tmp_path / "replayed"
-    scorecube("teams", study, *how[:4], "--trials", 4, "--replay", tmp_path / "samples", "--out", out).succeeded()
-    assert scorecube("show", out, "teams", "--table", "trials", "--format", "csv").succeeded().stdout == shown
+    scorecube(
+        "teams", study, *how[:4], "--trials", 4, "--replay", tmp_path / "samples", "--out", out
+    ).succeeded()
+    assert (
+        scorecube("show", out, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
+        == shown
+    )
     more = scorecube("teams", study, *how, "--trials", 6).succeeded().stderr
     assert "4 trials are recorded already" in more
-    chosen = scorecube("teams", study, "--only-topics", "001,002,003,004", "--metrics", "AP", "--trials", 2).succeeded()
+    chosen = scorecube(
+        "teams", study, "--only-topics", "001,002,003,004", "--metrics", "AP", "--trials", 2
+    ).succeeded()
     assert "nothing to do" not in chosen.stderr
     table = pd.DataFrame(sc.table(sc.open_study(study)["small"].result("teams")))
     assert set(table["n_topics_wanted"]) == {4}

@@ -46,7 +46,9 @@ TRIALS = [
 
 
 def records(scorecube: Cli, study: Path, table: str) -> list[dict[str, Any]]:
-    shown = scorecube("show", study, "teams", "--table", table, "--format", "json").succeeded().stdout
+    shown = (
+        scorecube("show", study, "teams", "--table", table, "--format", "json").succeeded().stdout
+    )
     listed = json.loads(shown)
     assert isinstance(listed, list)
     return listed
@@ -88,39 +90,58 @@ def test_the_words_of_the_contract(scorecube: Cli, study: Path) -> None:
 
 
 def test_trials_are_those_of_the_result(scorecube: Cli, study: Path) -> None:
-    scorecube("teams", study, "--topics", "5", "--trials", 3, "--seed", 2, "--gains", "auto").succeeded()
+    scorecube(
+        "teams", study, "--topics", "5", "--trials", 3, "--seed", 2, "--gains", "auto"
+    ).succeeded()
     result = sc.open_study(study)["small"].result("teams")
     rows = records(scorecube, study, "trials")
     assert all(list(row)[: len(TRIALS)] == TRIALS for row in rows)
     assert len(rows) == 3 * 2 * (1 + 2 * 3)
     for row in rows:
-        at = result.sel(metric=row["metric"], gain=row["gain"], leave=row["left_out"]).isel(trial=row["trial"])
+        at = result.sel(metric=row["metric"], gain=row["gain"], leave=row["left_out"]).isel(
+            trial=row["trial"]
+        )
         step = result["topic_step"].values.tolist().index(row["n_topics_wanted"])
         value = float(at["variance"].isel(topic_step=step))
         assert row["variance"] == (None if value != value else value)
-        assert (row["n_runs"], row["n_topics"]) == (int(at["n_runs"]), int(at["n_topics"].isel(topic_step=step)))
+        assert (row["n_runs"], row["n_topics"]) == (
+            int(at["n_runs"]),
+            int(at["n_topics"].isel(topic_step=step)),
+        )
         teams = row["teams_left_out"].split(",") if row["teams_left_out"] else []
         assert len(teams) == row["left_out"]
-        assert set(teams) == {str(team) for team in result["team"].values[at["team_left_out"].values]}
+        assert set(teams) == {
+            str(team) for team in result["team"].values[at["team_left_out"].values]
+        }
 
 
 def test_all_teams_but_one_by_default(scorecube: Cli, study: Path) -> None:
     scorecube("teams", study, "--trials", 2, "--seed", 1, "--metrics", "AP").succeeded()
     default = records(scorecube, study, "variance")
     assert [row["left_out"] for row in default if row["gain"] == "auto"] == [0, 1, 2]
-    said = scorecube("teams", study, "--leave", "all", "--trials", 2, "--seed", 1, "--metrics", "AP").succeeded().stderr
+    said = (
+        scorecube("teams", study, "--leave", "all", "--trials", 2, "--seed", 1, "--metrics", "AP")
+        .succeeded()
+        .stderr
+    )
     assert "already there" in said
 
 
 def test_the_command_gives_what_python_gives(scorecube: Cli, study: Path, files: Files) -> None:
-    scorecube("teams", study, "--topics", "6", "--trials", 3, "--seed", 4, "--pool-depth", 7).succeeded()
+    scorecube(
+        "teams", study, "--topics", "6", "--trials", 3, "--seed", 4, "--pool-depth", 7
+    ).succeeded()
     rankings = sc.read_rankings(files.runs, files.qrels, files.teams)
     cube = with_rankings(sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"]), rankings)
     expected = sc.analyse(cube, Teams(topic_sizes=(6,), pool_depth=7), trials=3, seed=4)
-    xr.testing.assert_equal(sc.open_study(study)["small"].result("teams").drop_attrs(), expected.drop_attrs())
+    xr.testing.assert_equal(
+        sc.open_study(study)["small"].result("teams").drop_attrs(), expected.drop_attrs()
+    )
 
 
-def test_more_trials_extend_and_replayed_samples_repeat(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+def test_more_trials_extend_and_replayed_samples_repeat(
+    scorecube: Cli, study: Path, tmp_path: Path
+) -> None:
     samples, copy = tmp_path / "samples.zarr", tmp_path / "copy.zarr"
     how = ["--topics", "6,4", "--seed", 3]
     scorecube("teams", study, *how, "--trials", 4).succeeded()
@@ -130,7 +151,9 @@ def test_more_trials_extend_and_replayed_samples_repeat(scorecube: Cli, study: P
     xr.testing.assert_equal(
         extended["variance"].isel(trial=slice(4)).drop_attrs(), first["variance"].drop_attrs()
     )  # fmt: skip
-    scorecube("teams", study, "--topics", "6,4", "--trials", 9, "--replay", samples, "--out", copy).succeeded()
+    scorecube(
+        "teams", study, "--topics", "6,4", "--trials", 9, "--replay", samples, "--out", copy
+    ).succeeded()
     repeated = sc.open_study(copy)["small"].result("teams")
     xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())
     saved = xr.open_zarr(samples, consolidated=False)
@@ -143,7 +166,9 @@ def test_more_trials_extend_and_replayed_samples_repeat(scorecube: Cli, study: P
 @pytest.mark.parametrize("table", ["first_miss", "reusability", "own", "contributions"])
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "latex"])
 def test_every_table_in_every_format(scorecube: Cli, study: Path, table: str, form: str) -> None:
-    scorecube("teams", study, "--trials", 2, "--seed", 1, "--metrics", "AP", "--gains", "auto").succeeded()
+    scorecube(
+        "teams", study, "--trials", 2, "--seed", 1, "--metrics", "AP", "--gains", "auto"
+    ).succeeded()
     shown = scorecube("show", study, "teams", "--table", table, "--format", form).succeeded().stdout
     rows = {"first_miss": 1, "reusability": 3, "own": 6, "contributions": 3}[table]
     if form == "json":
@@ -166,7 +191,9 @@ def test_every_table_in_every_format(scorecube: Cli, study: Path, table: str, fo
         (["--metrics", "P@7"], "no metric 'P@7'"),
     ],
 )
-def test_what_cannot_be_is_refused(scorecube: Cli, study: Path, words: list[str], message: str) -> None:
+def test_what_cannot_be_is_refused(
+    scorecube: Cli, study: Path, words: list[str], message: str
+) -> None:
     outcome = scorecube("teams", study, *words, "--seed", 1, "--trials", 2)
     assert outcome.status in (1, 2)
     assert message in outcome.stderr

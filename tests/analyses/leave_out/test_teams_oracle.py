@@ -27,9 +27,14 @@ GAINS = ("auto", "1:1")
 N_LEVELS = 2
 
 
-def simulated(chance: random.Random, n_runs: int, n_teams: int, n_topics: int = 5, n_documents: int = 14) -> Collection:
+def simulated(
+    chance: random.Random, n_runs: int, n_teams: int, n_topics: int = 5, n_documents: int = 14
+) -> Collection:
     """Make up runs that share documents by chance, miss topics and judgements, and teams of one run or several."""
-    topics, documents = [f"t{k:02d}" for k in range(n_topics)], [f"d{k:02d}" for k in range(n_documents)]
+    topics, documents = (
+        [f"t{k:02d}" for k in range(n_topics)],
+        [f"d{k:02d}" for k in range(n_documents)],
+    )
     qrels: dict[str, dict[str, int]] = {}
     for topic in topics:
         judged = chance.sample(documents, chance.randint(n_documents // 2, n_documents))
@@ -50,7 +55,9 @@ def simulated(chance: random.Random, n_runs: int, n_teams: int, n_topics: int = 
     return Collection(lists, qrels, dict(zip(runs, chance.sample(owners, n_runs), strict=True)))
 
 
-def cube_of(collection: Collection, metrics: tuple[str, ...] = METRICS, gains: tuple[str, ...] = GAINS) -> xr.Dataset:
+def cube_of(
+    collection: Collection, metrics: tuple[str, ...] = METRICS, gains: tuple[str, ...] = GAINS
+) -> xr.Dataset:
     """Write a collection as files, read and evaluate it."""
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,7 +70,9 @@ def cube_of(collection: Collection, metrics: tuple[str, ...] = METRICS, gains: t
             ]
             (folder / "runs" / run).write_text("".join(lines))
         judged = [
-            f"{topic} 0 {d} {level}\n" for topic, levels in collection.qrels.items() for d, level in levels.items()
+            f"{topic} 0 {d} {level}\n"
+            for topic, levels in collection.qrels.items()
+            for d, level in levels.items()
         ]
         (folder / "qrels.txt").write_text("".join(judged))
         rankings = sc.read_rankings(folder / "runs", folder / "qrels.txt", dict(collection.team_of))
@@ -83,12 +92,26 @@ def left_out(result: xr.Dataset, k: int, trial: int) -> set[str]:
 class Expected:
     """What plain Python finds, for one metric and gain setting."""
 
-    def __init__(self, collection: Collection, analysis: Teams, topics: list[str], metric: str, gain: str) -> None:
+    def __init__(
+        self, collection: Collection, analysis: Teams, topics: list[str], metric: str, gain: str
+    ) -> None:
         gains = gain_values(gain, N_LEVELS).tolist()
-        self.how: dict[str, Any] = {"depth": analysis.pool_depth, "keep_unpooled": analysis.keep_unpooled}
-        kept = Collection(collection.lists, {topic: collection.qrels[topic] for topic in topics}, collection.team_of)
+        self.how: dict[str, Any] = {
+            "depth": analysis.pool_depth,
+            "keep_unpooled": analysis.keep_unpooled,
+        }
+        kept = Collection(
+            collection.lists,
+            {topic: collection.qrels[topic] for topic in topics},
+            collection.team_of,
+        )
         assert kept.n_levels == N_LEVELS
-        self.collection, self.metric, self.gains, self.rule = kept, metric, gains, analysis.lost_topics
+        self.collection, self.metric, self.gains, self.rule = (
+            kept,
+            metric,
+            gains,
+            analysis.lost_topics,
+        )
         # The whole is the full matrix, whatever the rule for lost topics (S3 section 5.1).
         whole = kept.evaluate(sorted(kept.lists), kept.qrels, metric, gains)
         self.whole = plain.Trial(whole, plain.kept_topics(whole, "no_relevant_left"))
@@ -97,35 +120,49 @@ class Expected:
     def trial(self, removed: set[str]) -> plain.Trial:
         if not removed:
             return self.whole
-        return plain.leave_out(self.collection, removed, self.metric, self.gains, rule=self.rule, **self.how)
+        return plain.leave_out(
+            self.collection, removed, self.metric, self.gains, rule=self.rule, **self.how
+        )
 
 
 def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.Dataset) -> None:
     """Compare every trial of every metric and gain setting, and what is derived from trials."""
     topics = [str(topic) for topic in cube["topic"].values]
-    for metric, gain in itertools.product(map(str, cube["metric"].values), map(str, cube["gain"].values)):
+    for metric, gain in itertools.product(
+        map(str, cube["metric"].values), map(str, cube["gain"].values)
+    ):
         expected = Expected(collection, analysis, topics, metric, gain)
         at = result.sel(metric=metric, gain=gain)
         for k in result["leave"].values.tolist():
             trials = [
-                trial for trial in range(result.sizes["trial"]) if int(result["n_runs"].sel(leave=k).isel(trial=trial))
+                trial
+                for trial in range(result.sizes["trial"])
+                if int(result["n_runs"].sel(leave=k).isel(trial=trial))
             ]
             found = []
             for trial in trials:
                 removed = left_out(result, k, trial)
                 assert len(removed) == k
                 found.append(expected.trial(removed))
-                check_trial(at.sel(leave=k).isel(trial=trial), found[-1], expected, analysis, topics)
+                check_trial(
+                    at.sel(leave=k).isel(trial=trial), found[-1], expected, analysis, topics
+                )
             check_summary(at.sel(leave=k), found, expected, analysis)
         check_own(at, expected)
 
 
-def check_trial(at: xr.Dataset, trial: plain.Trial, expected: Expected, analysis: Teams, topics: list[str]) -> None:
+def check_trial(
+    at: xr.Dataset, trial: plain.Trial, expected: Expected, analysis: Teams, topics: list[str]
+) -> None:
     """Compare one trial: variance and topics of every step, runs, tau, lost ranks."""
     assert int(at["n_runs"]) == trial.n_runs
     for step, wanted in enumerate(at["topic_step"].values.tolist()):
         chain = [
-            topic for topic, kept in zip(topics, at["topic_kept"].isel(topic_step=step).values, strict=True) if kept
+            topic
+            for topic, kept in zip(
+                topics, at["topic_kept"].isel(topic_step=step).values, strict=True
+            )
+            if kept
         ]
         assert len(chain) == wanted
         left = [topic for topic in chain if topic in trial.topics]
@@ -138,7 +175,9 @@ def check_trial(at: xr.Dataset, trial: plain.Trial, expected: Expected, analysis
         assert int(at["rank_drop"]) == plain.largest_drop(expected.means, means)
 
 
-def check_summary(at: xr.Dataset, trials: list[plain.Trial], expected: Expected, analysis: Teams) -> None:
+def check_summary(
+    at: xr.Dataset, trials: list[plain.Trial], expected: Expected, analysis: Teams
+) -> None:
     """Compare intervals over trials and changes of means."""
     k, count = int(at["leave"]), len(trials)
     for step in range(at.sizes["topic_step"]):
@@ -151,13 +190,21 @@ def check_summary(at: xr.Dataset, trials: list[plain.Trial], expected: Expected,
         if not defined:
             assert np.isnan(at["variance_mean"].isel(topic_step=step))
             continue
-        quantile = float(stats.t.ppf(0.5 + analysis.confidence / 2, len(defined) - 1)) if len(defined) > 1 else np.nan
+        quantile = (
+            float(stats.t.ppf(0.5 + analysis.confidence / 2, len(defined) - 1))
+            if len(defined) > 1
+            else np.nan
+        )
         limits = plain.interval(defined, quantile)
         for name, limit in zip(("mean", "low", "high"), limits, strict=True):
             same(at[f"variance_{name}"].isel(topic_step=step), limit)
     for j, run in enumerate(map(str, at["run"].values)):
         # A trial in which no topic is left has no means.
-        changes = [trial.means[run] - expected.means[run] for trial in trials if run in trial.scores and trial.topics]
+        changes = [
+            trial.means[run] - expected.means[run]
+            for trial in trials
+            if run in trial.scores and trial.topics
+        ]
         assert int(at["stayed"].values[j]) == len(changes)
         same(at["mean_change"].values[j], sum(changes) / len(changes) if changes else np.nan)
         same(abs(at["mean_change_largest"].values[j]), max(map(abs, changes), default=np.nan))
@@ -169,7 +216,9 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
     # Of many teams a few, with the first and the last.
     teams = collection.teams
     for team in sorted({*teams[:: max(1, len(teams) // 8)], teams[-1]}):
-        _, reduced = plain.leave_out_own(collection, team, expected.metric, expected.gains, **expected.how)
+        _, reduced = plain.leave_out_own(
+            collection, team, expected.metric, expected.gains, **expected.how
+        )
         without = plain.Trial(reduced, plain.kept_topics(reduced, "no_relevant_left"))
         if not without.topics:
             continue
@@ -190,7 +239,13 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
     lost=st.sampled_from(["no_relevant_left", "all_runs_zero"]), fewer=st.sampled_from(["missing", "survivors"]), distinct=st.booleans(),
 )  # fmt: skip
 def test_every_trial_equals_plain_python(
-    seed: int, n_runs: int, keep_unpooled: bool, pool_depth: int, lost: str, fewer: str, distinct: bool
+    seed: int,
+    n_runs: int,
+    keep_unpooled: bool,
+    pool_depth: int,
+    lost: str,
+    fewer: str,
+    distinct: bool,
 ) -> None:
     chance = random.Random(seed)
     collection = simulated(chance, n_runs, chance.randint(2, n_runs))
@@ -222,7 +277,9 @@ def test_more_teams_than_bits_of_a_word(n_teams: int) -> None:
 def test_unique_documents_are_those_that_leave_the_judgements(keep_unpooled: bool) -> None:
     collection = simulated(random.Random(8), 7, 4, n_documents=60)
     cube = cube_of(collection, ("AP",), ("auto",))
-    result = sc.analyse(cube, Teams(pool_depth=5, keep_unpooled=keep_unpooled, leave=(1,)), trials=2, seed=1)
+    result = sc.analyse(
+        cube, Teams(pool_depth=5, keep_unpooled=keep_unpooled, leave=(1,)), trials=2, seed=1
+    )
     topics = set(map(str, cube["topic"].values))
     for team in collection.teams:
         # Of a team's unique contributions, those that nobody contributed are no part.
@@ -249,7 +306,9 @@ def test_first_miss_is_the_first_interval_without_the_variance_of_the_whole() ->
         misses = [
             int(k)
             for k in at["leave"].values[1:]
-            if not float(at["variance_low"].sel(leave=k)) <= whole <= float(at["variance_high"].sel(leave=k))
+            if not float(at["variance_low"].sel(leave=k))
+            <= whole
+            <= float(at["variance_high"].sel(leave=k))
         ]
         found.append(misses[0] if misses else np.nan)
     np.testing.assert_array_equal(result["first_miss"].isel(gain=0, topic_step=0), found)

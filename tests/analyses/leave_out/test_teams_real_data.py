@@ -50,11 +50,17 @@ def read_teams(folder: Path) -> dict[str, str]:
 
 
 def load(folder: Path, metrics: Sequence[str] = METRICS) -> Loaded:
-    rankings = sc.read_rankings(folder / "runs", folder / "qrels.txt", folder / "teams.csv", order="file", depth=RANKS)
+    rankings = sc.read_rankings(
+        folder / "runs", folder / "qrels.txt", folder / "teams.csv", order="file", depth=RANKS
+    )
     runs = {path: plain.read_run(path, RANKS) for path in sorted((folder / "runs").iterdir())}
-    collection = Collection(dict(runs.values()), plain.read_qrels(folder / "qrels.txt"), read_teams(folder))
+    collection = Collection(
+        dict(runs.values()), plain.read_qrels(folder / "qrels.txt"), read_teams(folder)
+    )
     files = {name: path for path, (name, _) in runs.items()}
-    return Loaded(folder, with_rankings(sc.evaluate(rankings, metrics), rankings), collection, files)
+    return Loaded(
+        folder, with_rankings(sc.evaluate(rankings, metrics), rankings), collection, files
+    )
 
 
 @pytest.fixture(scope="module", params=["trec-covid-r1", "trec-covid-r5"])
@@ -64,20 +70,30 @@ def loaded(request: pytest.FixtureRequest, data: Path) -> Loaded:
 
 def documents_removed(folder: Path) -> dict[str, set[tuple[str, str, int]]]:
     """Return NIST's reference: team -> topic, document and level of what is missing from the judgements without it."""
-    text = gzip.decompress((folder / "depth10" / "removed-when-team-left-out.csv.gz").read_bytes()).decode()
+    text = gzip.decompress(
+        (folder / "depth10" / "removed-when-team-left-out.csv.gz").read_bytes()
+    ).decode()
     found: dict[str, set[tuple[str, str, int]]] = {}
     for row in csv.DictReader(io.StringIO(text)):
-        found.setdefault(row["left_out_team"], set()).add((row["topic"], row["doc"], int(row["rel"])))
+        found.setdefault(row["left_out_team"], set()).add(
+            (row["topic"], row["doc"], int(row["rel"]))
+        )
     return found
 
 
-def removed(folder: Path, qrels: Path, depth: int, order: str = "score-stable") -> dict[str, set[tuple[str, str, int]]]:
+def removed(
+    folder: Path, qrels: Path, depth: int, order: str = "score-stable"
+) -> dict[str, set[tuple[str, str, int]]]:
     """Return the same, as the package finds it."""
-    rankings = sc.read_rankings(folder / "runs", qrels, folder / "teams.csv", order=order, precision="double")
+    rankings = sc.read_rankings(
+        folder / "runs", qrels, folder / "teams.csv", order=order, precision="double"
+    )
     frame = removed_when_left_out(rankings, depth, judged_documents(qrels))
     found: dict[str, set[tuple[str, str, int]]] = {}
     for row in frame.itertuples():
-        found.setdefault(str(row.team), set()).add((str(row.topic), str(row.document), int(str(row.level))))
+        found.setdefault(str(row.team), set()).add(
+            (str(row.topic), str(row.document), int(str(row.level)))
+        )
     return found
 
 
@@ -104,7 +120,9 @@ def test_documents_removed_from_a_depth_100_pool_are_those_of_plain_python(data:
                 expected.setdefault(min(teams), set()).add((topic, document, level))
     assert found == expected
     # Pools made from these runs lack judged documents, as runs are cut and others were pooled.
-    judged = {(topic, document) for topic, level_of in collection.qrels.items() for document in level_of}
+    judged = {
+        (topic, document) for topic, level_of in collection.qrels.items() for document in level_of
+    }
     assert len(judged - set(pool)) > 1000
     assert sum(map(len, found.values())) > 20_000
     assert Counter(level for each in found.values() for *_, level in each)[1] > 500
@@ -118,7 +136,9 @@ def test_trials_with_few_teams_left_equal_plain_python(loaded: Loaded) -> None:
     gains = gain_values("auto", loaded.plain.n_levels).tolist()
     topics = set(map(str, loaded.cube["topic"].values))
     for k in leave:
-        chosen = min(range(3), key=lambda trial: int(result["n_runs"].sel(leave=k).isel(trial=trial)))
+        chosen = min(
+            range(3), key=lambda trial: int(result["n_runs"].sel(leave=k).isel(trial=trial))
+        )
         removed_teams = left_out(result, k, chosen)
         assert len(removed_teams) == k
         for metric in METRICS:
@@ -128,23 +148,35 @@ def test_trials_with_few_teams_left_equal_plain_python(loaded: Loaded) -> None:
             same(at["variance"], trial.variance())
 
 
-def rewritten(loaded: Loaded, removed_teams: set[str], folder: Path, metrics: Sequence[str] = METRICS) -> xr.Dataset:
+def rewritten(
+    loaded: Loaded, removed_teams: set[str], folder: Path, metrics: Sequence[str] = METRICS
+) -> xr.Dataset:
     """Write the judgements without some teams to a file, and evaluate the files of the other runs by it."""
     qrels = loaded.plain.qrels_without(removed_teams, DEPTH)
     path = folder / "qrels.txt"
     path.write_text(
-        "".join(f"{topic} 0 {d} {level}\n" for topic, levels in qrels.items() for d, level in levels.items())
+        "".join(
+            f"{topic} 0 {d} {level}\n"
+            for topic, levels in qrels.items()
+            for d, level in levels.items()
+        )
     )
     runs = [loaded.files[run] for run in loaded.plain.runs_without(removed_teams)]
     return sc.evaluate(sc.read_rankings(runs, path, order="file", depth=RANKS), metrics)
 
 
 @pytest.mark.parametrize("k", [2, 14])
-def test_trials_with_many_teams_left_equal_rewritten_files(loaded: Loaded, k: int, tmp_path: Path) -> None:
+def test_trials_with_many_teams_left_equal_rewritten_files(
+    loaded: Loaded, k: int, tmp_path: Path
+) -> None:
     result = sc.analyse(loaded.cube, Teams(leave=(k,), pool_depth=DEPTH), trials=2, seed=12)
     teams = left_out(result, k, 1)
     again = rewritten(loaded, teams, tmp_path)
-    assert again.sizes["run"] == int(result["n_runs"].sel(leave=k).isel(trial=1)) < loaded.cube.sizes["run"]
+    assert (
+        again.sizes["run"]
+        == int(result["n_runs"].sel(leave=k).isel(trial=1))
+        < loaded.cube.sizes["run"]
+    )
     scores = again["score"].isel(gain=0)
     whole = loaded.cube["score"].isel(gain=0).mean("topic")
     for metric in METRICS:
@@ -155,7 +187,11 @@ def test_trials_with_many_teams_left_equal_rewritten_files(loaded: Loaded, k: in
         )  # fmt: skip
         assert int(at["n_topics"].isel(topic_step=0)) == again.sizes["topic"]
         same(at["variance"].isel(topic_step=0), trial.variance())
-        full = dict(zip(map(str, whole["run"].values), whole.sel(metric=metric).values.tolist(), strict=True))
+        full = dict(
+            zip(
+                map(str, whole["run"].values), whole.sel(metric=metric).values.tolist(), strict=True
+            )
+        )
         same(at["tau"], plain.tau({run: full[run] for run in trial.scores}, trial.means))
         assert int(at["rank_drop"]) == plain.largest_drop(full, trial.means)
 
@@ -167,14 +203,26 @@ def test_own_runs_equal_rewritten_files(loaded: Loaded, tmp_path: Path) -> None:
         qrels = loaded.plain.qrels_without({team}, DEPTH)
         path = tmp_path / "qrels.txt"
         path.write_text(
-            "".join(f"{topic} 0 {d} {level}\n" for topic, levels in qrels.items() for d, level in levels.items())
+            "".join(
+                f"{topic} 0 {d} {level}\n"
+                for topic, levels in qrels.items()
+                for d, level in levels.items()
+            )
         )
-        again = sc.evaluate(sc.read_rankings(loaded.folder / "runs", path, order="file", depth=RANKS), METRICS)
+        again = sc.evaluate(
+            sc.read_rankings(loaded.folder / "runs", path, order="file", depth=RANKS), METRICS
+        )
         own = [run for run in loaded.plain.lists if loaded.plain.team_of[run] == team]
         means = again["score"].isel(gain=0).mean("topic")
         for metric in METRICS:
             found = result.sel(metric=metric).isel(gain=0)
-            by_run = dict(zip(map(str, means["run"].values), means.sel(metric=metric).values.tolist(), strict=True))
+            by_run = dict(
+                zip(
+                    map(str, means["run"].values),
+                    means.sel(metric=metric).values.tolist(),
+                    strict=True,
+                )
+            )
             ranks = plain.ranks(by_run)
             for run in own:
                 same(found["own_mean_without"].sel(run=run), by_run[run])

@@ -40,7 +40,10 @@ def expected(scores: Matrix) -> Matrix:
 
 
 def cube_of(scores: Matrix) -> xr.Dataset:
-    labels = [f"r{k:03d}" for k in range(len(scores))], [f"t{k:03d}" for k in range(scores.shape[1])]
+    labels = (
+        [f"r{k:03d}" for k in range(len(scores))],
+        [f"t{k:03d}" for k in range(scores.shape[1])],
+    )
     return cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
 
 
@@ -51,26 +54,37 @@ def test_random_scores_with_ties_and_zero_differences(n_topics: int, levels: int
     whole[3] = whole[2]
     result = analyse(cube_of(whole / levels), Paired(), workers=1)
     assert result["test"].values.tolist() == list(TESTS)
-    np.testing.assert_allclose(result["p_value"].values[0, 0], expected(whole.astype(float)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        result["p_value"].values[0, 0], expected(whole.astype(float)), rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.data
 def test_real_runs(data: Path) -> None:
-    cube = import_scores([data / "adhoc5" / name for name in ("ap.csv", "p10.csv")]).isel(run=slice(0, 61, 3))
+    cube = import_scores([data / "adhoc5" / name for name in ("ap.csv", "p10.csv")]).isel(
+        run=slice(0, 61, 3)
+    )
     result = analyse(cube, Paired(), block_units=17)
     for k in range(2):
         whole = np.rint(cube["score"].values[k, 0] * 10_000)
         np.testing.assert_array_equal(whole / 10_000, cube["score"].values[k, 0])
-        np.testing.assert_allclose(result["p_value"].values[k, 0], expected(whole), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            result["p_value"].values[k, 0], expected(whole), rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("n_topics", [6, 20, 60])
 def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
     chance = np.random.default_rng(1)
-    smooth, tied = chance.normal(size=(3, n_topics)), chance.integers(-2, 3, (3, n_topics)).astype(float)
+    smooth, tied = (
+        chance.normal(size=(3, n_topics)),
+        chance.integers(-2, 3, (3, n_topics)).astype(float),
+    )
     tied[:, 0] = 1.0
     together = signed_rank_p_values(np.vstack([smooth, tied]))
-    np.testing.assert_array_equal(together, [signed_rank_p_values(row[np.newaxis])[0] for row in [*smooth, *tied]])
+    np.testing.assert_array_equal(
+        together, [signed_rank_p_values(row[np.newaxis])[0] for row in [*smooth, *tied]]
+    )
 
 
 def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,15 +98,22 @@ def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
     row = np.array([0.1, 0.2, 0.7, 0.4, 0.3, 0.6])
-    result = analyse(cube_of(np.stack([row, row + 0.1, row])), Paired(tests=("t", "sign")), workers=1)
+    result = analyse(
+        cube_of(np.stack([row, row + 0.1, row])), Paired(tests=("t", "sign")), workers=1
+    )
     assert result["p_value"].sel(test="t").values.ravel().tolist() == [0.0, 1.0, 0.0]
-    np.testing.assert_allclose(result["p_value"].sel(test="sign").values.ravel(), [2 / 64, 1.0, 2 / 64])
+    np.testing.assert_allclose(
+        result["p_value"].sel(test="sign").values.ravel(), [2 / 64, 1.0, 2 / 64]
+    )
     assert result["significant"].values[0, 0].tolist() == [[2, 2], [2, 0]]
 
 
 def test_trials_and_seed_mean_nothing() -> None:
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    plans = [make_plan(cube, Paired(), trials=trials, seed=seed).plan for trials, seed in ((1000, 1), (7, 2))]
+    plans = [
+        make_plan(cube, Paired(), trials=trials, seed=seed).plan
+        for trials, seed in ((1000, 1), (7, 2))
+    ]
     assert plans[0].digest == plans[1].digest
     assert plans[0].trials == 1
     assert make_plan(cube, Bootstrap(), trials=7, seed=2).plan.trials == 7

@@ -51,8 +51,12 @@ def test_the_enumeration_of_all_resamples_gives_the_exact_asls(precision: str) -
     assert_pairs_agree(result, EXAMPLE, test, ALL_SAMPLES)
 
 
-@pytest.mark.parametrize(("pair", "undefined", "infinite"), [((0, 1), 243, 2), ((0, 2), 0, 5), ((1, 2), 0, 245)])
-def test_the_enumeration_counts_degenerate_replicates(pair: tuple[int, int], undefined: int, infinite: int) -> None:
+@pytest.mark.parametrize(
+    ("pair", "undefined", "infinite"), [((0, 1), 243, 2), ((0, 2), 0, 5), ((1, 2), 0, 245)]
+)
+def test_the_enumeration_counts_degenerate_replicates(
+    pair: tuple[int, int], undefined: int, infinite: int
+) -> None:
     result = one_result(as_cube({"m": [EXAMPLE[run] for run in pair]}), Bootstrap(), ALL_SAMPLES)
     assert int(result["undefined_replicates"]) == undefined
     assert int(result["infinite_replicates"]) == infinite
@@ -65,10 +69,14 @@ def test_the_enumeration_of_all_permutations_gives_the_exact_tukey_p_values() ->
     samples = xr.Dataset({"run_permutation": (("trial", "topic", "run"), every)})
     result = analyse(cube, Tukey(), trials=7776, samples=samples, workers=1)
     assert result["reached"].values.ravel().tolist() == [3384, 264, 5640]
-    np.testing.assert_array_equal(result["p_value"].values.ravel(), np.array([3384, 264, 5640]) / 7776)
+    np.testing.assert_array_equal(
+        result["p_value"].values.ravel(), np.array([3384, 264, 5640]) / 7776
+    )
     assert_tukey_agrees(cube, {"m": EXAMPLE}, samples)
     plus_one = analyse(cube, Tukey(plus_one=True), trials=7776, samples=samples, workers=1)
-    np.testing.assert_array_equal(plus_one["p_value"].values.ravel(), np.array([3385, 265, 5641]) / 7777)
+    np.testing.assert_array_equal(
+        plus_one["p_value"].values.ravel(), np.array([3385, 265, 5641]) / 7777
+    )
 
 
 def test_tukey_of_two_runs_is_the_randomisation_test() -> None:
@@ -100,7 +108,9 @@ def family(name: str, n_runs: int, n_topics: int, seed: int) -> Table:
     """Return random scores of one kind."""
     chance = np.random.default_rng(seed)
     values = FAMILIES[name]
-    return [[values[k] for k in row] for row in chance.integers(len(values), size=(n_runs, n_topics))]
+    return [
+        [values[k] for k in row] for row in chance.integers(len(values), size=(n_runs, n_topics))
+    ]
 
 
 @st.composite
@@ -126,7 +136,9 @@ def tables(draw: st.DrawFn) -> Table:
     studentised=st.booleans(), plus_one=st.booleans(), only_significant=st.booleans(),
     precision=st.sampled_from(["double", "mixed"]), alphas=st.sampled_from([(0.05, 0.01), (0.5,), (0.07, 0.2, 0.95), (0.999, 0.001)]),
 )  # fmt: skip
-def test_bootstrap_of_awkward_scores_is_exact(table: Table, trials: int, seed: int, **options: Any) -> None:
+def test_bootstrap_of_awkward_scores_is_exact(
+    table: Table, trials: int, seed: int, **options: Any
+) -> None:
     test, cube = Bootstrap(**options), as_cube({"m": table})
     result = analyse(cube, test, trials=trials, seed=seed, workers=1)
     drawn = topic_positions(test.samples(cube, seed, trials), cube)
@@ -138,7 +150,9 @@ def test_bootstrap_of_awkward_scores_is_exact(table: Table, trials: int, seed: i
     table=tables(), trials=st.integers(1, 60), seed=st.integers(0, 2**64 - 1), sided=st.sampled_from([1, 2]),
     plus_one=st.booleans(), only_significant=st.booleans(), alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.93), (0.001,)]),
 )  # fmt: skip
-def test_randomisation_of_awkward_scores_is_exact(table: Table, trials: int, seed: int, **options: Any) -> None:
+def test_randomisation_of_awkward_scores_is_exact(
+    table: Table, trials: int, seed: int, **options: Any
+) -> None:
     test, cube = Randomisation(**options), as_cube({"m": table})
     result = analyse(cube, test, trials=trials, seed=seed, workers=1)
     drawn = test.samples(cube, seed, trials)["topic_sign"].values.tolist()
@@ -152,7 +166,8 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
     samples = Tukey().samples(cube, seed, trials)
     assert_tukey_agrees(cube, {"m": table}, samples)
     drawn, replayed = (
-        analyse(cube, Tukey(), trials=trials, workers=1, **how) for how in ({"seed": seed}, {"samples": samples})
+        analyse(cube, Tukey(), trials=trials, workers=1, **how)
+        for how in ({"seed": seed}, {"samples": samples})
     )
     np.testing.assert_array_equal(drawn["reached"], replayed["reached"])
 
@@ -162,7 +177,10 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
 def test_scores_of_many_topics_are_exact(name: str, sided: int, precision: str) -> None:
     table = family(name, 5, 40, seed=3)
-    test, cube = Bootstrap(sided=sided, precision=precision, alphas=(0.05, 0.3)), as_cube({"m": table})
+    test, cube = (
+        Bootstrap(sided=sided, precision=precision, alphas=(0.05, 0.3)),
+        as_cube({"m": table}),
+    )
     result = analyse(cube, test, trials=150, seed=11, workers=1).isel(metric=0, gain=0)
     assert_pairs_agree(result, table, test, topic_positions(test.samples(cube, 11, 150), cube))
 
@@ -179,7 +197,9 @@ def test_random_doubles_with_tied_topics_are_exact(n_topics: int, precision: str
     result = analyse(cube, test, trials=200, seed=4, workers=1).isel(metric=0, gain=0)
     # Such scores are rounded; which replicates tie or degenerate is a matter of equal topics, and is not lost.
     unit = 4 * n_topics**2 * float(np.abs(scores).max()) / 2**51
-    assert_pairs_agree(result, table, test, topic_positions(test.samples(cube, 4, 200), cube), slack=unit)
+    assert_pairs_agree(
+        result, table, test, topic_positions(test.samples(cube, 4, 200), cube), slack=unit
+    )
     flips = Randomisation()
     signs = flips.samples(cube, 4, 200)["topic_sign"].values.tolist()
     assert_pairs_agree(one_result(cube, flips, signs), table, flips, signs, slack=unit)
@@ -196,7 +216,9 @@ MIRRORED = [Fraction(k, 10) for k in (1, 3, 1, 4, 5)]
 @SIDES
 def test_identical_runs_never_differ(sided: int, studentised: bool, precision: str) -> None:
     table = [EQUAL, EQUAL, EQUAL]
-    test = Bootstrap(sided=sided, studentised=studentised, precision=precision, alphas=(0.05, 0.999))
+    test = Bootstrap(
+        sided=sided, studentised=studentised, precision=precision, alphas=(0.05, 0.999)
+    )
     result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
     assert result["reached"].values.tolist() == [3125] * 3
     assert result["p_value"].values.tolist() == [1.0] * 3
@@ -210,7 +232,9 @@ def test_identical_runs_never_differ(sided: int, studentised: bool, precision: s
 
 @pytest.mark.parametrize("studentised", [True, False])
 def test_a_constant_difference_is_significant(studentised: bool) -> None:
-    result = one_result(as_cube({"m": [EQUAL, SHIFTED]}), Bootstrap(studentised=studentised), ALL_SAMPLES)
+    result = one_result(
+        as_cube({"m": [EQUAL, SHIFTED]}), Bootstrap(studentised=studentised), ALL_SAMPLES
+    )
     assert result["reached"].values.tolist() == [0]
     assert result["t"].values.tolist() == [-np.inf]
     assert int(result["constant_pairs"]) == 1
@@ -221,7 +245,8 @@ def test_a_constant_difference_is_significant(studentised: bool) -> None:
 def test_a_run_that_is_always_worse_is_not_significantly_better(studentised: bool) -> None:
     test = Bootstrap(sided=1, studentised=studentised)
     worse, better = (
-        one_result(as_cube({"m": table}), test, ALL_SAMPLES) for table in ([EQUAL, SHIFTED], [SHIFTED, EQUAL])
+        one_result(as_cube({"m": table}), test, ALL_SAMPLES)
+        for table in ([EQUAL, SHIFTED], [SHIFTED, EQUAL])
     )
     assert worse["p_value"].values.tolist() == [1.0]
     assert better["p_value"].values.tolist() == [0.0]
@@ -231,16 +256,24 @@ def test_replicates_without_t_are_no_worse_than_a_negative_t() -> None:
     # One-sided, t* := 0 of such replicates is at least t < 0.
     test = Bootstrap(sided=1)
     table = [EXAMPLE[1], EXAMPLE[0]]
-    assert_pairs_agree(one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES)
+    assert_pairs_agree(
+        one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES
+    )
 
 
 @PRECISIONS
 @pytest.mark.parametrize("step", ["1/10", "1/7", "1/17", "123456789/1000000000", "987654.321"])
-@pytest.mark.parametrize("z", [(-1, -1, -1, 4, 4), (-2, -2, 3, 3, 3), (-3, 2, 7, 7, 7), (-1, 1, 1, 1, 4)])
-def test_replicates_that_tie_with_the_observed_t_count(z: tuple[int, ...], step: str, precision: str) -> None:
+@pytest.mark.parametrize(
+    "z", [(-1, -1, -1, 4, 4), (-2, -2, 3, 3, 3), (-3, 2, 7, 7, 7), (-1, 1, 1, 1, 4)]
+)
+def test_replicates_that_tie_with_the_observed_t_count(
+    z: tuple[int, ...], step: str, precision: str
+) -> None:
     table = [[value * Fraction(step) for value in z], [Fraction(0)] * 5]
     test = Bootstrap(precision=precision, alphas=(0.3,))
-    expected = assert_pairs_agree(one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES, 1e-6)
+    expected = assert_pairs_agree(
+        one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES, 1e-6
+    )
     # The row means something only where there are ties: a little more difference, and fewer replicates reach it.
     more = [[value + Fraction(1, 10**6) * Fraction(step) for value in table[0]], table[1]]
     assert outcomes(more, test, ALL_SAMPLES)[0, 1].count < expected[0, 1].count
@@ -248,9 +281,13 @@ def test_replicates_that_tie_with_the_observed_t_count(z: tuple[int, ...], step:
 
 @PRECISIONS
 @pytest.mark.parametrize(
-    "row", [("0.9999", "0.0001", "-1", "1"), ("0", "0", "0.5", "0.50000001"), ("0.0001", "0.0002", "0.5")], ids=",".join
+    "row",
+    [("0.9999", "0.0001", "-1", "1"), ("0", "0", "0.5", "0.50000001"), ("0.0001", "0.0002", "0.5")],
+    ids=",".join,
 )
-def test_a_large_t_is_neither_infinite_nor_equal_to_another(row: tuple[str, ...], precision: str) -> None:
+def test_a_large_t_is_neither_infinite_nor_equal_to_another(
+    row: tuple[str, ...], precision: str
+) -> None:
     # Trials of nearly equal differences: t* beyond 10,000, where S1^2 / S2 no longer tells one from another.
     table = [[Fraction(text) for text in row], [Fraction(0)] * len(row)]
     every = [list(sample) for sample in product(range(len(row)), repeat=len(row))]
@@ -272,7 +309,9 @@ def test_equal_means_with_spread_have_t_zero(sided: int, precision: str) -> None
 
 def test_a_metric_that_is_zero_everywhere_leaves_the_others_alone() -> None:
     zero = [[Fraction(0)] * 5] * 3
-    both = analyse(as_cube({"m": EXAMPLE, "zero": zero}), Bootstrap(), trials=100, seed=3, workers=1)
+    both = analyse(
+        as_cube({"m": EXAMPLE, "zero": zero}), Bootstrap(), trials=100, seed=3, workers=1
+    )
     alone = analyse(as_cube({"m": EXAMPLE}), Bootstrap(), trials=100, seed=3, workers=1)
     xr.testing.assert_identical(both.sel(metric=["m"]).drop_attrs(), alone.drop_attrs())
     assert both["p_value"].sel(metric="zero").values.ravel().tolist() == [1.0] * 3
@@ -297,7 +336,9 @@ def test_a_share_that_equals_alpha_is_not_significant() -> None:
 
 @settings(max_examples=300)
 @given(hundredths=st.integers(1, 999), trials=st.integers(1, 100_000), plus_one=st.booleans())
-def test_ranks_and_bounds_follow_the_printed_level(hundredths: int, trials: int, plus_one: bool) -> None:
+def test_ranks_and_bounds_follow_the_printed_level(
+    hundredths: int, trials: int, plus_one: bool
+) -> None:
     alpha, printed = hundredths / 1000, f"{hundredths / 1000}"
     assert replicate_rank(alpha, trials) == rank_of_level(printed, trials)
     (bound,) = count_bounds(trials, (alpha,), plus_one)
@@ -315,7 +356,8 @@ def test_ranks_of_the_paper(alpha: float, trials: int, rank: int) -> None:
 def test_only_significant_pairs_give_an_estimated_difference() -> None:
     cube = as_cube({"m": EXAMPLE})
     both = [
-        one_result(cube, Bootstrap(alphas=(0.05, 0.005), only_significant=only), ALL_SAMPLES) for only in (False, True)
+        one_result(cube, Bootstrap(alphas=(0.05, 0.005), only_significant=only), ALL_SAMPLES)
+        for only in (False, True)
     ]
     kth = both[0]["kth_difference"].values
     assert both[0]["estimated_difference"].values.tolist() == kth.max(axis=1).tolist()
@@ -329,17 +371,29 @@ def test_only_significant_pairs_give_an_estimated_difference() -> None:
 def test_few_trials_two_topics_and_two_runs_are_enough(trials: int, sided: int) -> None:
     table = [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]
     cube = as_cube({"m": table})
-    for test in (Bootstrap(sided=sided), Bootstrap(sided=sided, studentised=False), Randomisation(sided=sided)):
+    for test in (
+        Bootstrap(sided=sided),
+        Bootstrap(sided=sided, studentised=False),
+        Randomisation(sided=sided),
+    ):
         result = analyse(cube, test, trials=trials, seed=2, workers=1)
         samples = test.samples(cube, 2, trials)
-        drawn = topic_positions(samples, cube) if isinstance(test, Bootstrap) else samples["topic_sign"].values.tolist()
+        drawn = (
+            topic_positions(samples, cube)
+            if isinstance(test, Bootstrap)
+            else samples["topic_sign"].values.tolist()
+        )
         assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
         few = [f"{counted(trials, 'trial')}: too few for alpha {a}" for a in ("0.05", "0.01")]
-        assert [note[: len(text)] for note, text in zip(result.attrs["notes"], few, strict=True)] == few
+        assert [
+            note[: len(text)] for note, text in zip(result.attrs["notes"], few, strict=True)
+        ] == few
     assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 2, trials))
 
 
-@pytest.mark.parametrize("test", [Bootstrap(), Randomisation(), Tukey()], ids=lambda test: test.name)
+@pytest.mark.parametrize(
+    "test", [Bootstrap(), Randomisation(), Tukey()], ids=lambda test: test.name
+)
 def test_impossible_cubes_are_refused(test: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     frame = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], index=["a", "b"], columns=["1", "2"])

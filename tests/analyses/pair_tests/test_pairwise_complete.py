@@ -29,7 +29,9 @@ TESTS = (
     Bootstrap(missing="pairwise", studentised=False), Randomisation(missing="pairwise"), Randomisation(missing="pairwise", sided=1),
     Paired(missing="pairwise"),
 )  # fmt: skip
-EVERY_TEST = pytest.mark.parametrize("test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}")
+EVERY_TEST = pytest.mark.parametrize(
+    "test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}"
+)
 Holes = list[list[Fraction | None]]
 
 
@@ -52,15 +54,21 @@ def tables_with_holes(draw: st.DrawFn) -> Holes:
 
 def cube_of(table_of: Holes) -> xr.Dataset:
     """Return a cube with NaN where a score is missing."""
-    cube = as_cube({"m": [[score if score is not None else Fraction(0) for score in row] for row in table_of]})
-    cube["score"].values[0, 0][np.array([[score is None for score in row] for row in table_of])] = np.nan
+    cube = as_cube(
+        {"m": [[score if score is not None else Fraction(0) for score in row] for row in table_of]}
+    )
+    cube["score"].values[0, 0][np.array([[score is None for score in row] for row in table_of])] = (
+        np.nan
+    )
     return cube
 
 
 def own_cube(cube: xr.Dataset, i: int, j: int) -> xr.Dataset:
     """Return the complete cube of two runs and the topics that both have, of one metric and gain setting."""
     pair = cube.isel(run=[i, j])
-    return pair.isel(topic=np.flatnonzero(pair["score"].notnull().all(("metric", "gain", "run")).values))
+    return pair.isel(
+        topic=np.flatnonzero(pair["score"].notnull().all(("metric", "gain", "run")).values)
+    )
 
 
 def assert_exact(cube: xr.Dataset, holes: Holes, test: Any, seed: int, trials: int) -> None:
@@ -72,7 +80,11 @@ def assert_exact(cube: xr.Dataset, holes: Holes, test: Any, seed: int, trials: i
     undefined = infinite = untested = 0
     estimated: list[list[float]] = [[] for _ in test.alphas]
     for place, (i, j) in enumerate(combinations(range(len(holes)), 2)):
-        common = [k for k, (a, b) in enumerate(zip(holes[i], holes[j], strict=True)) if a is not None and b is not None]
+        common = [
+            k
+            for k, (a, b) in enumerate(zip(holes[i], holes[j], strict=True))
+            if a is not None and b is not None
+        ]
         assert int(result["common_topics"][place]) == len(common)
         if len(common) < 2:
             untested += 1
@@ -95,15 +107,22 @@ def assert_exact(cube: xr.Dataset, holes: Holes, test: Any, seed: int, trials: i
         )
         for level in range(len(test.alphas)):
             kth = float(expected.kth[level])
-            assert float(result["kth_difference"][level, place]) == pytest.approx(kth, rel=1e-11, abs=1e-13)
+            assert float(result["kth_difference"][level, place]) == pytest.approx(
+                kth, rel=1e-11, abs=1e-13
+            )
             estimated[level].append(kth)
         undefined, infinite = undefined + expected.undefined, infinite + expected.infinite
     assert int(result["untested_pairs"]) == untested
-    assert (int(result["undefined_replicates"]), int(result["infinite_replicates"])) == (undefined, infinite)
+    assert (int(result["undefined_replicates"]), int(result["infinite_replicates"])) == (
+        undefined,
+        infinite,
+    )
     assert int(np.isnan(result["p_value"]).sum()) == untested
     for level, found in enumerate(estimated):
         largest = max(found, default=math.nan)
-        assert float(result["estimated_difference"][level]) == pytest.approx(largest, rel=1e-11, abs=1e-13, nan_ok=True)
+        assert float(result["estimated_difference"][level]) == pytest.approx(
+            largest, rel=1e-11, abs=1e-13, nan_ok=True
+        )
         below = int((result["p_value"] < test.alphas[level]).sum())
         assert int(result["significant"][level]) == below
         tested = result.sizes["pair"] - untested
@@ -116,21 +135,34 @@ def assert_exact(cube: xr.Dataset, holes: Holes, test: Any, seed: int, trials: i
     holes=tables_with_holes(), trials=st.integers(1, 50), seed=st.integers(0, 2**64 - 1), sided=st.sampled_from([1, 2]),
     studentised=st.booleans(), precision=st.sampled_from(["double", "mixed"]),
 )  # fmt: skip
-def test_bootstrap_on_own_topics_is_exact(holes: Holes, trials: int, seed: int, **options: Any) -> None:
+def test_bootstrap_on_own_topics_is_exact(
+    holes: Holes, trials: int, seed: int, **options: Any
+) -> None:
     assert_exact(cube_of(holes), holes, Bootstrap(missing="pairwise", **options), seed, trials)
 
 
 @settings(max_examples=80)
 @given(
-    holes=tables_with_holes(), trials=st.integers(1, 50), seed=st.integers(0, 2**64 - 1), sided=st.sampled_from([1, 2])
+    holes=tables_with_holes(),
+    trials=st.integers(1, 50),
+    seed=st.integers(0, 2**64 - 1),
+    sided=st.sampled_from([1, 2]),
 )
-def test_randomisation_on_own_topics_is_exact(holes: Holes, trials: int, seed: int, sided: int) -> None:
-    assert_exact(cube_of(holes), holes, Randomisation(missing="pairwise", sided=sided), seed, trials)
+def test_randomisation_on_own_topics_is_exact(
+    holes: Holes, trials: int, seed: int, sided: int
+) -> None:
+    assert_exact(
+        cube_of(holes), holes, Randomisation(missing="pairwise", sided=sided), seed, trials
+    )
 
 
-def random_holes(seed: int, n_runs: int = 12, n_topics: int = 30, metrics: tuple[str, ...] = ("AP",)) -> xr.Dataset:
+def random_holes(
+    seed: int, n_runs: int = 12, n_topics: int = 30, metrics: tuple[str, ...] = ("AP",)
+) -> xr.Dataset:
     """Return scores of four decimals, a tenth missing, and one run with few."""
-    cube = simulate_cube(metrics=metrics, gains=("3:2:1",), n_runs=n_runs, seed=seed).isel(topic=slice(n_topics))
+    cube = simulate_cube(metrics=metrics, gains=("3:2:1",), n_runs=n_runs, seed=seed).isel(
+        topic=slice(n_topics)
+    )
     values = cube["score"].values.round(4)
     chance = np.random.default_rng(seed)
     values[chance.random(values.shape) < 0.1] = np.nan
@@ -150,14 +182,21 @@ def test_a_pair_is_tested_as_in_the_cube_of_its_runs_and_topics(test: Any, seed:
             assert np.isnan(result["p_value"].values[..., place]).all()
             continue
         given_signs = None if signs is None else signs.sel(topic=own["topic"].values)
-        alone = analyse(own, test, trials=300, seed=seed, samples=given_signs, workers=1).isel(metric=0, gain=0)
+        alone = analyse(own, test, trials=300, seed=seed, samples=given_signs, workers=1).isel(
+            metric=0, gain=0
+        )
         for name in ("reached", "p_value"):
             if name in result:
-                np.testing.assert_array_equal(result[name].values[..., place], alone[name].values[..., 0])
+                np.testing.assert_array_equal(
+                    result[name].values[..., place], alone[name].values[..., 0]
+                )
         for name in ("t", "kth_difference", "common_topics", "common_difference"):
             if name in result:
                 np.testing.assert_allclose(
-                    result[name].values[..., place], alone[name].values[..., 0], rtol=1e-12, atol=1e-15
+                    result[name].values[..., place],
+                    alone[name].values[..., 0],
+                    rtol=1e-12,
+                    atol=1e-15,
                 )
 
 
@@ -167,7 +206,11 @@ def test_without_missing_scores_nothing_changes(test: Any) -> None:
     plain = type(test)(**{**test.options(), "missing": "refuse", "alphas": test.alphas})
     expected = analyse(cube, plain, trials=200, seed=7, workers=1).drop_attrs()
     result = analyse(cube, test, trials=200, seed=7, workers=1).drop_attrs()
-    assert set(result.data_vars) - set(expected.data_vars) == {"common_topics", "common_difference", "untested_pairs"}
+    assert set(result.data_vars) - set(expected.data_vars) == {
+        "common_topics",
+        "common_difference",
+        "untested_pairs",
+    }
     xr.testing.assert_identical(result[list(expected.data_vars)], expected)
 
 
@@ -175,7 +218,9 @@ def test_without_missing_scores_nothing_changes(test: Any) -> None:
 @EVERY_TEST
 @settings(max_examples=12)
 @given(block_units=st.integers(1, 70), workers=st.integers(1, 3), tile=st.sampled_from([8, 9, 64]))
-def test_blocks_threads_and_tiles_are_free_choices(test: Any, block_units: int, workers: int, tile: int) -> None:
+def test_blocks_threads_and_tiles_are_free_choices(
+    test: Any, block_units: int, workers: int, tile: int
+) -> None:
     cube = random_holes(5, metrics=("AP", "RR"))
     expected = analyse(cube, test, trials=120, seed=9, workers=1, block_units=10_000)
     with pytest.MonkeyPatch.context() as patch:
@@ -211,7 +256,9 @@ def test_classical_tests_are_scipys_on_common_topics() -> None:
             assert np.isnan(result["p_value"].values[:, place]).all()
             continue
         x, y = scores[i, both], scores[j, both]
-        assert float(result["p_value"].sel(test="t")[place]) == pytest.approx(stats.ttest_rel(x, y).pvalue, rel=1e-9)
+        assert float(result["p_value"].sel(test="t")[place]) == pytest.approx(
+            stats.ttest_rel(x, y).pvalue, rel=1e-9
+        )
         ahead, behind = int((x > y).sum()), int((x < y).sum())
         sign = stats.binomtest(ahead, ahead + behind).pvalue
         assert float(result["p_value"].sel(test="sign")[place]) == pytest.approx(sign, rel=1e-9)
@@ -270,7 +317,9 @@ def test_tables_count_the_pairs_that_were_tested(test: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation", "paired"])
-def test_the_command_takes_missing_scores_pair_by_pair(scorecube: Cli, tmp_path: Path, name: str) -> None:
+def test_the_command_takes_missing_scores_pair_by_pair(
+    scorecube: Cli, tmp_path: Path, name: str
+) -> None:
     study = tmp_path / "study.zarr"
     open_study(study, mode="a").add("holes", cube=random_holes(3))
     trials = [] if name == "paired" else ["--trials", 40, "--seed", 1]
@@ -302,7 +351,10 @@ def test_all_runs_of_clef_tar_are_tested_exactly(data: Path) -> None:
     assert values.shape == (52, 30)
     assert np.isnan(values).any()
     filled = read_exactly_with_holes(folder / "ap.csv", cube)
-    for test in (Bootstrap(missing="pairwise", precision="mixed"), Randomisation(missing="pairwise")):
+    for test in (
+        Bootstrap(missing="pairwise", precision="mixed"),
+        Randomisation(missing="pairwise"),
+    ):
         assert_exact(cube, filled, test, seed=5, trials=40)
 
 

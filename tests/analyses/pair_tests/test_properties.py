@@ -33,7 +33,9 @@ TESTS = (
     Bootstrap(), Bootstrap(precision="mixed", sided=1, alphas=(0.3, 0.01)), Bootstrap(studentised=False),
     Randomisation(), Randomisation(sided=1), Tukey(),
 )  # fmt: skip
-EVERY_TEST = pytest.mark.parametrize("test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}")
+EVERY_TEST = pytest.mark.parametrize(
+    "test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}"
+)
 Test = Bootstrap | Randomisation | Tukey
 BY_PAIR = ("reached", "p_value", "t", "kth_difference")
 POOLED = ("significant", "share", "estimated_difference", "degenerate_pairs", "constant_pairs", "undefined_replicates",
@@ -42,7 +44,9 @@ POOLED = ("significant", "share", "estimated_difference", "degenerate_pairs", "c
 
 @pytest.fixture(scope="module")
 def cube() -> xr.Dataset:
-    made = simulate_cube(metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5)
+    made = simulate_cube(
+        metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5
+    )
     made["score"][:, :, 1] = made["score"][:, :, 0]
     return made
 
@@ -108,7 +112,9 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
 @EVERY_TEST
 @settings(max_examples=25)
 @given(block_units=st.integers(1, 130), workers=st.integers(1, 3))
-def test_blocks_and_threads_are_free_choices(cube: xr.Dataset, test: Test, block_units: int, workers: int) -> None:
+def test_blocks_and_threads_are_free_choices(
+    cube: xr.Dataset, test: Test, block_units: int, workers: int
+) -> None:
     expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1, block_units=10_000)
     result = analyse(cube, test, trials=TRIALS, seed=9, workers=workers, block_units=block_units)
     assert_same(result, expected)
@@ -124,7 +130,9 @@ def test_a_cluster_gives_the_same(client: Client, cube: xr.Dataset, test: Test) 
 
 @pytest.mark.parametrize("block_units", [1, 63, 1000, 2414, 2415])
 @pytest.mark.parametrize("test", [Bootstrap(), Randomisation()], ids=lambda test: test.name)
-def test_squares_of_pairs_are_put_in_label_order(many_runs: xr.Dataset, test: Test, block_units: int) -> None:
+def test_squares_of_pairs_are_put_in_label_order(
+    many_runs: xr.Dataset, test: Test, block_units: int
+) -> None:
     trials = 3 if block_units == 1 else 40
     result = analyse(many_runs, test, trials=trials, seed=2, workers=2, block_units=block_units)
     assert_same(result, analyse(many_runs, test, trials=trials, seed=2, workers=1))
@@ -134,7 +142,9 @@ def test_squares_of_pairs_are_put_in_label_order(many_runs: xr.Dataset, test: Te
     for place, pair in enumerate([(3, 64), (3, 69), (64, 69)]):
         (where,) = np.flatnonzero((first == pair[0]) & (second == pair[1]))
         for name in BY_PAIR:
-            np.testing.assert_array_equal(alone[name].values[..., place], result[name].values[..., where])
+            np.testing.assert_array_equal(
+                alone[name].values[..., place], result[name].values[..., where]
+            )
 
 
 @EVERY_TEST
@@ -150,7 +160,9 @@ def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> No
         for place in np.random.default_rng(seed).permutation(len(intervals)):
             start, stop = intervals[place]
             totals.add(start, stop, test.block(inputs, start, stop))
-        assert_same(test.finalize(prepared, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs())
+        assert_same(
+            test.finalize(prepared, totals.arrays, TRIALS).drop_attrs(), expected.drop_attrs()
+        )
 
 
 @pytest.mark.slow
@@ -161,18 +173,32 @@ def test_blocks_in_any_order_make_one_result(cube: xr.Dataset, test: Test) -> No
     alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.9, 0.2), (0.999,)]),
 )  # fmt: skip
 def test_mixed_precision_equals_double(
-    kind: str, seed: int, n_runs: int, n_topics: int, trials: int, sided: int, alphas: tuple[float, ...]
+    kind: str,
+    seed: int,
+    n_runs: int,
+    n_topics: int,
+    trials: int,
+    sided: int,
+    alphas: tuple[float, ...],
 ) -> None:
     cube = random_cube(np.random.default_rng(seed), n_runs, n_topics, kind)
     double, mixed = (
-        analyse(cube, Bootstrap(precision=precision, sided=sided, alphas=alphas), trials=trials, seed=seed, workers=1)
+        analyse(
+            cube,
+            Bootstrap(precision=precision, sided=sided, alphas=alphas),
+            trials=trials,
+            seed=seed,
+            workers=1,
+        )
         for precision in ("double", "mixed")
     )
     assert_same(mixed, double)
 
 
 @pytest.mark.parametrize("n_topics", [999, 1153])
-@pytest.mark.parametrize("kind", ["doubles", "sizes", "tenths", "reciprocal ranks", "one odd topic", "equal runs"])
+@pytest.mark.parametrize(
+    "kind", ["doubles", "sizes", "tenths", "reciprocal ranks", "one odd topic", "equal runs"]
+)
 def test_mixed_precision_equals_double_with_many_topics(kind: str, n_topics: int) -> None:
     cube = random_cube(np.random.default_rng(n_topics), 12, n_topics, kind)
     double, mixed = (
@@ -200,7 +226,9 @@ def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int, sided:
 
 @pytest.mark.parametrize("metrics", [["AP"], ["nDCG@10"], ["RR", "nDCG@10"], ["nDCG@10", "AP"]])
 @EVERY_TEST
-def test_fewer_metrics_give_the_same_numbers(cube: xr.Dataset, test: Test, metrics: list[str]) -> None:
+def test_fewer_metrics_give_the_same_numbers(
+    cube: xr.Dataset, test: Test, metrics: list[str]
+) -> None:
     every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
     fewer = analyse(select(cube, metrics=metrics), test, trials=TRIALS, seed=4, workers=1)
     xr.testing.assert_identical(fewer.drop_attrs(), every.sel(metric=metrics).drop_attrs())
@@ -208,14 +236,18 @@ def test_fewer_metrics_give_the_same_numbers(cube: xr.Dataset, test: Test, metri
 
 @pytest.mark.parametrize("gains", [["3:2:1"], ["10:5:1", "3:2:1"]])
 @EVERY_TEST
-def test_fewer_gain_settings_give_the_same_numbers(cube: xr.Dataset, test: Test, gains: list[str]) -> None:
+def test_fewer_gain_settings_give_the_same_numbers(
+    cube: xr.Dataset, test: Test, gains: list[str]
+) -> None:
     every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
     fewer = analyse(select(cube, gains=gains), test, trials=TRIALS, seed=4, workers=1)
     xr.testing.assert_identical(fewer.drop_attrs(), every.sel(gain=gains).drop_attrs())
 
 
 @pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "sizes"])
-@pytest.mark.parametrize("test", [test for test in TESTS if not isinstance(test, Tukey)], ids=lambda test: test.name)
+@pytest.mark.parametrize(
+    "test", [test for test in TESTS if not isinstance(test, Tukey)], ids=lambda test: test.name
+)
 def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) -> None:
     cube = random_cube(np.random.default_rng(8), 12, 20, kind)
     every = analyse(cube, test, trials=TRIALS, seed=4, workers=1)
@@ -231,7 +263,9 @@ def test_fewer_runs_give_the_same_numbers_for_those_left(test: Test, kind: str) 
 
 
 @EVERY_TEST
-def test_saved_samples_replayed_are_the_drawn_ones(cube: xr.Dataset, test: Test, tmp_path: Path) -> None:
+def test_saved_samples_replayed_are_the_drawn_ones(
+    cube: xr.Dataset, test: Test, tmp_path: Path
+) -> None:
     write_samples(test.samples(cube, 6, TRIALS), tmp_path / "samples.zarr")
     samples = read_samples(tmp_path / "samples.zarr")
     replayed = analyse(cube, test, trials=TRIALS, samples=samples, workers=2, block_units=7)
@@ -240,7 +274,9 @@ def test_saved_samples_replayed_are_the_drawn_ones(cube: xr.Dataset, test: Test,
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey"])
-def test_the_command_line_replays_what_it_saved(scorecube: Cli, study: Path, tmp_path: Path, name: str) -> None:
+def test_the_command_line_replays_what_it_saved(
+    scorecube: Cli, study: Path, tmp_path: Path, name: str
+) -> None:
     saved = tmp_path / "samples.zarr"
     scorecube(name, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
     drawn = latest(study, name)
@@ -256,7 +292,9 @@ def test_samples_of_a_wrong_form_are_refused_before_anything_is_announced(
 ) -> None:
     saved = tmp_path / "samples.zarr"
     other = {"bootstrap": "randomisation", "randomisation": "tukey", "tukey": "bootstrap"}[name]
-    announced = scorecube(other, study, "--trials", 30, "--seed", 3, "--save-samples", saved).succeeded()
+    announced = scorecube(
+        other, study, "--trials", 30, "--seed", 3, "--save-samples", saved
+    ).succeeded()
     assert "comparisons in" in announced.stderr
     refused = scorecube(name, study, "--trials", 30, "--replay", saved)
     assert refused.status == 1
@@ -319,14 +357,19 @@ def run(study: Study, trials: int) -> xr.Dataset:
 
 
 @pytest.mark.parametrize("kind", ["tenths", "four decimals", "doubles", "equal runs"])
-@pytest.mark.parametrize("test", TESTS[:4:2], ids=lambda test: f"{test.name} studentised={test.studentised}")
+@pytest.mark.parametrize(
+    "test", TESTS[:4:2], ids=lambda test: f"{test.name} studentised={test.studentised}"
+)
 def test_two_sided_tests_do_not_depend_on_the_names_of_runs(test: Any, kind: str) -> None:
     cube = random_cube(np.random.default_rng(4), 9, 15, kind)
     order = np.random.default_rng(5).permutation(9)
     # Run k of the other cube is run order[k] of this one, under another name.
     renamed = cube.isel(run=order).assign_coords(run=cube["run"].values, team=cube["team"].variable)
     for each in (test, Randomisation()):
-        one, other = (analyse(given_cube, each, trials=TRIALS, seed=4, workers=1) for given_cube in (cube, renamed))
+        one, other = (
+            analyse(given_cube, each, trials=TRIALS, seed=4, workers=1)
+            for given_cube in (cube, renamed)
+        )
         place = {pair: k for k, pair in enumerate(zip(*run_positions(one), strict=True))}  # fmt: skip
         pairs = list(zip(*run_positions(other), strict=True))
         where = [place[min(order[i], order[j]), max(order[i], order[j])] for i, j in pairs]
@@ -341,9 +384,13 @@ def test_two_sided_tests_do_not_depend_on_the_names_of_runs(test: Any, kind: str
 
 def test_swapping_two_runs_flips_the_sign_of_t_and_nothing_else() -> None:
     cube = random_cube(np.random.default_rng(4), 2, 15, "four decimals")
-    swapped = cube.isel(run=[1, 0]).assign_coords(run=cube["run"].values, team=cube["team"].variable)
+    swapped = cube.isel(run=[1, 0]).assign_coords(
+        run=cube["run"].values, team=cube["team"].variable
+    )
     for test in (Bootstrap(), Bootstrap(studentised=False), Randomisation()):
-        one, other = (analyse(each, test, trials=TRIALS, seed=4, workers=1) for each in (cube, swapped))
+        one, other = (
+            analyse(each, test, trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)
+        )
         assert float(one["t"].item()) == -float(other["t"].item()) != 0
         assert_same(other.drop_vars(["t", "mean"]), one.drop_vars(["t", "mean"]))
     tukey = [analyse(each, Tukey(), trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)]

@@ -44,7 +44,9 @@ SOURCES = [
 ]
 
 
-@pytest.fixture(scope="module", params=SOURCES, ids=lambda source: f"{source.folder}-{source.sizes[1]}")
+@pytest.fixture(
+    scope="module", params=SOURCES, ids=lambda source: f"{source.folder}-{source.sizes[1]}"
+)
 def source(request: pytest.FixtureRequest, data: Path) -> Source:
     chosen: Source = request.param
     if not (data / chosen.folder).is_dir():
@@ -64,7 +66,10 @@ def cube(source: Source, data: Path) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def tables(source: Source, data: Path, cube: xr.Dataset) -> dict[str, Table]:
     paths = [data / source.folder / name for name in source.files]
-    return {metric: read_exactly(path, cube) for metric, path in zip(labels(cube, "metric"), paths, strict=True)}
+    return {
+        metric: read_exactly(path, cube)
+        for metric, path in zip(labels(cube, "metric"), paths, strict=True)
+    }
 
 
 def test_scores_are_what_the_files_say(cube: xr.Dataset, tables: dict[str, Table]) -> None:
@@ -74,8 +79,12 @@ def test_scores_are_what_the_files_say(cube: xr.Dataset, tables: dict[str, Table
 
 
 @pytest.mark.slow
-def test_bootstrap_of_every_pair_is_exact(source: Source, cube: xr.Dataset, tables: dict[str, Table]) -> None:
-    double, mixed = (Bootstrap(alphas=(0.05, 0.01), precision=precision) for precision in ("double", "mixed"))
+def test_bootstrap_of_every_pair_is_exact(
+    source: Source, cube: xr.Dataset, tables: dict[str, Table]
+) -> None:
+    double, mixed = (
+        Bootstrap(alphas=(0.05, 0.01), precision=precision) for precision in ("double", "mixed")
+    )
     samples = double.samples(cube, SEED, source.trials)
     drawn = topic_positions(samples, cube)
     result = analyse(cube, double, trials=source.trials, samples=samples, workers=1)
@@ -102,16 +111,22 @@ def test_differences_of_every_pair_are_exact(
         assert_pairs_agree(other, table, signs, flips["topic_sign"].values.tolist())
 
 
-def test_one_sided_bootstrap_of_some_pairs_is_exact(cube: xr.Dataset, tables: dict[str, Table]) -> None:
+def test_one_sided_bootstrap_of_some_pairs_is_exact(
+    cube: xr.Dataset, tables: dict[str, Table]
+) -> None:
     few = cube.isel(run=slice(0, 12))
     test = Bootstrap(sided=1, alphas=(0.1,))
     samples = test.samples(few, SEED, 60)
     result = analyse(few, test, trials=60, samples=samples, workers=1)
     for metric, table in tables.items():
-        assert_pairs_agree(result.sel(metric=metric).isel(gain=0), table[:12], test, topic_positions(samples, few))
+        assert_pairs_agree(
+            result.sel(metric=metric).isel(gain=0), table[:12], test, topic_positions(samples, few)
+        )
 
 
-def test_tukey_of_every_pair_is_exact(source: Source, cube: xr.Dataset, tables: dict[str, Table]) -> None:
+def test_tukey_of_every_pair_is_exact(
+    source: Source, cube: xr.Dataset, tables: dict[str, Table]
+) -> None:
     assert_tukey_agrees(cube, tables, Tukey().samples(cube, SEED, 40))
 
 
@@ -120,7 +135,9 @@ def test_signs_of_some_pairs_equal_scipy(cube: xr.Dataset) -> None:
     from scipy.stats import permutation_test
 
     scores = cube["score"].isel(metric=0, gain=0).values[:4]
-    result = analyse(cube.isel(run=slice(0, 4)), Randomisation(plus_one=True), trials=4000, seed=1, workers=1)
+    result = analyse(
+        cube.isel(run=slice(0, 4)), Randomisation(plus_one=True), trials=4000, seed=1, workers=1
+    )
     for place, (i, j) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]):
         theirs = permutation_test(
             (scores[i], scores[j]), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",

@@ -69,7 +69,9 @@ def oracle(x: Row, y: Row, kind: str, samples: Sequence[Sequence[Sequence[int]]]
     moved = shifted(x, kind, y), shifted(y, kind, x)
     observed, statistics, differences = statistic(x, y), [], []
     for halves in samples:
-        first, second = ([row[topic] for topic in half] for row, half in zip(moved, halves, strict=True))
+        first, second = (
+            [row[topic] for topic in half] for row, half in zip(moved, halves, strict=True)
+        )
         each = statistic(first, second)
         differences.append(abs(summary(first) - summary(second)))
         statistics.append(-1.0 if math.isnan(each) else each)  # 0 / 0 comes last
@@ -88,7 +90,9 @@ def cube_of(tables: dict[str, np.ndarray]) -> xr.Dataset:
     return cube_from_scores(
         {
             metric: pd.DataFrame(
-                table, [f"r{k:03d}" for k in range(len(table))], [f"t{k:03d}" for k in range(table.shape[1])]
+                table,
+                [f"r{k:03d}" for k in range(len(table))],
+                [f"t{k:03d}" for k in range(table.shape[1])],
             )
             for metric, table in tables.items()
         }
@@ -103,7 +107,10 @@ def assert_agrees(cube: xr.Dataset, test: Unpaired, trials: int, seed: int) -> x
     samples = test.samples(cube, seed, trials)
     result = analyse(cube, test, trials=trials, samples=samples, workers=1)
     place = {topic: k for k, topic in enumerate(cube["topic"].values)}
-    drawn = [[[place[topic] for topic in half] for half in halves] for halves in samples["topic_sample"].values]
+    drawn = [
+        [[place[topic] for topic in half] for half in halves]
+        for halves in samples["topic_sample"].values
+    ]
     assert np.shape(drawn) == (trials, 2, cube.sizes["topic"])
     ranks = [max(1, math.ceil(round(alpha * trials, 9))) for alpha in test.alphas]
     pairs = list(combinations(range(cube.sizes["run"]), 2))
@@ -115,15 +122,22 @@ def assert_agrees(cube: xr.Dataset, test: Unpaired, trials: int, seed: int) -> x
         found = result.sel(metric=metric).isel(gain=0)
         assert found["reached"].values.tolist() == [count for count, _ in expected], metric
         np.testing.assert_allclose(
-            found["kth_difference"].values, np.transpose([kth for _, kth in expected]), rtol=1e-9, atol=1e-12
+            found["kth_difference"].values,
+            np.transpose([kth for _, kth in expected]),
+            rtol=1e-9,
+            atol=1e-12,
         )
         np.testing.assert_array_equal(found["p_value"], [count / trials for count, _ in expected])
     return result
 
 
 @pytest.mark.parametrize("n_topics", [2, 3, 5, 12])
-@pytest.mark.parametrize("values", [[0, 1], [0, 0.1, 0.3], [0.1, 0.2, 0.4, 0.7], [1, 1 / 2, 1 / 3, 0.25]], ids=str)
-def test_small_samples_with_ties_agree_with_the_description(values: list[float], n_topics: int) -> None:
+@pytest.mark.parametrize(
+    "values", [[0, 1], [0, 0.1, 0.3], [0.1, 0.2, 0.4, 0.7], [1, 1 / 2, 1 / 3, 0.25]], ids=str
+)
+def test_small_samples_with_ties_agree_with_the_description(
+    values: list[float], n_topics: int
+) -> None:
     table = np.random.default_rng(n_topics).choice(values, (7, n_topics))
     table[1], table[2], table[3] = table[0], table[0][::-1], values[0]
     assert_agrees(alike(table), Unpaired(alphas=(0.05, 0.3)), 60, seed=4)
@@ -179,7 +193,9 @@ def test_replicates_without_spread_are_counted() -> None:
     cube = cube_of({"AP": np.array([[0.0, 1.0], [0.25, 0.5]])})
     test = Unpaired()
     samples = test.samples(cube, 2, 400)
-    constant = (samples["topic_sample"].values[..., 0] == samples["topic_sample"].values[..., 1]).all(axis=1)
+    constant = (
+        samples["topic_sample"].values[..., 0] == samples["topic_sample"].values[..., 1]
+    ).all(axis=1)
     result = analyse(cube, test, trials=400, seed=2)
     assert result["infinite_replicates"].item() == constant.sum() > 50
     assert result["undefined_replicates"].item() == 0
@@ -190,7 +206,10 @@ def test_t_is_welchs() -> None:
 
     table = np.random.default_rng(2).normal(size=(4, 11))
     result = analyse(alike(table), Unpaired(), trials=5, seed=1)
-    expected = [ttest_ind(table[i], table[j], equal_var=False).statistic for i, j in combinations(range(4), 2)]
+    expected = [
+        ttest_ind(table[i], table[j], equal_var=False).statistic
+        for i, j in combinations(range(4), 2)
+    ]
     np.testing.assert_allclose(result["t"].sel(metric="AP").values[0], expected, rtol=1e-9)
     assert result["t"].sel(metric=["geo:AP", "area:AP"]).isnull().all()
 
@@ -200,14 +219,18 @@ def test_means_are_the_summaries_of_the_metrics() -> None:
     result = analyse(alike(table), Unpaired(), trials=5, seed=1)
     for metric, summary in zip(METRICS, (mean, geometric, area), strict=True):
         np.testing.assert_allclose(
-            result["mean"].sel(metric=metric).values[0], [summary(row) for row in table.tolist()], rtol=1e-12
+            result["mean"].sel(metric=metric).values[0],
+            [summary(row) for row in table.tolist()],
+            rtol=1e-12,
         )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 50, 249])
 def test_area_weights_are_the_mean_over_x_of_the_mean_of_the_x_worst(n: int) -> None:
     quarter = max(1, n // 4)
-    direct = [sum(1 / x for x in range(place, quarter + 1)) / quarter for place in range(1, quarter + 1)]
+    direct = [
+        sum(1 / x for x in range(place, quarter + 1)) / quarter for place in range(1, quarter + 1)
+    ]
     np.testing.assert_allclose(area_weights(n), direct, rtol=1e-12)
     assert area_weights(n).sum() == pytest.approx(1)
 
@@ -223,16 +246,22 @@ def assert_same(one: xr.Dataset, other: xr.Dataset) -> None:
 
 
 @pytest.mark.parametrize(("block_units", "workers"), [(97, 1), (1000, 2), (2414, 2), (None, 2)])
-def test_blocks_and_workers_are_free_choices(many: xr.Dataset, block_units: int | None, workers: int) -> None:
+def test_blocks_and_workers_are_free_choices(
+    many: xr.Dataset, block_units: int | None, workers: int
+) -> None:
     expected = analyse(many, Unpaired(), trials=40, seed=9, workers=1, block_units=10_000)
-    assert_same(analyse(many, Unpaired(), trials=40, seed=9, workers=workers, block_units=block_units), expected)
+    assert_same(
+        analyse(many, Unpaired(), trials=40, seed=9, workers=workers, block_units=block_units),
+        expected,
+    )
 
 
 @pytest.mark.parametrize("metrics", [["geo:AP"], ["area:AP", "AP"]])
 def test_other_metrics_change_nothing(many: xr.Dataset, metrics: list[str]) -> None:
     every = analyse(many, Unpaired(), trials=40, seed=9, workers=1)
     assert_same(
-        analyse(select(many, metrics=metrics), Unpaired(), trials=40, seed=9, workers=1), every.sel(metric=metrics)
+        analyse(select(many, metrics=metrics), Unpaired(), trials=40, seed=9, workers=1),
+        every.sel(metric=metrics),
     )
 
 

@@ -24,13 +24,19 @@ ALPHA, EXPERIMENTS, TRIALS, N_TOPICS = 0.001, 1500, 1000, 50
 Test = Bootstrap | Randomisation
 
 
-def experiments(n_runs: int, n_topics: int, seed: int, shift: float = 0.0, number: int = EXPERIMENTS) -> xr.Dataset:
+def experiments(
+    n_runs: int, n_topics: int, seed: int, shift: float = 0.0, number: int = EXPERIMENTS
+) -> xr.Dataset:
     """Return independent experiments as metrics; the first run is better by `shift` standard deviations of a difference."""
     chance = np.random.default_rng(seed)
     labels = [f"r{k}" for k in range(n_runs)], [f"t{k:02d}" for k in range(n_topics)]
     frames = {}
     for k in range(number):
-        scores = 0.5 + 0.1 * chance.standard_normal(n_topics) + 0.05 * chance.standard_normal((n_runs, n_topics))
+        scores = (
+            0.5
+            + 0.1 * chance.standard_normal(n_topics)
+            + 0.05 * chance.standard_normal((n_runs, n_topics))
+        )
         scores[0] += shift * 0.05 * 2**0.5
         frames[f"m{k:04d}"] = pd.DataFrame(scores, *labels)
     return cube_from_scores(frames)
@@ -38,7 +44,9 @@ def experiments(n_runs: int, n_topics: int, seed: int, shift: float = 0.0, numbe
 
 def p_values(cube: xr.Dataset, test: Any, seed: int = 1) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return p-values (experiment, pair)."""
-    found: np.ndarray[Any, Any] = analyse(cube, test, trials=TRIALS, seed=seed, workers=1)["p_value"].values[:, 0]
+    found: np.ndarray[Any, Any] = analyse(cube, test, trials=TRIALS, seed=seed, workers=1)[
+        "p_value"
+    ].values[:, 0]
     return found
 
 
@@ -102,7 +110,9 @@ def test_without_care_for_families_errors_pile_up() -> None:
     assert (found < 0.05).mean() > 0.3
 
 
-@pytest.mark.parametrize("test", [Bootstrap(), Bootstrap(precision="mixed"), Randomisation(), Tukey()], ids=str)
+@pytest.mark.parametrize(
+    "test", [Bootstrap(), Bootstrap(precision="mixed"), Randomisation(), Tukey()], ids=str
+)
 def test_identical_runs_have_no_discriminative_power(test: Any) -> None:
     cube = experiments(6, N_TOPICS, seed=16, number=5)
     cube["score"][:, :, 1:] = cube["score"][:, :, :1].values
@@ -111,10 +121,16 @@ def test_identical_runs_have_no_discriminative_power(test: Any) -> None:
     assert (result["share"].values == 0.0).all()
 
 
-@pytest.mark.parametrize("test", [Bootstrap(), Bootstrap(sided=1), Randomisation(), Tukey()], ids=str)
+@pytest.mark.parametrize(
+    "test", [Bootstrap(), Bootstrap(sided=1), Randomisation(), Tukey()], ids=str
+)
 def test_power_grows_with_the_true_difference_and_the_number_of_topics(test: Any) -> None:
     def power(shift: float, n_topics: int) -> float:
-        return float((p_values(experiments(2, n_topics, seed=17, shift=shift, number=400), test) < 0.05).mean())
+        return float(
+            (
+                p_values(experiments(2, n_topics, seed=17, shift=shift, number=400), test) < 0.05
+            ).mean()
+        )
 
     by_shift = [power(shift, 25) for shift in (0.0, 0.2, 0.4, 0.8, 1.5)]
     assert by_shift == sorted(by_shift)

@@ -21,7 +21,16 @@ from scorecube.kernels.rank.rank_change import tie_bounds
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube, topic_positions
 from tests.oracles.judgements import as_ranking, decisions, overlap, parse
-from tests.oracles.splits import Values, compare, order_statistics, rank, sums, tau_a, tau_ap_accuracy, tau_b
+from tests.oracles.splits import (
+    Values,
+    compare,
+    order_statistics,
+    rank,
+    sums,
+    tau_a,
+    tau_ap_accuracy,
+    tau_b,
+)
 
 DISAGREEMENTS = [name for name in DECISIONS if name.endswith("disagreement")]
 
@@ -65,21 +74,32 @@ def expected_values(a: Values, b: Values, p: str, rule: str) -> list[float]:
 
 
 @settings(max_examples=80)
-@given(two_tables(), st.sampled_from("wab"), st.sampled_from(["0.5", "0.9", "0.98"]), st.integers(0, 2**64 - 1))
-def test_rankings_and_intervals_are_exact(tables: tuple[Table, Table], rule: str, p: str, seed: int) -> None:
+@given(
+    two_tables(),
+    st.sampled_from("wab"),
+    st.sampled_from(["0.5", "0.9", "0.98"]),
+    st.integers(0, 2**64 - 1),
+)
+def test_rankings_and_intervals_are_exact(
+    tables: tuple[Table, Table], rule: str, p: str, seed: int
+) -> None:
     cube, trials = joined(*(as_cube({"m": table}) for table in tables)), 7
     analysis = Agreement(p=float(p), ties=rule, confidence=0.5)
     result = sc.analyse(cube, analysis, trials=trials, seed=seed, workers=1).isel(metric=0, gain=0)
     topics = range(len(tables[0][0]))
     a, b = (sums(table, topics) for table in tables)
-    np.testing.assert_allclose(result["agreement"].values, expected_values(a, b, p, rule), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        result["agreement"].values, expected_values(a, b, p, rule), rtol=1e-12, atol=1e-12
+    )
     assert result["rank_first"].values.tolist() == rank(a)
     assert result["rank_second"].values.tolist() == rank(b)
     lost = [after - before for before, after in zip(rank(a), rank(b), strict=True)]
     assert int(result["drop"]) == max(lost)
     assert lost[int(result["drop_run"])] == max(lost)
     for name, values in (("mean_first", a), ("mean_second", b)):
-        np.testing.assert_allclose(result[name].values, [float(each / len(topics)) for each in values], atol=1e-12)
+        np.testing.assert_allclose(
+            result[name].values, [float(each / len(topics)) for each in values], atol=1e-12
+        )
     drawn = topic_positions(analysis.samples(cube, seed, trials), cube)
     both = [[sums(table, sample) for table in tables] for sample in drawn]
     replicates = np.array([expected_values(x, y, p, rule) for x, y in both]).T
@@ -92,8 +112,15 @@ def test_rankings_and_intervals_are_exact(tables: tuple[Table, Table], rule: str
 
 
 @settings(max_examples=60)
-@given(two_tables(), st.sampled_from(["t", "sign"]), st.sampled_from([0.05, 0.3, 0.7]), st.integers(2, 6))
-def test_decisions_are_those_of_single_tests(tables: tuple[Table, Table], test: str, alpha: float, top: int) -> None:
+@given(
+    two_tables(),
+    st.sampled_from(["t", "sign"]),
+    st.sampled_from([0.05, 0.3, 0.7]),
+    st.integers(2, 6),
+)
+def test_decisions_are_those_of_single_tests(
+    tables: tuple[Table, Table], test: str, alpha: float, top: int
+) -> None:
     cubes = [as_cube({"m": table}) for table in tables]
     result = agree(*cubes, trials=2, test=test, alphas=(alpha,), top=top).squeeze()
     expected = decisions(*tables, test, alpha, top)
@@ -103,7 +130,9 @@ def test_decisions_are_those_of_single_tests(tables: tuple[Table, Table], test: 
 
 
 def overlap_of(a: Values, b: Values, p: float, rule: TieRule) -> float:
-    above, until = tie_bounds(np.array([[[float(each) for each in a], [float(each) for each in b]]]), np.zeros(2))
+    above, until = tie_bounds(
+        np.array([[[float(each) for each in a], [float(each) for each in b]]]), np.zeros(2)
+    )
     return float(rank_biased_overlap(above, until, np.array([0]), np.array([1]), p, rule)[0, 0])
 
 
@@ -132,7 +161,9 @@ def test_overlap_is_as_defined(values: list[tuple[int, int]], p: str, rule: TieR
         ("a b c d e", "b c d a e", 0.9, (0.828, 0.828, 0.828)),
     ],
 )  # fmt: skip
-def test_the_oracle_gives_published_overlaps(x: str, y: str, p: float, expected: tuple[float, ...]) -> None:
+def test_the_oracle_gives_published_overlaps(
+    x: str, y: str, p: float, expected: tuple[float, ...]
+) -> None:
     found = [overlap(parse(x), parse(y), Fraction(p), rule) for rule in "wab"]
     assert found == pytest.approx(list(expected), rel=1e-12)
 
@@ -159,7 +190,9 @@ IRCOR = {
         (1, True, 0.8889, 0.7454), (2, True, 0.3333, 0.2692), (3, True, -0.6222, -0.5558),
     ],
 )  # fmt: skip
-def test_correlations_are_those_of_ircor(number: int, ties: bool, tau: float, tau_ap: float) -> None:
+def test_correlations_are_those_of_ircor(
+    number: int, ties: bool, tau: float, tau_ap: float
+) -> None:
     truth, estimate, tied = ([Fraction(word) for word in text.split()] for text in IRCOR[number])
     found = agree(*of_means(truth, tied if ties else estimate))["agreement"].squeeze()
     assert float(found.sel(statistic="tau")) == pytest.approx(tau, abs=5e-5)
@@ -182,12 +215,16 @@ def test_equal_judgements_agree_in_everything(pair: tuple[xr.Dataset, xr.Dataset
     assert (sc.table(result, "runs")["rank_change"] == 0).all()
 
 
-def test_the_opposite_judgements_disagree_in_everything(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
+def test_the_opposite_judgements_disagree_in_everything(
+    pair: tuple[xr.Dataset, xr.Dataset],
+) -> None:
     first = pair[0]
     result = agree(first, first.assign(score=1.0 - first["score"]), test="wilcoxon")
     for statistic in ("tau", "tau_b", "tau_ap"):
         np.testing.assert_allclose(
-            result[["agreement", "low", "high"]].sel(statistic=statistic).to_array(), -1.0, rtol=1e-15
+            result[["agreement", "low", "high"]].sel(statistic=statistic).to_array(),
+            -1.0,
+            rtol=1e-15,
         )
     assert int(result["drop"].min()) == 11
     assert all(int(result[name].sum()) == 0 for name in DECISIONS if name not in DISAGREEMENTS)
@@ -195,11 +232,15 @@ def test_the_opposite_judgements_disagree_in_everything(pair: tuple[xr.Dataset, 
     assert (result["active_disagreement"] > 0).all()
 
 
-def test_to_exchange_the_sets_exchanges_what_is_not_symmetric(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
+def test_to_exchange_the_sets_exchanges_what_is_not_symmetric(
+    pair: tuple[xr.Dataset, xr.Dataset],
+) -> None:
     there, back = agree(*pair, top=12), agree(*pair[::-1], top=12)
     for statistic in ("tau", "tau_b", "rbo"):
         for name in ("agreement", "low", "high", "replicate"):
-            np.testing.assert_array_equal(there[name].sel(statistic=statistic), back[name].sel(statistic=statistic))
+            np.testing.assert_array_equal(
+                there[name].sel(statistic=statistic), back[name].sel(statistic=statistic)
+            )
     for name in DECISIONS:
         np.testing.assert_array_equal(there[name], back[name])
     np.testing.assert_array_equal(there["false_positives"], back["false_negatives"])
@@ -213,10 +254,14 @@ def test_samples_are_those_of_the_bootstrap_test(pair: tuple[xr.Dataset, xr.Data
 
 
 @pytest.mark.parametrize(("workers", "block_units"), [(1, 1), (2, 7), (3, 64), (1, 200)])
-def test_blocks_and_workers_change_no_bit(pair: tuple[xr.Dataset, xr.Dataset], workers: int, block_units: int) -> None:
+def test_blocks_and_workers_change_no_bit(
+    pair: tuple[xr.Dataset, xr.Dataset], workers: int, block_units: int
+) -> None:
     cube = joined(*pair)
     expected = sc.analyse(cube, Agreement(ties="b"), trials=130, seed=3, workers=1, block_units=130)
-    result = sc.analyse(cube, Agreement(ties="b"), trials=130, seed=3, workers=workers, block_units=block_units)
+    result = sc.analyse(
+        cube, Agreement(ties="b"), trials=130, seed=3, workers=workers, block_units=block_units
+    )
     xr.testing.assert_identical(numbers(result), numbers(expected))
 
 
@@ -224,7 +269,9 @@ def test_given_samples_are_replayed(pair: tuple[xr.Dataset, xr.Dataset]) -> None
     cube = joined(*pair)
     samples = Agreement().samples(cube, 3, 25)
     replayed = sc.analyse(cube, Agreement(), trials=25, samples=samples, workers=1)
-    xr.testing.assert_identical(numbers(replayed), numbers(sc.analyse(cube, Agreement(), trials=25, seed=3, workers=1)))
+    xr.testing.assert_identical(
+        numbers(replayed), numbers(sc.analyse(cube, Agreement(), trials=25, seed=3, workers=1))
+    )
 
 
 def test_metrics_do_not_know_of_each_other(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
@@ -237,7 +284,9 @@ def test_gain_settings_do_not_know_of_each_other(pair: tuple[xr.Dataset, xr.Data
     for gain in ("3:2:1", "1:1:1"):
         alone = agree(*(cube.sel(gain=[gain]) for cube in pair))
         xr.testing.assert_identical(numbers(both.sel(gain=[gain])), numbers(alone))
-    assert not both.sel(metric="nDCG@10", gain="3:2:1").equals(both.sel(metric="nDCG@10", gain="1:1:1"))
+    assert not both.sel(metric="nDCG@10", gain="3:2:1").equals(
+        both.sel(metric="nDCG@10", gain="1:1:1")
+    )
 
 
 def test_of_runs_that_lose_equally_many_ranks_the_best_is_named() -> None:
@@ -248,7 +297,9 @@ def test_of_runs_that_lose_equally_many_ranks_the_best_is_named() -> None:
     assert (int(opposite["drop"]), int(opposite["drop_run"])) == (1, 1)
 
 
-def test_basic_intervals_are_percentile_intervals_mirrored(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
+def test_basic_intervals_are_percentile_intervals_mirrored(
+    pair: tuple[xr.Dataset, xr.Dataset],
+) -> None:
     percentile, basic = agree(*pair, trials=60), agree(*pair, trials=60, interval="basic")
     seen = percentile["agreement"]
     np.testing.assert_allclose(basic["low"], np.maximum(-1.0, 2 * seen - percentile["high"]))
@@ -257,12 +308,16 @@ def test_basic_intervals_are_percentile_intervals_mirrored(pair: tuple[xr.Datase
 
 def test_the_bias_is_that_of_the_replicates(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
     result = agree(*pair, trials=60)
-    np.testing.assert_allclose(result["bias"], result["replicate"].mean("trial") - result["agreement"], atol=1e-12)
+    np.testing.assert_allclose(
+        result["bias"], result["replicate"].mean("trial") - result["agreement"], atol=1e-12
+    )
 
 
 def test_runs_topics_and_metrics_are_matched_by_label(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
     first = pair[0].isel(run=slice(0, 9), topic=slice(5, 50))
-    second = pair[1].isel(run=slice(2, 12), topic=slice(0, 40)).sel(metric=["nDCG@10"], gain=["1:1:1"])
+    second = (
+        pair[1].isel(run=slice(2, 12), topic=slice(0, 40)).sel(metric=["nDCG@10"], gain=["1:1:1"])
+    )
     cube = joined(first, second)
     assert cube["gain"].values.tolist() == ["a", "b"]
     assert (cube.sizes["run"], cube.sizes["topic"], cube.sizes["metric"]) == (7, 35, 1)
@@ -275,14 +330,21 @@ def test_runs_topics_and_metrics_are_matched_by_label(pair: tuple[xr.Dataset, xr
         "and 5 more",
     ):
         assert words in notes
-    common = {"run": cube["run"].values, "topic": cube["topic"].values, "metric": ["nDCG@10"], "gain": ["1:1:1"]}
+    common = {
+        "run": cube["run"].values,
+        "topic": cube["topic"].values,
+        "metric": ["nDCG@10"],
+        "gain": ["1:1:1"],
+    }
     expected = agree(first.sel(common), second.sel(common))
     result = sc.analyse(cube, Agreement(), trials=20, seed=1, workers=1)
     xr.testing.assert_identical(numbers(result), numbers(expected))
     assert result.attrs["notes"] == cube.attrs["left_out"]
 
 
-def test_one_gain_setting_each_is_matched_whatever_its_name(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
+def test_one_gain_setting_each_is_matched_whatever_its_name(
+    pair: tuple[xr.Dataset, xr.Dataset],
+) -> None:
     cube = joined(pair[0].isel(gain=[0]), pair[1].isel(gain=[1]))
     result = sc.analyse(cube, Agreement(), trials=3, seed=1)
     assert result["gain"].values.tolist() == ["3:2:1 | 1:1:1"]
@@ -342,9 +404,13 @@ def test_figures_show_means_and_ranks(pair: tuple[xr.Dataset, xr.Dataset]) -> No
     for k in range(2):
         at = result.isel(metric=k, gain=0)
         points = axes[2 * k].collections[0].get_offsets()
-        np.testing.assert_array_equal(points, np.stack([at["mean_first"], at["mean_second"]], axis=1))
+        np.testing.assert_array_equal(
+            points, np.stack([at["mean_first"], at["mean_second"]], axis=1)
+        )
         slopes = sorted(tuple(map(int, line.get_ydata())) for line in axes[2 * k + 1].get_lines())
-        assert slopes == sorted(zip(at["rank_first"].values.tolist(), at["rank_second"].values.tolist(), strict=True))
+        assert slopes == sorted(
+            zip(at["rank_first"].values.tolist(), at["rank_second"].values.tolist(), strict=True)
+        )
 
 
 def test_tables_hold_the_result(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
@@ -353,8 +419,12 @@ def test_tables_hold_the_result(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
     assert (runs["rank_change"] == runs["rank_b"] - runs["rank_a"]).all()
     np.testing.assert_allclose(runs["mean_change"], runs["mean_b"] - runs["mean_a"])
     for row in rankings.to_dict("records"):
-        mine = runs[(runs["metric"] == row["metric"]) & (runs["gain"] == row["gain"])].set_index("run")
-        assert mine["rank_change"].max() == row["largest_drop"] == mine["rank_change"][row["drop_run"]]
+        mine = runs[(runs["metric"] == row["metric"]) & (runs["gain"] == row["gain"])].set_index(
+            "run"
+        )
+        assert (
+            mine["rank_change"].max() == row["largest_drop"] == mine["rank_change"][row["drop_run"]]
+        )
     assert (decided[list(DECISIONS)].sum(axis=1) == 66).all()
     assert (decided["top_pairs"] == 45).all()
     assert (

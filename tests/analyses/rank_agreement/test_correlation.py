@@ -18,7 +18,12 @@ from scorecube.analyses import Correlation
 from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client
-from scorecube.report.figures.correlation import average_matrix, matrix_figure, mean_distribution, system_curves
+from scorecube.report.figures.correlation import (
+    average_matrix,
+    matrix_figure,
+    mean_distribution,
+    system_curves,
+)
 from scorecube.report.results import table
 from scorecube.report.tables.rows import averages
 from scorecube.storage.samples import read_samples, write_samples
@@ -42,7 +47,9 @@ FUNCTIONS = {
 def frame(values: Any) -> pd.DataFrame:
     """Scores (run, topic) with labels."""
     n_runs, n_topics = np.shape(values)
-    return pd.DataFrame(values, [f"r{k:02d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)])
+    return pd.DataFrame(
+        values, [f"r{k:02d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +58,27 @@ def tenths() -> dict[str, Scores]:
     random = np.random.default_rng(6)
     quality = np.linspace(3, 5, 6)[:, np.newaxis]
     found = {name: np.clip(np.rint(quality + random.normal(0, 1, (6, 7))), 0, 10).astype(int) for name in ("AP", "RR", "P@10")}  # fmt: skip
-    return {name: [[Fraction(int(x), 10) for x in row] for row in rows] for name, rows in found.items()}
+    return {
+        name: [[Fraction(int(x), 10) for x in row] for row in rows] for name, rows in found.items()
+    }
 
 
 @pytest.fixture(scope="module")
 def cube(tenths: dict[str, Scores]) -> xr.Dataset:
-    return cube_from_scores({name: frame([[float(x) for x in row] for row in rows]) for name, rows in tenths.items()})
+    return cube_from_scores(
+        {name: frame([[float(x) for x in row] for row in rows]) for name, rows in tenths.items()}
+    )
 
 
-def drawn_positions(samples: xr.Dataset, cube: xr.Dataset) -> tuple[list[list[int]], list[list[int]]]:
+def drawn_positions(
+    samples: xr.Dataset, cube: xr.Dataset
+) -> tuple[list[list[int]], list[list[int]]]:
     topics, runs = cube["topic"].values.tolist(), cube["run"].values.tolist()
     return (
-        [[topics.index(each) for each in trial] for trial in samples["topic_sample"].values[:, 0].tolist()],
+        [
+            [topics.index(each) for each in trial]
+            for trial in samples["topic_sample"].values[:, 0].tolist()
+        ],
         [[runs.index(each) for each in trial] for trial in samples["run_sample"].values.tolist()],
     )
 
@@ -98,21 +114,26 @@ def test_every_trial_is_exact(cube: xr.Dataset, tenths: dict[str, Scores]) -> No
             for trial in range(TRIALS):
                 chosen = topics[trial] if what != "runs" else whole
                 kept = runs[trial] if what != "topics" else list(range(6))
-                a, b = ([sum(rows[run][topic] for topic in chosen) for run in kept] for rows in pair)
+                a, b = (
+                    [sum(rows[run][topic] for topic in chosen) for run in kept] for rows in pair
+                )
                 found["tau"].append(oracle.tau_a(a, b, kept))
                 found["tau_b"].append(oracle.tau_b(a, b, kept))
                 found["spearman"].append(oracle.spearman(a, b))
-                found["tau_ap"].append(oracle.ap_accuracy(a, b) if what == "topics" else oracle.ap_strict(a, b))
+                found["tau_ap"].append(
+                    oracle.ap_accuracy(a, b) if what == "topics" else oracle.ap_strict(a, b)
+                )
                 found["tau_ap_b"].append(oracle.ap_agreement(a, b))
             for statistic, values in found.items():
                 bounds = at.sel(resampled=what, statistic=statistic)
                 expected = oracle.percentile_interval(values, Fraction(8, 10))
-                assert (bounds["low"].item(), bounds["high"].item()) == pytest.approx(expected, abs=1e-12), (
-                    what,
-                    statistic,
-                )
+                assert (bounds["low"].item(), bounds["high"].item()) == pytest.approx(
+                    expected, abs=1e-12
+                ), (what, statistic)
                 known = [value for value in values if not math.isnan(value)]
-                assert bounds["standard_error"].item() == pytest.approx(np.std(known, ddof=1), abs=1e-12)
+                assert bounds["standard_error"].item() == pytest.approx(
+                    np.std(known, ddof=1), abs=1e-12
+                )
 
 
 S3_TABLE_2 = {
@@ -150,9 +171,9 @@ def test_intervals_and_flags_of_s3_table_2(printed: str) -> None:
     assert (row["tau_low"], row["tau_high"]) == pytest.approx(ends, abs=1.01e-3)
     assert row["bold"] == row["exceeds_one"] == (printed in S3_BOLD)
     # Without ties tau is an even multiple of 1 / 946, as the number of pairs is even.
-    assert (946 * row["tau"]) % 2 == pytest.approx(0.0, abs=1e-9) or (946 * row["tau"]) % 2 == pytest.approx(
-        2.0, abs=1e-9
-    )
+    assert (946 * row["tau"]) % 2 == pytest.approx(0.0, abs=1e-9) or (
+        946 * row["tau"]
+    ) % 2 == pytest.approx(2.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("discordant", [0, 1, 31, 140, 217, 435])
@@ -182,7 +203,9 @@ def client() -> Iterator[Client]:
 
 @pytest.mark.process
 def test_executors_and_blocks_are_free_choices(client: Client) -> None:
-    scores = simulate_cube(metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5)
+    scores = simulate_cube(
+        metrics=("AP", "nDCG@10", "RR"), gains=("3:2:1", "1:1:1"), n_runs=9, seed=5
+    )
     plan = Correlation(intervals=ALL)
     expected = analyse(scores, plan, trials=60, seed=9, workers=1, block_units=60).drop_attrs()
     for block_units in (1, 7, 59):
@@ -202,7 +225,9 @@ def test_samples_are_saved_and_replayed(tmp_path: Path, cube: xr.Dataset) -> Non
         )
         write_samples(samples, tmp_path / "samples.zarr")
         replayed = analyse(cube, plan, trials=30, samples=read_samples(tmp_path / "samples.zarr"))
-        xr.testing.assert_identical(replayed.drop_attrs(), analyse(cube, plan, trials=30, seed=8).drop_attrs())
+        xr.testing.assert_identical(
+            replayed.drop_attrs(), analyse(cube, plan, trials=30, seed=8).drop_attrs()
+        )
     others = samples.assign(run_sample=samples["run_sample"].str.replace("r", "x", regex=False))
     with pytest.raises(BadPlan, match="runs of the samples are not in the cube: x00"):
         analyse(cube, plan, trials=30, samples=others)
@@ -221,7 +246,9 @@ def test_copies_of_a_run_are_no_pair() -> None:
     # Two opposite rankings of 4 runs: every sample that holds two different runs has tau -1.
     scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.4, 0.5]]), "RR": frame([[0.5, 0.5], [0.4, 0.4], [0.3, 0.3], [0.2, 0.2]])})  # fmt: skip
     result = analyse(scores, Correlation(intervals=ALL), trials=500, seed=1)
-    tau = result.sel(statistic=["tau", "tau_b", "tau_ap", "tau_ap_b", "spearman"]).isel(comparison=0)
+    tau = result.sel(statistic=["tau", "tau_b", "tau_ap", "tau_ap_b", "spearman"]).isel(
+        comparison=0
+    )
     np.testing.assert_allclose(tau["low"], -1.0)
     np.testing.assert_allclose(tau["high"], -1.0)
 
@@ -234,14 +261,18 @@ def test_geometric_means_are_those_of_logarithms_and_areas_need_no_topics_drawn(
     means = result["mean"].isel(gain=0)
     for k in range(3):
         at = result.isel(comparison=k)
-        a, b = (means.sel(metric=at[name].item()).values.tolist() for name in ("metric_a", "metric_b"))
+        a, b = (
+            means.sel(metric=at[name].item()).values.tolist() for name in ("metric_a", "metric_b")
+        )
         assert at["tau"].item() == pytest.approx(oracle.tau_a(a, b))
     topics = analyse(select(scores, metrics=["AP", "geo:AP"]), Correlation(), trials=50, seed=1)
     assert topics["low"].sel(statistic="tau").item() <= topics["tau"].item()
 
 
 def test_gain_settings_are_compared_with_the_first() -> None:
-    scores = simulate_cube(metrics=("AP", "Q", "nDCG@10"), gains=("3:2:1", "30:20:10", "1:1:1"), n_runs=12, seed=2)
+    scores = simulate_cube(
+        metrics=("AP", "Q", "nDCG@10"), gains=("3:2:1", "30:20:10", "1:1:1"), n_runs=12, seed=2
+    )
     result = analyse(scores, Correlation(), trials=20, seed=1)
     rows = table(result, "gains")
     assert rows[["metric", "gain", "default"]].to_numpy().tolist() == [
@@ -264,7 +295,9 @@ def test_gain_settings_are_compared_with_the_first() -> None:
         ({"confidence": 1.0}, "confidence=1.0 must be"),
     ],
 )
-def test_impossible_options_are_refused(cube: xr.Dataset, options: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(
+    cube: xr.Dataset, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(BadPlan, match=message):
         analyse(cube, Correlation(**options), trials=2, seed=1)
 
@@ -275,7 +308,9 @@ def test_samples_without_intervals_are_refused(cube: xr.Dataset) -> None:
 
 
 def test_two_runs_have_no_correlation() -> None:
-    scores = cube_from_scores({"AP": frame([[0.1, 0.2], [0.3, 0.4]]), "RR": frame([[1.0, 0.5], [0.3, 0.4]])})
+    scores = cube_from_scores(
+        {"AP": frame([[0.1, 0.2], [0.3, 0.4]]), "RR": frame([[1.0, 0.5], [0.3, 0.4]])}
+    )
     result = analyse(scores, Correlation(), trials=5, seed=1)
     assert result["tau"].isnull().all()
     assert "2 runs are too few for rank correlations" in result.attrs["warnings"][0]
@@ -301,14 +336,19 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     expected = {f"{tau:.3f}".replace("0.", ".", 1) for tau in result["tau"].values}
     assert expected <= shown
     assert expected <= {text.get_text() for text in average_matrix([result, result]).axes[0].texts}
-    apart = [analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])]
+    apart = [
+        analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])
+    ]
     assert [text.get_text() for text in average_matrix(apart).axes[0].texts] == [
         "no two metrics that all of these have"
     ]
     swops = table(result, "swops").set_index("metric")["swops"]
     lines = {str(line.get_label()): line for line in system_curves(result).axes[0].get_lines()}
     first = result["metric"].values[0]
-    assert set(lines) == {first, *(f"{name}, {swops[name]} swops" for name in result["metric"].values[1:])}
+    assert set(lines) == {
+        first,
+        *(f"{name}, {swops[name]} swops" for name in result["metric"].values[1:]),
+    }
     assert (np.diff(np.asarray(lines[first].get_ydata())) <= 0).all()
     assert swops[first] == 0
     for label, line in lines.items():
@@ -325,12 +365,19 @@ def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> Non
     assert "gain settings, against auto: tau is highest for" in said
     assert (
         "nothing to do"
-        in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics").succeeded().stderr
+        in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics")
+        .succeeded()
+        .stderr
     )
     assert "20 trials are recorded" in scorecube("correlate", study, "--trials", 30, "--intervals", "topics,both").succeeded().stderr  # fmt: skip
-    scorecube("correlate", study, "--intervals", "none", "--along", "gain", "--bold", 0.8).succeeded()
+    scorecube(
+        "correlate", study, "--intervals", "none", "--along", "gain", "--bold", 0.8
+    ).succeeded()
     assert "Q" in scorecube("show", study, "correlate", "--table", "gains").succeeded().stdout
-    assert "mean of 1" in scorecube("show", study, "correlate", "--table", "gains", "--average").succeeded().stdout
+    assert (
+        "mean of 1"
+        in scorecube("show", study, "correlate", "--table", "gains", "--average").succeeded().stdout
+    )
     scorecube("verify", study).succeeded()
     refused = scorecube("correlate", study, "--intervals", "teams")
     assert refused.status == 2

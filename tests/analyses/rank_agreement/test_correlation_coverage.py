@@ -21,7 +21,9 @@ def cube_of(a: Floats, b: Floats) -> xr.Dataset:
     import pandas as pd
 
     runs, topics = [f"r{k:03d}" for k in range(len(a))], [f"{k:03d}" for k in range(a.shape[1])]
-    return cube_from_scores({"AP": pd.DataFrame(a, runs, topics), "RR": pd.DataFrame(b, runs, topics)})
+    return cube_from_scores(
+        {"AP": pd.DataFrame(a, runs, topics), "RR": pd.DataFrame(b, runs, topics)}
+    )
 
 
 def tau_of(a: Floats, b: Floats) -> float:
@@ -34,7 +36,13 @@ def coverage(draw: Any, truth: float, what: str) -> tuple[float, float, float]:
     below = above = 0
     for repeat in range(REPEATS):
         random = np.random.default_rng([7, repeat])
-        result = analyse(cube_of(*draw(random)), Correlation(intervals=(what,)), trials=TRIALS, seed=repeat, workers=1)
+        result = analyse(
+            cube_of(*draw(random)),
+            Correlation(intervals=(what,)),
+            trials=TRIALS,
+            seed=repeat,
+            workers=1,
+        )
         at = result.sel(statistic="tau", resampled=what).isel(comparison=0)
         below += float(at["high"]) < truth
         above += float(at["low"]) > truth
@@ -75,7 +83,10 @@ def test_the_interval_by_the_null_variance_holds_unrelated_rankings() -> None:
         random = np.random.default_rng([9, repeat])
         a, b = random.standard_normal((2, 30))
         result = analyse(
-            cube_of(np.tile(a[:, None], 2), np.tile(b[:, None], 2)), Correlation(intervals=()), seed=1, workers=1
+            cube_of(np.tile(a[:, None], 2), np.tile(b[:, None], 2)),
+            Correlation(intervals=()),
+            seed=1,
+            workers=1,
         )
         inside += bool(result["tau_low"][0] <= 0 <= result["tau_high"][0])
     assert abs(inside / 1000 - 0.95) < 4 * (0.95 * 0.05 / 1000) ** 0.5

@@ -60,7 +60,10 @@ def test_web_tracks_and_their_average(web: dict[str, xr.Dataset]) -> None:
     ]  # fmt: skip
     mean = averages(pd.concat(frames, ignore_index=True)).set_index(["metric_a", "metric_b"])
     assert len(mean) == 15
-    each = np.mean([frame.set_index(["metric_a", "metric_b"])["tau"].loc[mean.index] for frame in frames], axis=0)
+    each = np.mean(
+        [frame.set_index(["metric_a", "metric_b"])["tau"].loc[mean.index] for frame in frames],
+        axis=0,
+    )
     np.testing.assert_allclose(mean["tau"], each)
     assert mean["tau"].idxmax() == ("P@10", "P@20")
     assert mean["tau"].idxmin() == ("AP", "RR")
@@ -70,8 +73,12 @@ def test_web_tracks_and_their_average(web: dict[str, xr.Dataset]) -> None:
 def by_gain(data: Path) -> Callable[[str], xr.Dataset]:
     def evaluated(name: str) -> xr.Dataset:
         how = RUN_COLLECTIONS[name]
-        rankings = sc.read_rankings(data / name / "runs", data / name / "qrels.txt", data / name / "teams.csv", **how)  # type: ignore[arg-type]
-        return sc.evaluate(rankings, metrics=["AP", "Q", "nDCG@10", "P+", "O", "Rmeasure"], gains=GAINS)
+        rankings = sc.read_rankings(
+            data / name / "runs", data / name / "qrels.txt", data / name / "teams.csv", **how
+        )  # type: ignore[arg-type]
+        return sc.evaluate(
+            rankings, metrics=["AP", "Q", "nDCG@10", "P+", "O", "Rmeasure"], gains=GAINS
+        )
 
     return evaluated
 

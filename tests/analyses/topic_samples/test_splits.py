@@ -46,7 +46,9 @@ def drawn_positions(samples: xr.Dataset, cube: xr.Dataset) -> list[tuple[list[in
     ]
 
 
-def assert_exact(result: xr.Dataset, table: Table, drawn: list[tuple[list[int], list[int]]], size: int) -> None:
+def assert_exact(
+    result: xr.Dataset, table: Table, drawn: list[tuple[list[int], list[int]]], size: int
+) -> None:
     """Compare one metric, gain setting and size with the oracle."""
     n_runs, tau = len(table), []
     for trial, (first, second) in enumerate(drawn):
@@ -55,13 +57,19 @@ def assert_exact(result: xr.Dataset, table: Table, drawn: list[tuple[list[int], 
         tau.append(tau_a(a, b))
         assert float(at["tau"]) == float(tau[-1])
         assert float(at["tau_b"]) == pytest.approx(tau_b(a, b), rel=1e-12, abs=1e-12, nan_ok=True)
-        assert float(at["tau_ap"]) == pytest.approx(tau_ap_agreement(a, b), rel=1e-12, abs=1e-12, nan_ok=True)
+        assert float(at["tau_ap"]) == pytest.approx(
+            tau_ap_agreement(a, b), rel=1e-12, abs=1e-12, nan_ok=True
+        )
         assert int(at["rank_change"]) == expected.rank_change
         assert bool(at["same_best"]) == expected.same_best
-    assert float(result["tau_mean"]) == pytest.approx(float(sum(tau) / len(tau)), rel=1e-15, abs=1e-15)
+    assert float(result["tau_mean"]) == pytest.approx(
+        float(sum(tau) / len(tau)), rel=1e-15, abs=1e-15
+    )
     low, high = order_statistics(tau, Fraction(1, 20))
     assert (float(result["tau_low"]), float(result["tau_high"])) == (float(low), float(high))
-    assert float(result["tau_median"]) == pytest.approx(float(np.median([float(each) for each in tau])), abs=1e-15)
+    assert float(result["tau_median"]) == pytest.approx(
+        float(np.median([float(each) for each in tau])), abs=1e-15
+    )
     assert int(result["same_best_trials"]) == int(result["same_best"].sum())
     assert n_runs == result.attrs["n_runs"]
 
@@ -75,7 +83,12 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @settings(max_examples=120)
-@given(tables(), st.sampled_from(["disjoint", "replacement", "independent"]), st.integers(0, 2**64 - 1), st.data())
+@given(
+    tables(),
+    st.sampled_from(["disjoint", "replacement", "independent"]),
+    st.integers(0, 2**64 - 1),
+    st.data(),
+)
 def test_every_trial_is_exact(table: Table, sampling: str, seed: int, data: st.DataObject) -> None:
     made = as_cube({"m": table})
     largest = len(table[0]) // 2 if sampling == "disjoint" else len(table[0])
@@ -100,7 +113,9 @@ def test_blocks_and_workers_change_no_bit(cube: xr.Dataset, workers: int, block_
 
 
 def test_every_size_is_that_of_its_own_run(cube: xr.Dataset) -> None:
-    several = sc.analyse(cube, Splits(size=(3, 10, 25), thresholds=()), trials=40, seed=8, workers=1)
+    several = sc.analyse(
+        cube, Splits(size=(3, 10, 25), thresholds=()), trials=40, seed=8, workers=1
+    )
     for size in (3, 10, 25):
         alone = sc.analyse(cube, Splits(size=size, thresholds=()), trials=40, seed=8, workers=1)
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
@@ -109,8 +124,12 @@ def test_every_size_is_that_of_its_own_run(cube: xr.Dataset) -> None:
 def test_saved_samples_give_the_same_when_replayed(cube: xr.Dataset, tmp_path: Path) -> None:
     splits = Splits(size=(4, 20))
     write_samples(splits.samples(cube, 3, 30), tmp_path / "samples.zarr")
-    replayed = sc.analyse(cube, splits, trials=30, samples=read_samples(tmp_path / "samples.zarr"), workers=1)
-    xr.testing.assert_identical(numbers(replayed), numbers(sc.analyse(cube, splits, trials=30, seed=3, workers=1)))
+    replayed = sc.analyse(
+        cube, splits, trials=30, samples=read_samples(tmp_path / "samples.zarr"), workers=1
+    )
+    xr.testing.assert_identical(
+        numbers(replayed), numbers(sc.analyse(cube, splits, trials=30, seed=3, workers=1))
+    )
 
 
 def test_metrics_do_not_know_of_each_other(cube: xr.Dataset) -> None:
@@ -120,14 +139,17 @@ def test_metrics_do_not_know_of_each_other(cube: xr.Dataset) -> None:
 
 
 def constant(means: list[float], n_topics: int = 12) -> xr.Dataset:
-    frame = pd.DataFrame({f"t{k:02d}": means for k in range(n_topics)}, index=[f"r{k:02d}" for k in range(len(means))])
+    frame = pd.DataFrame(
+        {f"t{k:02d}": means for k in range(n_topics)},
+        index=[f"r{k:02d}" for k in range(len(means))],
+    )
     return sc.cube_from_scores({"m": frame})
 
 
 def test_runs_that_differ_alike_on_all_topics_settle_at_once() -> None:
-    result = sc.analyse(constant([0.1, 0.3, 0.2, 0.7]), Splits(size=(1, 3, 6)), trials=20, seed=1).isel(
-        metric=0, gain=0
-    )
+    result = sc.analyse(
+        constant([0.1, 0.3, 0.2, 0.7]), Splits(size=(1, 3, 6)), trials=20, seed=1
+    ).isel(metric=0, gain=0)
     assert result["tau"].values.min() == 1.0
     assert result["tau_ap"].values.min() == 1.0
     assert result["rank_change"].values.max() == 0
@@ -162,10 +184,20 @@ def test_halves_of_exchangeable_topics_have_the_expected_tau() -> None:
     found: list[float] = []
     for _ in range(250):
         scores = quality[:, np.newaxis] + spread * random.standard_normal((8, 2 * size))
-        frame = pd.DataFrame(scores, index=list("abcdefgh"), columns=[f"t{k:02d}" for k in range(2 * size)])
-        result = sc.analyse(sc.cube_from_scores({"m": frame}), Splits(size=size), trials=10, seed=len(found), workers=1)
+        frame = pd.DataFrame(
+            scores, index=list("abcdefgh"), columns=[f"t{k:02d}" for k in range(2 * size)]
+        )
+        result = sc.analyse(
+            sc.cube_from_scores({"m": frame}),
+            Splits(size=size),
+            trials=10,
+            seed=len(found),
+            workers=1,
+        )
         found.append(result["tau_mean"].item())
-    ahead = [norm.cdf((y - x) / (spread * math.sqrt(2 / size))) for x, y in combinations(quality, 2)]
+    ahead = [
+        norm.cdf((y - x) / (spread * math.sqrt(2 / size))) for x, y in combinations(quality, 2)
+    ]
     expected = float(np.mean([(2 * p - 1) ** 2 for p in ahead]))
     error = float(np.std(found)) / math.sqrt(len(found))
     assert abs(float(np.mean(found)) - expected) < 4 * error
@@ -187,11 +219,19 @@ def test_what_cannot_be_is_refused(cube: xr.Dataset, splits: Splits, message: st
 
 
 def test_the_command_makes_tables_that_agree_with_each_other(scorecube: Cli, study: Path) -> None:
-    said = scorecube("splits", study, "--size", "1..4:1", "--trials", 50, "--seed", 1).succeeded().stderr
+    said = (
+        scorecube("splits", study, "--size", "1..4:1", "--trials", 50, "--seed", 1)
+        .succeeded()
+        .stderr
+    )
     assert "on two samples of 4 topics: tau" in said
 
     def rows(table: str) -> pd.DataFrame:
-        shown = scorecube("show", study, "splits", "--table", table, "--format", "json").succeeded().stdout
+        shown = (
+            scorecube("show", study, "splits", "--table", table, "--format", "json")
+            .succeeded()
+            .stdout
+        )
         return pd.DataFrame(json.loads(shown))
 
     quantiles, trials, settled = rows("quantiles"), rows("trials"), rows("settled")
@@ -201,11 +241,20 @@ def test_the_command_makes_tables_that_agree_with_each_other(scorecube: Cli, stu
     grouped = trials.groupby(keys)
     index = quantiles.set_index(keys)
     np.testing.assert_allclose(index["tau_mean"], grouped["tau"].mean()[index.index], atol=1e-12)
-    np.testing.assert_allclose(index["tau_median"], grouped["tau"].median()[index.index], atol=1e-12)
-    np.testing.assert_allclose(index["share_same_best"], grouped["same_best"].mean()[index.index], atol=1e-12)
+    np.testing.assert_allclose(
+        index["tau_median"], grouped["tau"].median()[index.index], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        index["share_same_best"], grouped["same_best"].mean()[index.index], atol=1e-12
+    )
     assert len(trials) == 50 * len(quantiles)
     assert set(settled["tau"]) == {0.9, 0.8}
-    assert scorecube("splits", study, "--size", "1..4:1", "--trials", 50).succeeded().stderr.count("already there") == 1
+    assert (
+        scorecube("splits", study, "--size", "1..4:1", "--trials", 50)
+        .succeeded()
+        .stderr.count("already there")
+        == 1
+    )
 
 
 def test_more_trials_extend_a_result(scorecube: Cli, study: Path) -> None:
@@ -217,7 +266,9 @@ def test_more_trials_extend_a_result(scorecube: Cli, study: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [4, (1, 2, 4)])
-def test_figures_show_the_means_and_all_trials(cube: xr.Dataset, size: int | tuple[int, ...]) -> None:
+def test_figures_show_the_means_and_all_trials(
+    cube: xr.Dataset, size: int | tuple[int, ...]
+) -> None:
     result = sc.analyse(cube, Splits(size=size), trials=30, seed=1)
     axes = sc.figure(result).axes
     steps = axes[-1].get_lines()
@@ -227,7 +278,9 @@ def test_figures_show_the_means_and_all_trials(cube: xr.Dataset, size: int | tup
     if len(axes) == 2:
         means = [line for line in axes[0].get_lines() if line.get_label() in ("AP", "nDCG@10")]
         for k, line in enumerate(means):
-            np.testing.assert_array_equal(line.get_ydata(), result["tau_mean"].isel(metric=k, gain=0).values)
+            np.testing.assert_array_equal(
+                line.get_ydata(), result["tau_mean"].isel(metric=k, gain=0).values
+            )
 
 
 @pytest.mark.data

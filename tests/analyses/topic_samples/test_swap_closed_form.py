@@ -23,7 +23,10 @@ Trials = Sequence[Sequence[Sequence[int]]]
 
 def make_cube(scores: Sequence[Sequence[float]]) -> xr.Dataset:
     """Return a cube of one metric: runs a, b, ... on topics 000, 001, ..."""
-    runs, topics = [chr(ord("a") + k) for k in range(len(scores))], [f"{k:03d}" for k in range(len(scores[0]))]
+    runs, topics = (
+        [chr(ord("a") + k) for k in range(len(scores))],
+        [f"{k:03d}" for k in range(len(scores[0]))],
+    )
     return cube_from_scores({"AP": pd.DataFrame(scores, index=runs, columns=topics, dtype=float)})
 
 
@@ -37,13 +40,17 @@ def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
     """Analyse given samples of topic positions; the result has no metric, gain and size dims."""
     topics = np.array([str(topic) for topic in cube["topic"].values], object)
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[np.array(trials)])})
-    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(metric=0, gain=0, size=0)
+    return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
+        metric=0, gain=0, size=0
+    )
 
 
 @pytest.mark.parametrize(
     ("n", "k", "replacement", "disjoint"), [(4, 2, 0.5, 2 / 3), (10, 7, 0.42, 7 / 15), (5, 5, 0, 0), (7, 1, 12 / 49, 2 / 7)]
 )  # fmt: skip
-def test_all_samples_of_one_topic_give_the_exact_rate(n: int, k: int, replacement: float, disjoint: float) -> None:
+def test_all_samples_of_one_topic_give_the_exact_rate(
+    n: int, k: int, replacement: float, disjoint: float
+) -> None:
     cube = opposed(n, k)
     apart = [((first,), (second,)) for first, second in permutations(range(n), 2)]
     any_two = [((first,), (second,)) for first, second in product(range(n), repeat=2)]
@@ -59,10 +66,14 @@ def test_all_samples_of_one_topic_give_the_exact_rate(n: int, k: int, replacemen
     assert disjoint == pytest.approx(2 * k * (n - k) / (n * (n - 1)))
 
 
-@pytest.mark.parametrize(("sampling", "rate"), [("replacement", 0.42), ("independent", 0.42), ("disjoint", 7 / 15)])
+@pytest.mark.parametrize(
+    ("sampling", "rate"), [("replacement", 0.42), ("independent", 0.42), ("disjoint", 7 / 15)]
+)
 def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate: float) -> None:
     trials = 40_000
-    result = analyse(opposed(10, 7), Swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1)
+    result = analyse(
+        opposed(10, 7), Swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1
+    )
     error = math.sqrt(rate * (1 - rate) / trials)
     # The two rates lie 18 standard errors apart.
     assert abs(float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20)) - rate) < 4 * error
@@ -82,7 +93,11 @@ def test_all_halvings_of_four_opposed_topics(rule: str, in_first_bin: int) -> No
 @pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 64), ("s1", 128)])
 def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: int) -> None:
     drawn = list(product(range(4), repeat=2))
-    result = replay(opposed(4, 2), Swap(sampling="replacement", size=2, rule=rule), list(product(drawn, repeat=2)))
+    result = replay(
+        opposed(4, 2),
+        Swap(sampling="replacement", size=2, rule=rule),
+        list(product(drawn, repeat=2)),
+    )
     # The sum of two signs is +2, 0, -2 with chance 1/4, 1/2, 1/4: three quarters disagree with a given +2 or -2.
     assert result["count"].values.tolist() == [128] + [0] * 19 + [128]
     assert result["swaps"].values.tolist() == [in_first_bin] + [0] * 19 + [96]
@@ -108,7 +123,9 @@ def test_a_constant_difference_lies_in_its_own_bin_and_never_swaps(sampling: str
 
 @pytest.mark.parametrize(("rule", "rate"), [("s0", 0.0), ("s1", 1.0)])
 @pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
-def test_identical_runs_are_decided_by_the_rule_alone(sampling: str, rule: str, rate: float) -> None:
+def test_identical_runs_are_decided_by_the_rule_alone(
+    sampling: str, rule: str, rate: float
+) -> None:
     scores = np.random.default_rng(4).uniform(size=9).tolist()
     cube = make_cube([scores, scores, scores])
     result = analyse(cube, Swap(sampling=sampling, size=4, rule=rule), trials=50, seed=2, workers=1)
@@ -133,7 +150,9 @@ def test_overlap_is_as_expected(
     sampling: str, n: int, size: int, unique: float, common: float, error: float
 ) -> None:  # fmt: skip
     """S0 Table 5; `error` is the standard error of the mean number of common topics in 1,000 trials."""
-    result = analyse(opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1).isel(size=0)
+    result = analyse(
+        opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1
+    ).isel(size=0)
     assert abs(float(result["common"]) - common) <= 3.5 * error + 5e-4
     if sampling == "replacement":
         # Variance of the number of distinct topics in a sample with replacement; 2,000 samples are averaged.
@@ -148,7 +167,9 @@ def test_overlap_is_as_expected(
 
 def test_overlap_of_all_resamples_is_exact() -> None:
     drawn = list(product(range(3), repeat=2))
-    result = replay(opposed(3, 1), Swap(sampling="replacement", size=2), list(product(drawn, repeat=2)))
+    result = replay(
+        opposed(3, 1), Swap(sampling="replacement", size=2), list(product(drawn, repeat=2))
+    )
     assert float(result["unique"]) == pytest.approx(5 / 3, abs=1e-15)
     assert float(result["common"]) == pytest.approx(25 / 27, abs=1e-15)
 
@@ -163,7 +184,12 @@ def test_empty_bins_have_no_rate() -> None:
 
 def test_no_required_difference_leaves_share_and_relative_difference_missing() -> None:
     result = replay(opposed(4, 2), Swap(size=1), [((0,), (1,)), ((0,), (2,))])
-    for name in ("required_difference", "required_difference_first", "relative_difference", "share"):
+    for name in (
+        "required_difference",
+        "required_difference_first",
+        "relative_difference",
+        "share",
+    ):
         assert np.isnan(result[name].values).all()
     assert float(result["max_performance"]) == pytest.approx(1)
     assert float(result["max_difference"]) == pytest.approx(1)
@@ -180,7 +206,11 @@ def test_a_difference_of_zero_is_never_required() -> None:
 def test_lowest_accepted_bin_and_lowest_with_all_above_accepted_are_told_apart() -> None:
     cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
     result = replay(cube, Swap(size=1), [((0,), (3,)), ((1,), (2,)), ((3,), (0,)), ((3,), (1,))])
-    assert {int(k): int(result["swaps"][k]) for k in np.flatnonzero(result["count"])} == {5: 0, 10: 1, 15: 0}
+    assert {int(k): int(result["swaps"][k]) for k in np.flatnonzero(result["count"])} == {
+        5: 0,
+        10: 1,
+        15: 0,
+    }
     np.testing.assert_array_equal(result["required_difference_first"], [0.05] * 3)
     np.testing.assert_array_equal(result["required_difference"], [0.15] * 3)
     np.testing.assert_array_equal(result["share"], [0.5] * 3)
@@ -228,7 +258,9 @@ def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
     assert all(f"disjoint samples of {n // 2} out of {n} topics" in warning for warning in warnings)
 
 
-@pytest.mark.parametrize(("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)])
+@pytest.mark.parametrize(
+    ("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)]
+)
 def test_default_size(sampling: str, size: int) -> None:
     result = analyse(opposed(7, 3), Swap(sampling=sampling), trials=3, seed=0, workers=1)
     assert result["size"].values.tolist() == [size]
@@ -263,9 +295,13 @@ def test_impossible_options_are_refused(n: int, swap: Swap, parts: tuple[str, ..
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize(("sampling", "size"), [("disjoint", 2), ("independent", 5), ("replacement", 11)])
+@pytest.mark.parametrize(
+    ("sampling", "size"), [("disjoint", 2), ("independent", 5), ("replacement", 11)]
+)
 def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
-    result = analyse(opposed(5, 2), Swap(sampling=sampling, size=size), trials=10, seed=0, workers=1)
+    result = analyse(
+        opposed(5, 2), Swap(sampling=sampling, size=size), trials=10, seed=0, workers=1
+    )
     assert int(result["count"].sum()) == 10
 
 
@@ -277,7 +313,8 @@ def test_one_run_is_refused() -> None:
 def test_missing_scores_are_refused_with_their_place() -> None:
     cube = make_cube([[0.1, 0.2, 0.3], [0.1, math.nan, math.nan]])
     with pytest.raises(
-        BadPlan, match=r"2 scores are missing, the first is AP of run b on topic 001.*drop_missing=True"
+        BadPlan,
+        match=r"2 scores are missing, the first is AP of run b on topic 001.*drop_missing=True",
     ):
         analyse(cube, Swap(), trials=3, seed=0, workers=1)
 
@@ -285,7 +322,9 @@ def test_missing_scores_are_refused_with_their_place() -> None:
 @pytest.mark.parametrize("score", [math.inf, -math.inf])
 def test_infinite_scores_are_refused(score: float) -> None:
     with pytest.raises(ScorecubeError):
-        analyse(make_cube([[0.1, 0.2, score], [0.1, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1)
+        analyse(
+            make_cube([[0.1, 0.2, score], [0.1, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1
+        )
 
 
 @pytest.mark.parametrize("block_trials", [0, -1])
@@ -307,7 +346,9 @@ try:
 except BadPlan:
     print("refused")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "refused\n")
 
 

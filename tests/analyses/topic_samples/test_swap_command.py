@@ -26,14 +26,21 @@ from tests.conftest import Cli
         ("stability --size 2,4 --fuzziness 0.05,0.2", Stability(size=(2, 4), fuzziness=(0.05, 0.2))),
     ],
 )  # fmt: skip
-def test_commands_make_the_analysis(scorecube: Cli, study: Path, words: str, analysis: Analysis) -> None:
-    scorecube(*words.split()[:1], study, *words.split()[1:], "--trials", 20, "--seed", 4).succeeded()
+def test_commands_make_the_analysis(
+    scorecube: Cli, study: Path, words: str, analysis: Analysis
+) -> None:
+    scorecube(
+        *words.split()[:1], study, *words.split()[1:], "--trials", 20, "--seed", 4
+    ).succeeded()
     stored = sc.open_study(study)["small"].result(analysis.name)
     assert json.loads(stored.attrs["plan"])["options"] == analysis.options()
     expected = sc.table(sc.analyse(sc.open_study(study)["small"].cube, analysis, trials=20, seed=4))
-    found = pd.DataFrame(json.loads(scorecube("show", study, analysis.name, "--format", "json").succeeded().stdout))
+    found = pd.DataFrame(
+        json.loads(scorecube("show", study, analysis.name, "--format", "json").succeeded().stdout)
+    )
     pd.testing.assert_frame_equal(
-        found.drop(columns="collection").convert_dtypes(), expected.drop(columns="collection").convert_dtypes()
+        found.drop(columns="collection").convert_dtypes(),
+        expected.drop(columns="collection").convert_dtypes(),
     )
 
 

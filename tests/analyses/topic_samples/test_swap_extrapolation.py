@@ -57,7 +57,9 @@ COLLECTIONS = {
 def rates(cube: xr.Dataset, sizes: tuple[int, ...], trials: int, seed: int) -> tuple[Array, Array]:
     """Return swap rates and numbers of comparisons, (bin, size)."""
     result = sc.analyse(cube, sc.Swap(size=sizes), trials=trials, seed=seed, workers=1).squeeze()
-    return result["swap_rate"].transpose("bin", "size").values, result["count"].transpose("bin", "size").values
+    return result["swap_rate"].transpose("bin", "size").values, result["count"].transpose(
+        "bin", "size"
+    ).values
 
 
 def predicted(measured: Array, size: int) -> Array:
@@ -101,6 +103,10 @@ def test_far_beyond_the_sizes_rates_are_predicted_too_low(data: Path) -> None:
     """At four times the largest size, by a quarter to a half."""
     file, metric, _ = COLLECTIONS["robust2004"]
     measured, count = rates(import_scores([data / file], metric=metric), (*TRIED, 100), 2000, 1)
-    enough = (count[:, -1] >= FEWEST * count[:, -1].sum()) & (np.arange(len(count)) >= 1) & (np.arange(len(count)) <= 4)
+    enough = (
+        (count[:, -1] >= FEWEST * count[:, -1].sum())
+        & (np.arange(len(count)) >= 1)
+        & (np.arange(len(count)) <= 4)
+    )
     ratio = predicted(measured[enough, :-1], 100) / measured[enough, -1]
     assert 0.2 < ratio.min() < ratio.max() < 0.85

@@ -35,13 +35,19 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def collections(seed: int, n: int, n_runs: int, n_topics: int, spread: float, uneven: float = 0.0) -> xr.Dataset:
+def collections(
+    seed: int, n: int, n_runs: int, n_topics: int, spread: float, uneven: float = 0.0
+) -> xr.Dataset:
     """Simulate collections, each as a metric: topics of unequal difficulty, runs that differ by `spread`, topics noisier by `uneven`."""
     random = np.random.default_rng(seed)
     difficulty, noise = random.normal(size=(2, n, 1, n_topics))
     runs, own = random.normal(size=(n, n_runs, 1)), random.normal(size=(n, n_runs, n_topics))
     scores = expit(difficulty + spread * runs + np.exp(uneven * noise) * own)
-    names = [f"m{k:04d}" for k in range(n)], [f"r{k:02d}" for k in range(n_runs)], [f"{k:03d}" for k in range(n_topics)]
+    names = (
+        [f"m{k:04d}" for k in range(n)],
+        [f"r{k:02d}" for k in range(n_runs)],
+        [f"{k:03d}" for k in range(n_topics)],
+    )
     return cube_dataset(scores[:, np.newaxis], names[0], ["auto"], *names[1:])
 
 
@@ -51,7 +57,9 @@ def collection(seed: int, n_runs: int, n_topics: int, spread: float) -> xr.Datas
 
 def held(result: xr.Dataset, truth: Array) -> Array:
     """Tell in which bins an interval holds the truth, (collection, bin); missing where there is no comparison."""
-    low, high, count = (result[name].values.reshape(-1, result.sizes["bin"]) for name in (*ENDS, "count"))
+    low, high, count = (
+        result[name].values.reshape(-1, result.sizes["bin"]) for name in (*ENDS, "count")
+    )
     found: Array = np.where(count > 0, (low <= truth) & (truth <= high), np.nan)
     return found
 
@@ -72,8 +80,12 @@ def test_intervals_over_trials_hold_the_rate_of_very_many_trials(
     for seed in (1, 2):
         cube = collection(seed, 10, 40, spread)
         many = 20_000 if options.get("share") == "none" else 200_000
-        truth = analyse(cube, Swap(**options), trials=many, seed=999, workers=1)["swap_rate"].values.ravel()
-        results = [analyse(cube, Swap(**options), trials=trials, seed=k, workers=1) for k in range(200)]
+        truth = analyse(cube, Swap(**options), trials=many, seed=999, workers=1)[
+            "swap_rate"
+        ].values.ravel()
+        results = [
+            analyse(cube, Swap(**options), trials=trials, seed=k, workers=1) for k in range(200)
+        ]
         coverage.append(np.nanmean([held(result, truth)[0] for result in results], axis=0))
     assert 0.93 <= float(np.nanmean(coverage)) <= 1
     assert float(np.nanmin(coverage)) >= 0.88
@@ -100,7 +112,11 @@ def test_intervals_about_the_population_hold_the_mean_rate_of_collections(
     enough = (count >= 0.02 * count.sum()) & (np.arange(21) < 20)
     covered = {
         interval: np.nanmean(
-            held(analyse(cube, Swap(interval=interval, **options), trials=300, seed=1, workers=1), truth), axis=0
+            held(
+                analyse(cube, Swap(interval=interval, **options), trials=300, seed=1, workers=1),
+                truth,
+            ),
+            axis=0,
         )[enough]
         for interval in ("population", "trials")
     }
@@ -120,7 +136,9 @@ def test_the_design_effect_is_that_of_the_textbook(drawn: list[tuple[int, float]
     count = np.array([each for each, _ in drawn], np.int64)
     swaps = np.array([int(part * each) for each, part in drawn], np.int64)
     products = integers([[int(count @ count)], [int(count @ swaps)], [int(swaps @ swaps)]])
-    size, freedom = effective_size(np.array([swaps.sum()]), np.array([count.sum()]), products, len(drawn))
+    size, freedom = effective_size(
+        np.array([swaps.sum()]), np.array([count.sum()]), products, len(drawn)
+    )
     rate, n = swaps.sum() / count.sum(), len(drawn)
     assert freedom[0] == pytest.approx(max(count.sum() ** 2 / (count @ count) - 1, 1))
     variance = n / (n - 1) * ((swaps - rate * count) ** 2).sum() / count.sum() ** 2
@@ -129,7 +147,9 @@ def test_the_design_effect_is_that_of_the_textbook(drawn: list[tuple[int, float]
         # Drawn towards full agreement within trials, the less the more trials have swaps and others.
         effect, other = variance / (rate * (1 - rate) / count.sum()), count - swaps
         clumps = min(swaps.sum() ** 2 / (swaps @ swaps), other.sum() ** 2 / (other @ other))
-        exact = max(effect, 1) ** (clumps / (clumps + 1)) * ((count @ count) / count.sum()) ** (1 / (clumps + 1))
+        exact = max(effect, 1) ** (clumps / (clumps + 1)) * ((count @ count) / count.sum()) ** (
+            1 / (clumps + 1)
+        )
         assert size[0] == pytest.approx(count.sum() / exact, rel=1e-6)
 
 
@@ -138,7 +158,9 @@ def test_the_design_effect_of_huge_counts_is_exact() -> None:
     n, c, s = 10**6, 2**23, 2**20
     swaps = [s, s + 1]
     products = [[n * c * c], [n // 2 * c * sum(swaps)], [n // 2 * sum(each**2 for each in swaps)]]
-    size, _ = effective_size(np.array([n // 2 * sum(swaps)]), np.array([n * c]), integers(products), n)
+    size, _ = effective_size(
+        np.array([n // 2 * sum(swaps)]), np.array([n * c]), integers(products), n
+    )
     # The variance is far below that of independent comparisons, which is what is given then.
     assert size[0] == pytest.approx(n * c, rel=2e-5)
     agreeing = [[n * c * c], [n // 2 * c * c], [n // 2 * c * c]]
@@ -147,16 +169,21 @@ def test_the_design_effect_of_huge_counts_is_exact() -> None:
 
 
 def test_without_swaps_a_trial_is_worth_one_comparison() -> None:
-    size, freedom = effective_size(np.array([0, 0]), np.array([400, 0]), integers([[16000, 0], [0, 0], [0, 0]]), 10)
+    size, freedom = effective_size(
+        np.array([0, 0]), np.array([400, 0]), integers([[16000, 0], [0, 0], [0, 0]]), 10
+    )
     assert size.tolist() == [10, 0]
     assert freedom.tolist() == [9, 1]
 
 
 @pytest.mark.parametrize("interval", ["trials", "population"])
 @pytest.mark.parametrize(
-    "options", [{}, {"sampling": "replacement"}, {"share": "none"}, {"signed": True}, {"size": (5, 10)}]
+    "options",
+    [{}, {"sampling": "replacement"}, {"share": "none"}, {"signed": True}, {"size": (5, 10)}],
 )
-def test_intervals_are_the_same_bits_on_all_chunkings(interval: str, options: dict[str, Any]) -> None:
+def test_intervals_are_the_same_bits_on_all_chunkings(
+    interval: str, options: dict[str, Any]
+) -> None:
     cube = collection(5, 7, 21, 0.3)
     swap = Swap(interval=interval, groups=4, **options)
     whole = analyse(cube, swap, trials=23, seed=1, workers=1)
@@ -173,9 +200,15 @@ def test_intervals_are_the_same_bits_on_all_chunkings(interval: str, options: di
 @pytest.mark.parametrize("rule", ["s0", "s1"])
 def test_equal_runs_have_intervals(rule: str) -> None:
     scores = np.full((1, 1, 6, 12), 0.5)
-    cube = cube_dataset(scores, ["AP"], ["auto"], [f"r{k}" for k in range(6)], [f"{k:02d}" for k in range(12)])
+    cube = cube_dataset(
+        scores, ["AP"], ["auto"], [f"r{k}" for k in range(6)], [f"{k:02d}" for k in range(12)]
+    )
     for interval in ("trials", "population"):
-        result = analyse(cube, Swap(rule=rule, interval=interval), trials=30, seed=1, workers=1).isel(bin=0).squeeze()
+        result = (
+            analyse(cube, Swap(rule=rule, interval=interval), trials=30, seed=1, workers=1)
+            .isel(bin=0)
+            .squeeze()
+        )
         assert float(result["swap_rate"]) == (rule == "s1")
         assert 0 <= float(result["swap_rate_low"]) <= float(result["swap_rate_high"]) <= 1
         # Nothing was seen to vary: the certain end is exact, the other is not.
@@ -188,7 +221,9 @@ def test_fewer_trials_have_wider_intervals_over_trials_only() -> None:
     widths = {}
     for interval in ("trials", "population"):
         for trials in (200, 3200):
-            result = analyse(cube, Swap(interval=interval), trials=trials, seed=2, workers=1).isel(bin=slice(1, 8))
+            result = analyse(cube, Swap(interval=interval), trials=trials, seed=2, workers=1).isel(
+                bin=slice(1, 8)
+            )
             widths[interval, trials] = float((result[ENDS[1]] - result[ENDS[0]]).mean())
     # A quarter with 16 times as many.
     assert 3.2 < widths["trials", 200] / widths["trials", 3200] < 5
@@ -238,17 +273,23 @@ def test_groups_without_use_do_not_make_another_plan() -> None:
 def test_blocks_without_products_are_not_read() -> None:
     """Plans of the version before had no word about intervals: their blocks lack what intervals are made of."""
     cube = collection(1, 5, 20, 0.3)
-    plans = [make_plan(cube, Swap(interval=interval), trials=3, seed=1).plan for interval in ("trials", "population")]
+    plans = [
+        make_plan(cube, Swap(interval=interval), trials=3, seed=1).plan
+        for interval in ("trials", "population")
+    ]
     assert all("interval" in plan.record()["options"] for plan in plans)
     assert "interval" not in Swap.finalize_options()
     assert plans[0].work_digest != plans[1].work_digest
 
 
 @pytest.mark.parametrize(
-    ("interval", "text"), [("trials", "infinitely many trials"), ("population", "other topics and runs")]
+    ("interval", "text"),
+    [("trials", "infinitely many trials"), ("population", "other topics and runs")],
 )
 def test_tables_and_captions_say_what_intervals_are_about(interval: str, text: str) -> None:
-    result = analyse(collection(1, 5, 20, 0.3), Swap(interval=interval, groups=4), trials=9, seed=1, workers=1)
+    result = analyse(
+        collection(1, 5, 20, 0.3), Swap(interval=interval, groups=4), trials=9, seed=1, workers=1
+    )
     assert set(table(result, "rates")["interval"]) == {interval}
     assert text in caption(result)
     del result.attrs["interval"]

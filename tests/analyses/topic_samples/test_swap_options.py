@@ -20,9 +20,21 @@ from scorecube.names import Purpose
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed, replay
-from tests.analyses.topic_samples.test_swap_oracle import Case, as_cube, assert_equal, cases, sample_positions
+from tests.analyses.topic_samples.test_swap_oracle import (
+    Case,
+    as_cube,
+    assert_equal,
+    cases,
+    sample_positions,
+)
 from tests.kernels.random.test_draws import plain_samples
-from tests.oracles.swap import SwapCounts, count_orders, count_swaps, required_first, required_suffix
+from tests.oracles.swap import (
+    SwapCounts,
+    count_orders,
+    count_swaps,
+    required_first,
+    required_suffix,
+)
 
 
 def changed(case: Case, **options: Any) -> Swap:
@@ -36,10 +48,16 @@ def drawn_samples(case: Case, cube: xr.Dataset) -> list[tuple[list[int], list[in
 
 def assert_counts(result: xr.Dataset, expected: SwapCounts, swap: Swap) -> None:
     assert result["count"].values.tolist() == expected.count
-    assert result["swaps"].values.tolist() == (expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1)
+    assert result["swaps"].values.tolist() == (
+        expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1
+    )
     assert int(result["both_zero"]) == expected.both_zero
-    assert float(result["max_performance"]) == pytest.approx(float(expected.max_performance), rel=1e-11, abs=1e-11)
-    assert float(result["max_difference"]) == pytest.approx(float(expected.max_difference), rel=1e-11, abs=1e-11)
+    assert float(result["max_performance"]) == pytest.approx(
+        float(expected.max_performance), rel=1e-11, abs=1e-11
+    )
+    assert float(result["max_difference"]) == pytest.approx(
+        float(expected.max_difference), rel=1e-11, abs=1e-11
+    )
 
 
 @settings(max_examples=60)
@@ -49,7 +67,9 @@ def test_signed_and_symmetric_counts_are_exact(case: Case, signed: bool, symmetr
     drawn = drawn_samples(case, cube)
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, scores in case.tables.items():
-        expected = count_swaps(scores, drawn, swap.width, swap.bins, signed=signed, symmetric=symmetric)
+        expected = count_swaps(
+            scores, drawn, swap.width, swap.bins, signed=signed, symmetric=symmetric
+        )
         assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
 
 
@@ -62,7 +82,10 @@ def own_samples(swap: Swap, n_runs: int, n_topics: int, trials: int, seed: int) 
     for y in range(n_runs):
         for x in range(y):
             counters = [[(y * (y - 1) // 2 + x) << 32, trial, 0, 0] for trial in range(trials)]
-            words = [np.random.Philox(key=key, counter=counter).random_raw(2 * size) for counter in counters]
+            words = [
+                np.random.Philox(key=key, counter=counter).random_raw(2 * size)
+                for counter in counters
+            ]
             samples[x, y] = [halves(kind, n_topics, [int(word) for word in each]) for each in words]
     return samples
 
@@ -97,12 +120,17 @@ def test_this_file_draws_as_the_other_oracle_does() -> None:
 @settings(max_examples=40)
 @given(case=cases(), signed=st.booleans(), symmetric=st.booleans())
 def test_samples_of_every_pair_are_exact(case: Case, signed: bool, symmetric: bool) -> None:
-    cube, swap = as_cube(case.tables), changed(case, share="none", signed=signed, symmetric=symmetric)
+    cube, swap = (
+        as_cube(case.tables),
+        changed(case, share="none", signed=signed, symmetric=symmetric),
+    )
     n_runs, n_topics = cube.sizes["run"], cube.sizes["topic"]
     samples = own_samples(swap, n_runs, n_topics, case.trials, case.seed)
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1, block_units=5)
     for metric, scores in case.tables.items():
-        expected = count_swaps(scores, samples, swap.width, swap.bins, signed=signed, symmetric=symmetric)
+        expected = count_swaps(
+            scores, samples, swap.width, swap.bins, signed=signed, symmetric=symmetric
+        )
         assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
     trials = [[set(half) for half in trial] for each in samples.values() for trial in each]
     assert float(result["unique"].isel(size=0)) == pytest.approx(
@@ -144,12 +172,22 @@ def test_signed_bins_are_numbered_and_mirrored() -> None:
 def test_signed_bins_pooled_are_absolute_bins(rule: str) -> None:
     cube = simulate_cube(n_runs=8, metrics=("AP", "P@10"), seed=3)
     signed, absolute = (
-        analyse(cube, Swap(signed=each, rule=rule), trials=100, seed=4, workers=1) for each in (True, False)
+        analyse(cube, Swap(signed=each, rule=rule), trials=100, seed=4, workers=1)
+        for each in (True, False)
     )
     for name in ("count", "swaps"):
-        both = signed[name].sel(bin=slice(0, None)).values + signed[name].sel(bin=slice(None, -1)).values[..., ::-1]
+        both = (
+            signed[name].sel(bin=slice(0, None)).values
+            + signed[name].sel(bin=slice(None, -1)).values[..., ::-1]
+        )
         np.testing.assert_array_equal(both, absolute[name].values)
-    for name in ("required_difference", "required_difference_first", "share", "support", "max_difference"):
+    for name in (
+        "required_difference",
+        "required_difference_first",
+        "share",
+        "support",
+        "max_difference",
+    ):
         np.testing.assert_array_equal(signed[name].values, absolute[name].values)
 
 
@@ -164,7 +202,13 @@ def test_a_required_difference_of_zero_is_a_choice(case: Case, allow_zero: bool)
         swaps = expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1
         row = result.sel(metric=metric, gain="auto").isel(size=0)
         for confidence in swap.confidence:
-            asked = (expected.count, swaps, 1 - Fraction(str(confidence)), swap.width, 0 if allow_zero else 1)
+            asked = (
+                expected.count,
+                swaps,
+                1 - Fraction(str(confidence)),
+                swap.width,
+                0 if allow_zero else 1,
+            )
             at = row.sel(confidence=confidence)
             assert_equal(at["required_difference"], required_suffix(*asked))
             assert_equal(at["required_difference_first"], required_first(*asked))
@@ -196,21 +240,34 @@ def test_orders_are_exact(case: Case, fuzziness: tuple[float, ...]) -> None:
             for k in range(at.sizes["pair"]):
                 pair = at.isel(pair=k)
                 x, y = runs.index(str(pair["run_a"].item())), runs.index(str(pair["run_b"].item()))
-                found = tuple(int(pair[name]) for name in ("first_better", "second_better", "equal"))
+                found = tuple(
+                    int(pair[name]) for name in ("first_better", "second_better", "equal")
+                )
                 assert found == expected[x, y]
             orders = list(expected.values())
             total = case.trials * len(orders)
-            assert float(at["error_rate"]) == pytest.approx(sum(min(a, b) for a, b, _ in orders) / total)
+            assert float(at["error_rate"]) == pytest.approx(
+                sum(min(a, b) for a, b, _ in orders) / total
+            )
             assert float(at["ties"]) == pytest.approx(sum(equal for _, _, equal in orders) / total)
 
 
 def test_a_difference_of_exactly_the_fuzzy_share_is_no_tie() -> None:
     cube = make_cube([[0.95, 0.96], [1.0, 1.0]])
-    samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), np.array([[["000"], ["001"]]], object))})
+    samples = xr.Dataset(
+        {"topic_sample": (("trial", "half", "draw"), np.array([[["000"], ["001"]]], object))}
+    )
     result = analyse(cube, Stability(size=1), trials=1, seed=0, samples=samples, workers=1)
     assert int(result["second_better"].sum()) == 1
     turned = samples.isel(half=[1, 0])
-    assert int(analyse(cube, Stability(size=1), trials=1, seed=0, samples=turned, workers=1)["equal"].sum()) == 1
+    assert (
+        int(
+            analyse(cube, Stability(size=1), trials=1, seed=0, samples=turned, workers=1)[
+                "equal"
+            ].sum()
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("fuzziness", [(), (1.0,), (-0.1,), (math.nan,)])
@@ -223,7 +280,13 @@ def test_many_runs_and_few_give_alike_counts() -> None:
     random = np.random.default_rng(1)
     scores = np.round(random.beta(1.2, 2, (300, 20)), 1)
     names = [f"r{k:03d}" for k in range(300)]
-    whole = analyse(cube_from_scores({"AP": pd.DataFrame(scores, index=names)}), Swap(), trials=3, seed=2, workers=1)
+    whole = analyse(
+        cube_from_scores({"AP": pd.DataFrame(scores, index=names)}),
+        Swap(),
+        trials=3,
+        seed=2,
+        workers=1,
+    )
     total = np.zeros((2, 21), np.int64)
     # Every pair of 300 runs once: 15 groups of 20, all pairs of groups; pairs inside a group are met 14 times.
     groups = np.split(np.arange(300), 15)
@@ -235,7 +298,9 @@ def test_many_runs_and_few_give_alike_counts() -> None:
     np.testing.assert_array_equal(whole["swaps"].values.ravel(), total[1])
 
 
-def counts_of(scores: np.ndarray[Any, Any], names: list[str], chosen: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def counts_of(
+    scores: np.ndarray[Any, Any], names: list[str], chosen: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
     frame = pd.DataFrame(scores[chosen], index=[names[k] for k in chosen])
     part = analyse(cube_from_scores({"AP": frame}), Swap(), trials=3, seed=2, workers=1)
     return np.stack([part["count"].values.ravel(), part["swaps"].values.ravel()])
@@ -243,7 +308,9 @@ def counts_of(scores: np.ndarray[Any, Any], names: list[str], chosen: np.ndarray
 
 def test_tables_tell_both_rules_and_the_support() -> None:
     cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
-    labels = np.array([[["000"], ["003"]], [["001"], ["002"]], [["003"], ["000"]], [["003"], ["001"]]], object)
+    labels = np.array(
+        [[["000"], ["003"]], [["001"], ["002"]], [["003"], ["000"]], [["003"], ["001"]]], object
+    )
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
     row = table(analyse(cube, Swap(size=1), trials=4, seed=0, samples=samples, workers=1)).iloc[0]
     assert (row["required_difference"], row["required_difference_first"]) == (0.15, 0.05)

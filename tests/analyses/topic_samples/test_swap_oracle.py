@@ -40,9 +40,16 @@ def assert_agrees(result: xr.Dataset, expected: SwapCounts, swap: Swap) -> None:
     assert result["count"].values.tolist() == expected.count
     assert result["swaps"].values.tolist() == swaps
     assert int(result["both_zero"]) == expected.both_zero
-    assert float(result["max_performance"]) == pytest.approx(float(expected.max_performance), rel=1e-11, abs=1e-11)
-    assert float(result["max_difference"]) == pytest.approx(float(expected.max_difference), rel=1e-11, abs=1e-11)
-    rates = [float(Fraction(*pair)) if pair[1] else math.nan for pair in zip(swaps, expected.count, strict=True)]
+    assert float(result["max_performance"]) == pytest.approx(
+        float(expected.max_performance), rel=1e-11, abs=1e-11
+    )
+    assert float(result["max_difference"]) == pytest.approx(
+        float(expected.max_difference), rel=1e-11, abs=1e-11
+    )
+    rates = [
+        float(Fraction(*pair)) if pair[1] else math.nan
+        for pair in zip(swaps, expected.count, strict=True)
+    ]
     np.testing.assert_array_equal(result["swap_rate"].values, rates)
     width = Fraction(str(swap.bin_width))
     for confidence in swap.confidence:
@@ -69,8 +76,13 @@ def as_cube(tables: dict[str, Table]) -> xr.Dataset:
     """Return a cube of rational scores, rounded to floats as any file reader would."""
     frames = {}
     for metric, table in tables.items():
-        runs, topics = [f"r{k:02d}" for k in range(len(table))], [f"t{k:02d}" for k in range(len(table[0]))]
-        frames[metric] = pd.DataFrame([[float(score) for score in row] for row in table], index=runs, columns=topics)
+        runs, topics = (
+            [f"r{k:02d}" for k in range(len(table))],
+            [f"t{k:02d}" for k in range(len(table[0]))],
+        )
+        frames[metric] = pd.DataFrame(
+            [[float(score) for score in row] for row in table], index=runs, columns=topics
+        )
     return cube_from_scores(frames)
 
 
@@ -97,14 +109,23 @@ def test_every_bin_of_real_runs_is_exact(data: Path, swap: Swap, trials: int) ->
     if not folder.is_dir():
         pytest.skip("the TREC-5 ad hoc score matrices are not among the third-party collections")
     cube = import_scores([folder / name for name in FILES.values()])
-    runs, topics = [str(run) for run in cube["run"].values], [str(topic) for topic in cube["topic"].values]
+    runs, topics = (
+        [str(run) for run in cube["run"].values],
+        [str(topic) for topic in cube["topic"].values],
+    )
     assert (len(runs), topics[0], topics[-1]) == (61, "01", "50")
     samples = swap.samples(cube, 5, trials)
     drawn = sample_positions(samples, topics)
-    exact = {metric: count_swaps(read_exactly(folder / name, runs), drawn) for metric, name in FILES.items()}
+    exact = {
+        metric: count_swaps(read_exactly(folder / name, runs), drawn)
+        for metric, name in FILES.items()
+    }
     # The comparison means something only where ties and edges occur.
     assert exact["P@10"].both_zero > 0
-    assert any(units and (units * exact["P@10"].unit * 100).denominator == 1 for units in exact["P@10"].differences)
+    assert any(
+        units and (units * exact["P@10"].unit * 100).denominator == 1
+        for units in exact["P@10"].differences
+    )
     for rule in RULES:
         ruled = Swap(sampling=swap.sampling, size=swap.size, rule=rule)
         result = analyse(cube, ruled, trials=trials, seed=5, samples=samples, workers=1)
@@ -145,7 +166,9 @@ def cases(draw: st.DrawFn) -> Case:
         for k, values in enumerate(draw(st.lists(st.sampled_from(list(FAMILIES.values())), min_size=1, max_size=2)))
     }  # fmt: skip
     sampling = draw(st.sampled_from(["disjoint", "replacement", "independent"]))
-    largest = {"disjoint": n_topics // 2, "replacement": 2 * n_topics, "independent": n_topics}[sampling]
+    largest = {"disjoint": n_topics // 2, "replacement": 2 * n_topics, "independent": n_topics}[
+        sampling
+    ]
     swap = Swap(
         sampling=sampling,
         size=draw(st.integers(1, largest)),
@@ -176,10 +199,14 @@ def test_given_trials_of_discrete_scores_are_exact(case: Case, data: st.DataObje
     topics = [str(topic) for topic in cube["topic"].values]
     (size,) = case.swap.sizes(cube)
     half = st.lists(st.integers(0, len(topics) - 1), min_size=size, max_size=size)
-    given_samples = data.draw(st.lists(st.tuples(half, half), min_size=case.trials, max_size=case.trials))
+    given_samples = data.draw(
+        st.lists(st.tuples(half, half), min_size=case.trials, max_size=case.trials)
+    )
     labels = np.array(topics, object)[np.array(given_samples)]
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
     result = analyse(cube, case.swap, trials=case.trials, seed=0, samples=samples, workers=1)
     for metric, table in case.tables.items():
-        expected = count_swaps(table, given_samples, Fraction(str(case.swap.bin_width)), case.swap.bins)
+        expected = count_swaps(
+            table, given_samples, Fraction(str(case.swap.bin_width)), case.swap.bins
+        )
         assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)

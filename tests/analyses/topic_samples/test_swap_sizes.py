@@ -22,7 +22,13 @@ from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
-from tests.analyses.topic_samples.test_swap_oracle import Case, as_cube, assert_agrees, cases, sample_positions
+from tests.analyses.topic_samples.test_swap_oracle import (
+    Case,
+    as_cube,
+    assert_agrees,
+    cases,
+    sample_positions,
+)
 from tests.oracles.swap import count_swaps
 
 
@@ -47,7 +53,9 @@ def numbers(result: xr.Dataset) -> xr.Dataset:
     ids=lambda options: "-".join(map(str, options.values())),
 )
 def test_every_size_is_that_of_its_own_run(cube: xr.Dataset, options: dict[str, Any]) -> None:
-    several = analyse(cube, Swap(size=(3, 10, 25), **options), trials=40, seed=8, workers=1, block_units=7)
+    several = analyse(
+        cube, Swap(size=(3, 10, 25), **options), trials=40, seed=8, workers=1, block_units=7
+    )
     for size in (3, 10, 25):
         alone = analyse(cube, Swap(size=size, **options), trials=40, seed=8, workers=1)
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
@@ -55,7 +63,9 @@ def test_every_size_is_that_of_its_own_run(cube: xr.Dataset, options: dict[str, 
 
 @settings(max_examples=40)
 @given(sizes=st.sets(st.integers(1, 25), min_size=2, max_size=5), seed=st.integers(0, 2**64 - 1))
-def test_any_sizes_are_those_of_their_own_runs(cube: xr.Dataset, sizes: set[int], seed: int) -> None:
+def test_any_sizes_are_those_of_their_own_runs(
+    cube: xr.Dataset, sizes: set[int], seed: int
+) -> None:
     several = analyse(cube, Swap(size=tuple(sizes)), trials=11, seed=seed, workers=1)
     assert several["size"].values.tolist() == sorted(sizes)
     for size in sizes:
@@ -68,7 +78,9 @@ def test_given_samples_serve_all_sizes(cube: xr.Dataset) -> None:
     samples = swap.samples(cube, 3, 20)
     assert samples.sizes["draw"] == 30
     replayed = analyse(cube, swap, trials=20, seed=0, samples=samples, workers=1)
-    xr.testing.assert_identical(numbers(replayed), numbers(analyse(cube, swap, trials=20, seed=3, workers=1)))
+    xr.testing.assert_identical(
+        numbers(replayed), numbers(analyse(cube, swap, trials=20, seed=3, workers=1))
+    )
 
 
 @given(case=cases(), data=st.data())
@@ -78,7 +90,9 @@ def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
     (largest,) = case.swap.sizes(cube)
     sizes = sorted({largest, *data.draw(st.lists(st.integers(1, largest), max_size=3))})
     drawn = sample_positions(case.swap.samples(cube, case.seed, case.trials), topics)
-    swap = Swap(**{**{key: getattr(case.swap, key) for key in case.swap.options()}, "size": tuple(sizes)})
+    swap = Swap(
+        **{**{key: getattr(case.swap, key) for key in case.swap.options()}, "size": tuple(sizes)}
+    )
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, scores in case.tables.items():
         for size in sizes:
@@ -94,7 +108,9 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
     topics = cube["topic"].values.astype(object)
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[trials])})
     swap = Swap(sampling="replacement", size=(1, 2))
-    result = analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(metric=0, gain=0)
+    result = analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
+        metric=0, gain=0
+    )
     # Of one topic: 2 (k/n) (1 - k/n) with n = 4, k = 2. Of two: 3/4 of the samples disagree with a given +2 or -2.
     assert result["swap_rate"].isel(bin=20).values.tolist() == [0.5, 0.75]
     assert result["count"].isel(bin=20).values.tolist() == [256, 128]
@@ -105,7 +121,9 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
 @pytest.mark.parametrize("sampling", ["replacement", "independent", "disjoint"])
 def test_overlap_by_size_is_as_expected(sampling: str) -> None:
     n, sizes, trials = 40, (1, 5, 10, 20), 4000
-    result = analyse(opposed(n, 5), Swap(sampling=sampling, size=sizes), trials=trials, seed=9, workers=1)
+    result = analyse(
+        opposed(n, 5), Swap(sampling=sampling, size=sizes), trials=trials, seed=9, workers=1
+    )
     for size in sizes:
         at = result.sel(size=size)
         left = n * (1 - 1 / n) ** size
@@ -113,7 +131,9 @@ def test_overlap_by_size_is_as_expected(sampling: str) -> None:
         common = 0 if sampling == "disjoint" else unique**2 / n
         # The number of common topics is at most Poisson-like: its variance is below its mean.
         assert abs(float(at["common"]) - common) <= 5 * math.sqrt(max(common, 1e-12) / trials)
-        assert abs(float(at["unique"]) - unique) <= 5 * math.sqrt(left / (2 * trials)) * (sampling == "replacement")
+        assert abs(float(at["unique"]) - unique) <= 5 * math.sqrt(left / (2 * trials)) * (
+            sampling == "replacement"
+        )
 
 
 @pytest.mark.slow
@@ -137,14 +157,17 @@ def test_equal_sizes_are_one_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [((), "0 sample sizes"), ((0, 3), "size 0"), ((2, 6), "two disjoint samples of 6")]
+    ("size", "text"),
+    [((), "0 sample sizes"), ((0, 3), "size 0"), ((2, 6), "two disjoint samples of 6")],
 )
 def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:
     with pytest.raises(BadPlan, match=text):
         analyse(opposed(10, 3), Swap(size=size), trials=3, seed=0, workers=1)
 
 
-@pytest.mark.parametrize("text", ["", "x", "5,", "5..", "..5", "5..3", "5..9:0", "5..9:", "1..100000", "2.5", "5-9"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "5,", "5..", "..5", "5..3", "5..9:0", "5..9:", "1..100000", "2.5", "5-9"]
+)
 def test_texts_that_are_no_sizes_are_refused(text: str) -> None:
     with pytest.raises(BadPlan, match=r"size .* is not numbers like 25"):
         parse_sizes(text)
@@ -158,7 +181,9 @@ def test_fitted_curves_are_least_squares() -> None:
     rates *= random.uniform(0.9, 1.1, rates.shape)
     heights, decays = fit_decay(sizes, rates)
     for k, start in enumerate(truth):
-        expected, _ = curve_fit(lambda c, height, decay: height * np.exp(-decay * c), sizes, rates[k], start)
+        expected, _ = curve_fit(
+            lambda c, height, decay: height * np.exp(-decay * c), sizes, rates[k], start
+        )
         if expected[1] > 0:
             np.testing.assert_allclose([heights[k], decays[k]], expected, rtol=1e-4)
 
@@ -166,9 +191,15 @@ def test_fitted_curves_are_least_squares() -> None:
 def test_curves_need_three_rates_of_which_two_are_not_zero() -> None:
     sizes = np.array([5.0, 10.0, 15.0, 20.0])
     nan = math.nan
-    rates = np.array([[0.4, 0.2, nan, nan], [0.4, 0, 0, 0], [0.4, 0.2, 0, nan], [0.4, nan, 0.1, 0.05], [nan] * 4])
+    rates = np.array(
+        [[0.4, 0.2, nan, nan], [0.4, 0, 0, 0], [0.4, 0.2, 0, nan], [0.4, nan, 0.1, 0.05], [nan] * 4]
+    )
     heights, decays = fit_decay(sizes, rates)
-    assert np.isfinite(heights).tolist() == np.isfinite(decays).tolist() == [False, False, True, True, False]
+    assert (
+        np.isfinite(heights).tolist()
+        == np.isfinite(decays).tolist()
+        == [False, False, True, True, False]
+    )
     assert (decays[2:4] > 0).all()
 
 
@@ -192,7 +223,9 @@ def test_curves_beyond_the_sizes_are_marked(cube: xr.Dataset) -> None:
     measured = frame[~frame["extrapolated"]]
     assert len(measured) == result["swap_rate"].size
     one = measured[(measured["metric"] == "AP") & (measured["size"] == 10)]
-    np.testing.assert_array_equal(one["swap_rate"], result["swap_rate"].sel(metric="AP", size=10).isel(gain=0))
+    np.testing.assert_array_equal(
+        one["swap_rate"], result["swap_rate"].sel(metric="AP", size=10).isel(gain=0)
+    )
     alone = table(analyse(cube, Swap(size=5), trials=20, seed=1, workers=1), "curves")
     assert not alone["extrapolated"].any()
     assert alone["fitted"].isna().all()

@@ -23,7 +23,9 @@ KINDS = st.sampled_from([np.float32, np.float64])
 @given(
     rows=st.integers(1, 40), inner=st.integers(1, 70), columns=st.integers(1, 200), kind=KINDS, wide=st.booleans(), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_products_of_integers_are_exact(rows: int, inner: int, columns: int, kind: Any, wide: bool, seed: int) -> None:
+def test_products_of_integers_are_exact(
+    rows: int, inner: int, columns: int, kind: Any, wide: bool, seed: int
+) -> None:
     chance = np.random.default_rng(seed)
     left, right = chance.integers(-99, 100, (rows, inner)), chance.integers(0, 9, (inner, columns))
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +49,9 @@ def test_products_of_floats_are_those_of_numpy_up_to_rounding(kind: Any) -> None
     out = room_for_product(20, panels)
     assert len(out) == 24
     multiply(left, panels, out)
-    np.testing.assert_allclose(out[:, :1001], left.astype(float) @ right, rtol=340 * np.finfo(kind).eps)
+    np.testing.assert_allclose(
+        out[:, :1001], left.astype(float) @ right, rtol=340 * np.finfo(kind).eps
+    )
 
 
 @pytest.mark.process
@@ -60,10 +64,16 @@ def test_a_processor_without_wide_registers_gives_the_same_bits(tmp_path: Path) 
         "    print(has_wide_registers(), result['reached'].values.tolist(), result['kth_difference'].values.tolist())\n"
     )
     told = []
-    for number, target in enumerate(({}, {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""})):
+    for number, target in enumerate(
+        ({}, {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""})
+    ):
         environment = os.environ | target | {"NUMBA_CACHE_DIR": str(tmp_path / str(number))}
         done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         told.append([line.partition(" ") for line in done.stdout.splitlines()])

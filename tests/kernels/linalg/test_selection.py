@@ -35,7 +35,9 @@ def values(draw: st.DrawFn, most: int = 300) -> Floats:
     """Draw statistics as replicates have them: ties, signs, -inf for those without t, heavy tails."""
     chance = np.random.default_rng(draw(st.integers(0, 2**32)))
     n = draw(st.integers(1, most))
-    kind = draw(st.sampled_from(["ties", "normal", "cauchy", "chi-square", "one value", "tiny", "huge"]))
+    kind = draw(
+        st.sampled_from(["ties", "normal", "cauchy", "chi-square", "one value", "tiny", "huge"])
+    )
     if kind == "ties":
         found = chance.integers(-2, draw(st.integers(0, 9)), n).astype(float)
     elif kind == "one value":
@@ -110,7 +112,9 @@ def padded(found: Floats, kind: type[np.floating[Any]] = np.float64) -> np.ndarr
     found=values(MANY + 50), data=st.data(), more=st.sampled_from([1.0, 1e-9, 1e6]),
     guess=st.sampled_from([0.0, -1.0, 1e-300, 1e300, math.inf, -math.inf, math.nan]) | st.floats(0.5, 2.0),
 )  # fmt: skip
-def test_narrowing_keeps_the_wanted_value(found: Floats, more: float, guess: float, data: st.DataObject) -> None:
+def test_narrowing_keeps_the_wanted_value(
+    found: Floats, more: float, guess: float, data: st.DataObject
+) -> None:
     finite = found[np.isfinite(found)]
     if not len(finite):
         return
@@ -138,7 +142,9 @@ def test_few_values_are_left_where_the_guess_is_good() -> None:
 
 @pytest.mark.parametrize("wide", sorted({False, selection.WIDE}))
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_what_is_kept_is_in_order(kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_in_order(
+    kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(selection, "WIDE", wide)
     keep = compiled_anew(keep_from)
     chance = np.random.default_rng(2)
@@ -146,10 +152,16 @@ def test_what_is_kept_is_in_order(kind: type[np.floating[Any]], wide: bool, monk
         for low in (-1.0, 0.0, 0.7, 5.0):
             found = padded(chance.standard_normal(n), kind)
             found[chance.random(len(found)) < 0.1] = -math.inf
-            kept, places = np.full(len(found) + STRIDE, 9.0, kind), np.full(len(found) + STRIDE, -9, np.int32)
+            kept, places = (
+                np.full(len(found) + STRIDE, 9.0, kind),
+                np.full(len(found) + STRIDE, -9, np.int32),
+            )
             n_kept, expected = keep(found, low, kept, places), np.flatnonzero(found >= kind(low))
             assert places[:n_kept].tolist() == expected.tolist()
-            assert kept[: n_kept + STRIDE].tolist() == [*found[expected].tolist(), *[-math.inf] * STRIDE]
+            assert kept[: n_kept + STRIDE].tolist() == [
+                *found[expected].tolist(),
+                *[-math.inf] * STRIDE,
+            ]
 
 
 def compiled_anew(kernel: Any) -> Any:

@@ -45,7 +45,9 @@ DIGITS = st.text("0123456789", max_size=12)
     DIGITS,
     st.sampled_from(["", "e3", "E-12", "e+22", "e999"]),
 )
-def test_what_is_read_is_what_python_reads(sign: str, whole: str, point: str, part: str, exponent: str) -> None:
+def test_what_is_read_is_what_python_reads(
+    sign: str, whole: str, point: str, part: str, exponent: str
+) -> None:
     text = sign + whole + point + part + exponent
     value, exact = read(text)
     try:
@@ -62,14 +64,34 @@ def test_what_is_read_is_what_python_reads(sign: str, whole: str, point: str, pa
 
 @pytest.mark.parametrize(
     "text",
-    ["", ".", "-", "-.", "e5", "1e", "1e+", "1.2.3", "1,5", "0x10", "nan", "inf", "1_0", "12a", "a12", "1 2", "\uff11"],
+    [
+        "",
+        ".",
+        "-",
+        "-.",
+        "e5",
+        "1e",
+        "1e+",
+        "1.2.3",
+        "1,5",
+        "0x10",
+        "nan",
+        "inf",
+        "1_0",
+        "12a",
+        "a12",
+        "1 2",
+        "\uff11",
+    ],
 )
 def test_what_is_no_plain_number_is_left_open(text: str) -> None:
     assert not read(text)[1]
 
 
 @given(
-    st.lists(st.binary(max_size=90).map(lambda raw: raw.replace(b"\n", b"")), max_size=6).map(b"\n".join),
+    st.lists(st.binary(max_size=90).map(lambda raw: raw.replace(b"\n", b"")), max_size=6).map(
+        b"\n".join
+    ),
     st.integers(1, 7),
 )
 def test_lines_split_as_python_splits(content: bytes, width: int) -> None:

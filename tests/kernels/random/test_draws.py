@@ -22,9 +22,13 @@ examples = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**64 - 1)
 
 
-def draw(sampling: Sampling, n_topics: int, size: int, start: int, stop: int, seed: int = 1) -> Samples:
+def draw(
+    sampling: Sampling, n_topics: int, size: int, start: int, stop: int, seed: int = 1
+) -> Samples:
     """Draw the samples of some trials."""
-    samples: Samples = topic_samples(stream_key(seed, Purpose.SWAP_TOPICS), int(sampling), n_topics, size, start, stop)
+    samples: Samples = topic_samples(
+        stream_key(seed, Purpose.SWAP_TOPICS), int(sampling), n_topics, size, start, stop
+    )
     return samples
 
 
@@ -32,16 +36,24 @@ def draw(sampling: Sampling, n_topics: int, size: int, start: int, stop: int, se
 def designs(draw: st.DrawFn, sampling: Sampling) -> tuple[int, int]:
     """Draw a number of topics and a sample size that the sampling allows."""
     size = draw(st.integers(1, 12))
-    smallest = {Sampling.DISJOINT: 2 * size, Sampling.REPLACEMENT: 1, Sampling.INDEPENDENT: size}[sampling]
+    smallest = {Sampling.DISJOINT: 2 * size, Sampling.REPLACEMENT: 1, Sampling.INDEPENDENT: size}[
+        sampling
+    ]
     return smallest + draw(st.integers(0, 6)), size
 
 
-def plain_samples(sampling: Sampling, n_topics: int, size: int, trial: int, seed: int) -> list[list[int]]:
+def plain_samples(
+    sampling: Sampling, n_topics: int, size: int, trial: int, seed: int
+) -> list[list[int]]:
     """Draw both samples of one trial with Python's integers: word 2 * draw + half serves a draw of a half."""
     key = np.array([seed, 2**32 + 1], np.uint64)
     words = np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(2 * size)
     shared = list(range(n_topics))
-    pools = [shared, shared] if sampling is Sampling.DISJOINT else [list(range(n_topics)), list(range(n_topics))]
+    pools = (
+        [shared, shared]
+        if sampling is Sampling.DISJOINT
+        else [list(range(n_topics)), list(range(n_topics))]
+    )
     samples: list[list[int]] = [[], []]
     for k, word in enumerate(int(word) for word in words):
         half, done = k % 2, k if sampling is Sampling.DISJOINT else k // 2
@@ -117,7 +129,9 @@ def test_independent_samples_of_all_topics_are_orders_of_them() -> None:
 
 
 def test_disjoint_halves_of_half_the_topics_are_all_of_them() -> None:
-    assert (np.sort(draw(Sampling.DISJOINT, 10, 5, 0, 50).reshape(50, 10), axis=1) == np.arange(10)).all()
+    assert (
+        np.sort(draw(Sampling.DISJOINT, 10, 5, 0, 50).reshape(50, 10), axis=1) == np.arange(10)
+    ).all()
 
 
 def test_replacement_repeats_topics_and_can_exceed_them() -> None:
@@ -129,7 +143,9 @@ def test_replacement_repeats_topics_and_can_exceed_them() -> None:
 @EVERY_SAMPLING
 @examples
 @given(data=st.data(), seed=seeds)
-def test_sample_begins_the_next_larger_one(sampling: Sampling, data: st.DataObject, seed: int) -> None:
+def test_sample_begins_the_next_larger_one(
+    sampling: Sampling, data: st.DataObject, seed: int
+) -> None:
     n_topics, size = data.draw(designs(sampling))
     more = n_topics + (2 if sampling is Sampling.DISJOINT else 1)
     larger = draw(sampling, more, size + 1, 0, 6, seed)
@@ -139,7 +155,10 @@ def test_sample_begins_the_next_larger_one(sampling: Sampling, data: st.DataObje
 @EVERY_SAMPLING
 @examples
 @given(
-    data=st.data(), seed=seeds, first=st.integers(0, 10**9), cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4)
+    data=st.data(),
+    seed=seeds,
+    first=st.integers(0, 10**9),
+    cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
 )
 def test_any_split_into_blocks_draws_the_same_trials(
     sampling: Sampling, data: st.DataObject, seed: int, first: int, cuts: list[int]
@@ -148,7 +167,9 @@ def test_any_split_into_blocks_draws_the_same_trials(
     edges = [first, *(first + cut for cut in sorted(cuts)), first + 30]
     blocks = [draw(sampling, n_topics, size, *block, seed) for block in pairwise(edges)]
     assert len(blocks) > 1
-    np.testing.assert_array_equal(np.concatenate(blocks), draw(sampling, n_topics, size, first, first + 30, seed))
+    np.testing.assert_array_equal(
+        np.concatenate(blocks), draw(sampling, n_topics, size, first, first + 30, seed)
+    )
 
 
 @EVERY_SAMPLING
@@ -182,7 +203,9 @@ def test_every_pair_of_topics_is_equally_likely_across_halves(sampling: Sampling
     n_topics, trials = 7, 20_000
     samples = draw(sampling, n_topics, 3, 0, trials, seed=2007)
     for first, second in [(0, 0), (2, 1)]:
-        pairs = np.bincount(samples[:, 0, first] * n_topics + samples[:, 1, second], minlength=n_topics**2)
+        pairs = np.bincount(
+            samples[:, 0, first] * n_topics + samples[:, 1, second], minlength=n_topics**2
+        )
         if sampling is Sampling.DISJOINT:
             same = np.arange(n_topics) * (n_topics + 1)
             assert (pairs[same] == 0).all()
@@ -236,7 +259,9 @@ def test_overlap_of_sakai_2005_table_5(
 @EVERY_SAMPLING
 @examples
 @given(data=st.data(), seed=seeds)
-def test_multiplicities_and_overlap_are_plain_counts(sampling: Sampling, data: st.DataObject, seed: int) -> None:
+def test_multiplicities_and_overlap_are_plain_counts(
+    sampling: Sampling, data: st.DataObject, seed: int
+) -> None:
     n_topics, size = data.draw(designs(sampling))
     samples = draw(sampling, n_topics, size, 0, 7, seed)
 
@@ -250,5 +275,9 @@ def test_multiplicities_and_overlap_are_plain_counts(sampling: Sampling, data: s
             expected = Counter(topics)
             assert counts[half, trial].tolist() == [expected[topic] for topic in range(n_topics)]
         first, second = map(set, halves)
-        firsts, seconds, common = firsts + len(first), seconds + len(second), common + len(first & second)
+        firsts, seconds, common = (
+            firsts + len(first),
+            seconds + len(second),
+            common + len(first & second),
+        )
     assert overlap(counts).tolist() == [firsts, seconds, common]

@@ -15,7 +15,9 @@ from scorecube.names import Purpose
 LARGEST = 2**64 - 1
 seeds = st.integers(0, LARGEST) | st.integers(0, 100)
 purposes = st.sampled_from(Purpose)
-words_64 = st.integers(0, LARGEST) | st.sampled_from([0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**63, LARGEST])
+words_64 = st.integers(0, LARGEST) | st.sampled_from(
+    [0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**63, LARGEST]
+)
 
 
 def words(seed: int, trial: int, length: int, purpose: Purpose = Purpose.SWAP_TOPICS) -> list[int]:
@@ -25,10 +27,14 @@ def words(seed: int, trial: int, length: int, purpose: Purpose = Purpose.SWAP_TO
     return [int(word) for word in found]
 
 
-def numpy_words(seed: int, trial: int, length: int, purpose: Purpose = Purpose.SWAP_TOPICS) -> list[int]:
+def numpy_words(
+    seed: int, trial: int, length: int, purpose: Purpose = Purpose.SWAP_TOPICS
+) -> list[int]:
     """Return what NumPy's generator says they are."""
     key = np.array([seed, int(purpose) + 2**32 * STREAM_VERSION], np.uint64)
-    return [int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)]
+    return [
+        int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)
+    ]
 
 
 def assert_uniform(counts: np.ndarray[Any, np.dtype[np.int64]], spread: float = 1.0) -> None:
@@ -45,7 +51,12 @@ def assert_uniform(counts: np.ndarray[Any, np.dtype[np.int64]], spread: float = 
 
 
 @settings(deadline=None)
-@given(seed=seeds, trial=st.integers(0, 2**63 - 1) | st.integers(0, 10), length=st.integers(0, 41), purpose=purposes)
+@given(
+    seed=seeds,
+    trial=st.integers(0, 2**63 - 1) | st.integers(0, 10),
+    length=st.integers(0, 41),
+    purpose=purposes,
+)
 def test_equal_numpy_word_for_word(seed: int, trial: int, length: int, purpose: Purpose) -> None:
     assert words(seed, trial, length, purpose) == numpy_words(seed, trial, length, purpose)
 
@@ -81,7 +92,10 @@ def test_key_holds_seed_purpose_and_stream_version() -> None:
         key = stream_key(seed, Purpose.SIMULATION)
         assert key.dtype == np.uint64
         assert key.tolist() == [seed, 2**32 + 2]
-    assert {purpose.name: int(purpose) for purpose in Purpose}.items() >= {"SWAP_TOPICS": 1, "SIMULATION": 2}.items()
+    assert {purpose.name: int(purpose) for purpose in Purpose}.items() >= {
+        "SWAP_TOPICS": 1,
+        "SIMULATION": 2,
+    }.items()
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
@@ -101,8 +115,12 @@ def test_addresses_do_not_share_words() -> None:
 
 
 @settings(deadline=None)
-@given(seed=seeds, trial=st.integers(0, 10**6), length=st.integers(0, 30), longer=st.integers(1, 30))
-def test_words_do_not_depend_on_how_many_are_asked_for(seed: int, trial: int, length: int, longer: int) -> None:
+@given(
+    seed=seeds, trial=st.integers(0, 10**6), length=st.integers(0, 30), longer=st.integers(1, 30)
+)
+def test_words_do_not_depend_on_how_many_are_asked_for(
+    seed: int, trial: int, length: int, longer: int
+) -> None:
     assert words(seed, trial, length + longer)[:length] == words(seed, trial, length)
 
 

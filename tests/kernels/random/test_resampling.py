@@ -17,7 +17,11 @@ from hypothesis import strategies as st
 
 from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
-from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns, sign_columns
+from scorecube.kernels.random.resampling import (
+    bootstrap_samples,
+    multiplicity_columns,
+    sign_columns,
+)
 from scorecube.names import Purpose
 from tests.kernels.random.test_philox import assert_uniform
 
@@ -30,7 +34,9 @@ trials = st.integers(0, 10**12)
 def numpy_words(seed: int, purpose: int, trial: int, length: int) -> list[int]:
     """Return the first words of a trial as NumPy's generator makes them; see `philox`."""
     key = np.array([seed, purpose + 2**32 * STREAM_VERSION], np.uint64)
-    return [int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)]
+    return [
+        int(word) for word in np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(length)
+    ]
 
 
 def samples_of(n_topics: int, start: int, stop: int, seed: int = 1) -> Integers:
@@ -63,11 +69,10 @@ def plain_permutations(seed: int, trial: int, n_topics: int, n_runs: int) -> lis
 
 
 def test_purposes_are_stored_in_results() -> None:
-    assert [int(each) for each in (Purpose.BOOTSTRAP_TOPICS, Purpose.TOPIC_SIGNS, Purpose.RUN_PERMUTATIONS)] == [
-        3,
-        4,
-        5,
-    ]
+    assert [
+        int(each)
+        for each in (Purpose.BOOTSTRAP_TOPICS, Purpose.TOPIC_SIGNS, Purpose.RUN_PERMUTATIONS)
+    ] == [3, 4, 5]
 
 
 @examples
@@ -78,7 +83,11 @@ def test_samples_equal_plain_python(n_topics: int, seed: int, trial: int) -> Non
 
 
 @examples
-@given(n_topics=st.integers(1, 70) | st.sampled_from([63, 64, 65, 127, 128, 129, 249]), seed=seeds, trial=trials)
+@given(
+    n_topics=st.integers(1, 70) | st.sampled_from([63, 64, 65, 127, 128, 129, 249]),
+    seed=seeds,
+    trial=trials,
+)
 def test_signs_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
     words = numpy_words(seed, 4, trial, (n_topics + 63) // 64)
     expected = [1 - 2 * (words[topic // 64] >> topic % 64 & 1) for topic in range(n_topics)]
@@ -110,8 +119,14 @@ def test_golden_draws() -> None:
 
 
 @examples
-@given(seed=seeds, first=st.integers(0, 10**9), cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4))
-def test_any_split_into_blocks_draws_the_same_trials(seed: int, first: int, cuts: list[int]) -> None:
+@given(
+    seed=seeds,
+    first=st.integers(0, 10**9),
+    cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
+)
+def test_any_split_into_blocks_draws_the_same_trials(
+    seed: int, first: int, cuts: list[int]
+) -> None:
     edges = [first, *(first + cut for cut in sorted(cuts)), first + 30]
     draws: list[Callable[[int, int], Integers]] = [
         lambda start, stop: samples_of(11, start, stop, seed),
@@ -140,9 +155,13 @@ def test_multiplicities_are_plain_counts(n_topics: int, seed: int) -> None:
 
 @examples
 @given(n_topics=st.integers(1, 8), n_runs=st.integers(2, 9), n_cells=st.integers(1, 3), seed=seeds)
-def test_ranges_are_those_of_the_permutations_drawn(n_topics: int, n_runs: int, n_cells: int, seed: int) -> None:
+def test_ranges_are_those_of_the_permutations_drawn(
+    n_topics: int, n_runs: int, n_cells: int, seed: int
+) -> None:
     key = stream_key(seed, Purpose.RUN_PERMUTATIONS)
-    scores = np.random.default_rng(seed).integers(-50, 50, (n_topics, n_cells, n_runs)).astype(float)
+    scores = (
+        np.random.default_rng(seed).integers(-50, 50, (n_topics, n_cells, n_runs)).astype(float)
+    )
     drawn, replayed = np.empty((6, n_cells)), np.empty((6, n_cells))
     null_ranges(scores, key, 4, 10, drawn)
     given_ranges(scores, permutations_of(n_topics, n_runs, 4, 10, seed).astype(np.int32), replayed)
@@ -150,7 +169,10 @@ def test_ranges_are_those_of_the_permutations_drawn(n_topics: int, n_runs: int, 
     for trial in range(4, 10):
         orders = plain_permutations(seed, trial, n_topics, n_runs)
         sums = [
-            [sum(scores[topic, cell, orders[topic][run]] for topic in range(n_topics)) for run in range(n_runs)]
+            [
+                sum(scores[topic, cell, orders[topic][run]] for topic in range(n_topics))
+                for run in range(n_runs)
+            ]
             for cell in range(n_cells)
         ]
         expected.append([max(row) - min(row) for row in sums])
@@ -205,7 +227,11 @@ def test_every_run_is_equally_likely_at_every_place_of_many() -> None:
 
 
 def test_streams_of_the_three_draws_and_seeds_differ() -> None:
-    words = {tuple(numpy_words(seed, purpose, 0, 4)) for seed in (0, 1, 2**63) for purpose in (1, 3, 4, 5, 6)}
+    words = {
+        tuple(numpy_words(seed, purpose, 0, 4))
+        for seed in (0, 1, 2**63)
+        for purpose in (1, 3, 4, 5, 6)
+    }
     assert len(words) == 15
     draws: list[Callable[[int], Integers]] = [
         lambda seed: samples_of(40, 0, 20, seed),

@@ -11,8 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, norm, spearmanr
 
-from scorecube.kernels.rank.concordance import Concordance, compare, pairs_of, spearman, tau_a, tau_b
-from scorecube.statistics.kendall_null import MOST_EXACT, exact_p, fieller, mahonian, normal_p, null_error
+from scorecube.kernels.rank.concordance import (
+    Concordance,
+    compare,
+    pairs_of,
+    spearman,
+    tau_a,
+    tau_b,
+)
+from scorecube.statistics.kendall_null import (
+    MOST_EXACT,
+    exact_p,
+    fieller,
+    mahonian,
+    normal_p,
+    null_error,
+)
 from tests.oracles import correlation as oracle
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -58,7 +72,9 @@ def test_everything_equals_the_oracle(vectors: tuple[list[int], list[int]]) -> N
         oracle.ap_accuracy: found.ap_accuracy, oracle.ap_strict: found.ap_strict, oracle.ap_agreement: found.ap_agreement,
     }  # fmt: skip
     for function, value in coefficients.items():
-        assert single(value) == pytest.approx(function(a, b), abs=1e-12, nan_ok=True), function.__name__
+        assert single(value) == pytest.approx(function(a, b), abs=1e-12, nan_ok=True), (
+            function.__name__
+        )
 
 
 @settings(max_examples=100)
@@ -83,8 +99,13 @@ def test_words_have_no_seams(n: int) -> None:
     random = np.random.default_rng(n)
     a, b = random.permutation(n).astype(float), random.integers(0, n // 2, n).astype(float)
     found, expected = counts_of(a, b), oracle.count(a.tolist(), b.tolist())
-    assert (single(found.concordant), single(found.discordant)) == (expected.concordant, expected.discordant)
-    assert single(found.ap_strict) == pytest.approx(oracle.ap_strict(a.tolist(), b.tolist()), abs=1e-12)
+    assert (single(found.concordant), single(found.discordant)) == (
+        expected.concordant,
+        expected.discordant,
+    )
+    assert single(found.ap_strict) == pytest.approx(
+        oracle.ap_strict(a.tolist(), b.tolist()), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +116,9 @@ def test_words_have_no_seams(n: int) -> None:
         (X3, Y3, 1, 1, (-.6889, -.6971, -.6680, -.6222, -.5558, -.6510, -.7047)),
     ],
 )  # fmt: skip
-def test_ircor_gives_the_same(x: Any, y: Any, rounded_y: int, rounded_x: int, expected: tuple[float, ...]) -> None:
+def test_ircor_gives_the_same(
+    x: Any, y: Any, rounded_y: int, rounded_x: int, expected: tuple[float, ...]
+) -> None:
     coarse_x, coarse_y = np.round(x, rounded_x), np.round(y, rounded_y)
     plain, truth, both = counts_of(x, y), counts_of(x, coarse_y), counts_of(coarse_x, coarse_y)
     pairs = pairs_of(len(x))
@@ -109,13 +132,17 @@ def test_ircor_gives_the_same(x: Any, y: Any, rounded_y: int, rounded_x: int, ex
 
 def test_the_example_of_ircor() -> None:
     plain = counts_of(X4, Y4)
-    assert single(tau_a(plain.concordant, plain.discordant, 45)) == pytest.approx(0.7777778, abs=5e-8)
+    assert single(tau_a(plain.concordant, plain.discordant, 45)) == pytest.approx(
+        0.7777778, abs=5e-8
+    )
     assert single(plain.ap_accuracy) == pytest.approx(0.7491182, abs=5e-8)
     fifths_x, fifths_y = np.round(np.multiply(X4, 5)) / 5, np.round(np.multiply(Y4, 5)) / 5
     assert single(counts_of(X4, fifths_y).ap_accuracy) == pytest.approx(0.6074515, abs=5e-8)
     agreed = counts_of(fifths_x, fifths_y)
     assert single(agreed.ap_agreement) == pytest.approx(0.6269841, abs=5e-8)
-    assert single(tau_b(agreed.concordant, agreed.discordant, 45, *agreed.tied[0])) == pytest.approx(0.75)
+    assert single(
+        tau_b(agreed.concordant, agreed.discordant, 45, *agreed.tied[0])
+    ) == pytest.approx(0.75)
 
 
 def test_equal_and_reversed_rankings_are_one_and_minus_one_exactly() -> None:
@@ -142,7 +169,9 @@ def test_fractions_and_huge_numbers_are_ranked_alike(scale: float) -> None:
     values = random.integers(0, 40, (3, 5, 33)).astype(float)
     first, second = np.triu_indices(5, 1)
     expected = compare(values, np.zeros(5), first, second)
-    for found, wanted in zip(compare(values * scale, np.zeros(5), first, second), expected, strict=True):
+    for found, wanted in zip(
+        compare(values * scale, np.zeros(5), first, second), expected, strict=True
+    ):
         np.testing.assert_array_equal(found, wanted)
     # With a tolerance, too: steps of 3 and tolerances below.
     for found, wanted in zip(

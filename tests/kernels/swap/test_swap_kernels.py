@@ -31,7 +31,9 @@ UNSIGNED = (Kernel.BY_TRIAL, Kernel.BY_RUN, Kernel.SORTED)
 FIELDS = ("count", "swap", "both_zero", "products", "largest", "widest")
 
 
-def tally(kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric: bool = False) -> Tally:
+def tally(
+    kernel: Kernel, sums: Array, n_bins: int, widths: Array, *, symmetric: bool = False
+) -> Tally:
     """Count swaps of given sums (half, trial, cell, run), by a matrix product that leaves them as they are."""
     _, n_trials, n_cells, n_runs = sums.shape
     # One "topic" for each half and trial.
@@ -53,10 +55,16 @@ def folded(result: Tally, sums: Array, n_bins: int, widths: Array, *, symmetric:
             one = sums[:, trial : trial + 1]
             count_signed_swaps(one[half], one[1 - half], widths, TOLERANCE, counted)
         parts = counted[..., :-1].reshape(len(widths), 1, 2, 2 * n_bins)
-        both = (parts[..., n_bins:] + parts[..., n_bins - 1 :: -1]).reshape(len(widths), 1, 2 * n_bins)
+        both = (parts[..., n_bins:] + parts[..., n_bins - 1 :: -1]).reshape(
+            len(widths), 1, 2 * n_bins
+        )
         pooled.add(np.ascontiguousarray(np.concatenate([both, counted[..., -1:]], axis=-1)))
-    np.testing.assert_array_equal(pooled.count, result.count[:, n_bins:] + result.count[:, n_bins - 1 :: -1])
-    np.testing.assert_array_equal(pooled.swap, result.swap[:, n_bins:] + result.swap[:, n_bins - 1 :: -1])
+    np.testing.assert_array_equal(
+        pooled.count, result.count[:, n_bins:] + result.count[:, n_bins - 1 :: -1]
+    )
+    np.testing.assert_array_equal(
+        pooled.swap, result.swap[:, n_bins:] + result.swap[:, n_bins - 1 :: -1]
+    )
     return dataclasses.replace(pooled, largest=result.largest, widest=result.widest)
 
 
@@ -82,7 +90,9 @@ def plain(sums: Array, n_bins: int, widths: Array) -> Tally:
             result.count[cell] += count
             result.swap[cell] += swap
             result.both_zero[cell] += both_zero
-            for place, (c, s) in enumerate(zip([*count, count[0]], [*swap, swap[0] + both_zero], strict=True)):
+            for place, (c, s) in enumerate(
+                zip([*count, count[0]], [*swap, swap[0] + both_zero], strict=True)
+            ):
                 for k, product in enumerate((c * c, c * s, s * s)):
                     result.products[cell, k, :, place] += [product % 2**32, product // 2**32]
     return result
@@ -90,28 +100,40 @@ def plain(sums: Array, n_bins: int, widths: Array) -> Tally:
 
 def assert_same(found: Tally, expected: Tally) -> None:
     for field in FIELDS:
-        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field), err_msg=field)
+        np.testing.assert_array_equal(
+            getattr(found, field), getattr(expected, field), err_msg=field
+        )
 
 
 @st.composite
 def sums_of_runs(draw: st.DrawFn) -> Array:
     """Draw sums (half, trial, cell, run): continuous, on few levels with rounding around them, in chains of ties, all equal."""
-    n_trials, n_cells, n_runs = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(2, 70))
+    n_trials, n_cells, n_runs = (
+        draw(st.integers(1, 4)),
+        draw(st.integers(1, 2)),
+        draw(st.integers(2, 70)),
+    )
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     shape = (2, n_trials, n_cells, n_runs)
     kind = draw(st.sampled_from(["continuous", "levels", "chains", "equal", "negative", "edges"]))
     if kind == "continuous":
         sums = random.integers(0, int(BIN) * draw(st.sampled_from([1, 3, 30, 100])), shape)
     elif kind == "levels":
-        sums = random.integers(0, draw(st.integers(1, 12)), shape) * (int(BIN) // 5) + random.integers(-50, 51, shape)
+        sums = random.integers(0, draw(st.integers(1, 12)), shape) * (
+            int(BIN) // 5
+        ) + random.integers(-50, 51, shape)
     elif kind == "chains":
-        sums = random.integers(0, draw(st.sampled_from([5, 40, 200])), shape) * draw(st.sampled_from([1, 50, 100, 101]))
+        sums = random.integers(0, draw(st.sampled_from([5, 40, 200])), shape) * draw(
+            st.sampled_from([1, 50, 100, 101])
+        )
     elif kind == "equal":
         sums = np.zeros(shape, np.int64) + draw(st.integers(0, 3)) * int(BIN)
     elif kind == "negative":
         sums = random.integers(-int(BIN) * 40, int(BIN) * 40, shape)
     else:
-        sums = random.integers(0, 30, shape) * int(BIN) + random.choice([0, 0, 99, 100, 101, -99, -100, -101], shape)
+        sums = random.integers(0, 30, shape) * int(BIN) + random.choice(
+            [0, 0, 99, 100, 101, -99, -100, -101], shape
+        )
     return sums.astype(np.float64)
 
 
@@ -141,7 +163,9 @@ def test_both_directions_are_the_sum_of_each() -> None:
         there, back = (tally(kernel, each, 21, widths) for each in (sums, sums[::-1]))
         both = tally(kernel, sums, 21, widths, symmetric=True)
         for field in ("count", "swap", "both_zero"):
-            np.testing.assert_array_equal(getattr(both, field), getattr(there, field) + getattr(back, field))
+            np.testing.assert_array_equal(
+                getattr(both, field), getattr(there, field) + getattr(back, field)
+            )
 
 
 @pytest.mark.parametrize("n_runs", [FEW, FEW + 1, 500, 2500])
@@ -218,7 +242,9 @@ def test_counts_are_added_to_what_is_there() -> None:
         count_swaps(sums[0], sums[1], widths, TOLERANCE, counted)
         found.add(counted)
     for field in ("count", "swap", "both_zero", "products"):
-        np.testing.assert_array_equal(getattr(found, field), 2 * getattr(expected, field), err_msg=field)
+        np.testing.assert_array_equal(
+            getattr(found, field), 2 * getattr(expected, field), err_msg=field
+        )
 
 
 def test_squares_of_large_counts_do_not_overflow() -> None:

@@ -144,7 +144,9 @@ class Workspace(NamedTuple):
 
 
 @merged
-def _set_constant_scores(scores: Any, always_missing: Any, always_zero: Any, runs: Any, n: int) -> None:
+def _set_constant_scores(
+    scores: Any, always_missing: Any, always_zero: Any, runs: Any, n: int
+) -> None:
     """Write the scores (cell, topic, run) that are 0 or missing in all trials."""
     for cell in range(scores.shape[0]):
         for topic in range(scores.shape[1]):
@@ -186,11 +188,15 @@ def _write_outputs(
         outputs.agreeing[cell, row, position], outputs.pairs[cell, row, position] = agreeing, pairs
         outputs.rank_drop[cell, row, position] = drop
         change, stayed = outputs.change[cell, row], outputs.stayed[cell, row]
-        add_changes(full, units, runs, n, change, stayed, outputs.rise[cell, row], outputs.fall[cell, row])
+        add_changes(
+            full, units, runs, n, change, stayed, outputs.rise[cell, row], outputs.fall[cell, row]
+        )
 
 
 @borrowing
-def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, workspace: Any, outputs: Any) -> None:
+def leave_teams_out(
+    tables: Any, rules: Any, team_of: Any, trials: Any, workspace: Any, outputs: Any
+) -> None:
     """Score the remaining runs of trials, and write the outputs.
 
     Parameters
@@ -208,7 +214,12 @@ def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, workspac
     outputs
         See `Outputs`; with arrays for no trial, only the scores are computed.
     """
-    bits, scores, runs, above = trials.bits, workspace.scores, workspace.by_run.runs, workspace.by_run.above
+    bits, scores, runs, above = (
+        trials.bits,
+        workspace.scores,
+        workspace.by_run.runs,
+        workspace.by_run.above,
+    )
     n: Any
     for row in range(bits.shape[0]):
         for trial in range(trials.start, trials.stop):
@@ -220,7 +231,9 @@ def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, workspac
                 continue
             for run in range(scores.shape[2]):
                 team = np.uint64(team_of[run])
-                left_out = bits[row, trial, team >> np.uint64(6)] >> (team & np.uint64(63)) & np.uint64(1)
+                left_out = bits[row, trial, team >> np.uint64(6)] >> (
+                    team & np.uint64(63)
+                ) & np.uint64(1)
                 kept = trials.keep_all_runs or left_out == 0
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
@@ -228,4 +241,6 @@ def leave_teams_out(tables: Any, rules: Any, team_of: Any, trials: Any, workspac
                 score_topic(tables, topic, bits[row, trial], runs, n, workspace.space, scores)
             _set_constant_scores(scores, rules.always_missing, rules.always_zero, runs, n)
             if outputs.agreeing.shape[2] > 0:
-                _write_outputs(scores, runs, n, rules, row, trial - trials.first, outputs, workspace.by_run)
+                _write_outputs(
+                    scores, runs, n, rules, row, trial - trials.first, outputs, workspace.by_run
+                )

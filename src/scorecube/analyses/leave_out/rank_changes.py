@@ -99,7 +99,9 @@ def compare_orders(full: Any, units: Any, n: int, order: Any, above: Any) -> Any
 
 
 @merged
-def add_changes(full: Any, units: Any, runs: Any, n: int, change: Any, stayed: Any, rise: Any, fall: Any) -> None:
+def add_changes(
+    full: Any, units: Any, runs: Any, n: int, change: Any, stayed: Any, rise: Any, fall: Any
+) -> None:
     """Add the changes of the means of a trial.
 
     Parameters

@@ -26,7 +26,12 @@ from scorecube.collection import schema
 from scorecube.collection.pools import Pools, team_bits
 from scorecube.collection.selection import cells, parse_known
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pools.contributing_teams import WORD, leave_out, remaining_levels, same_levels
+from scorecube.kernels.pools.contributing_teams import (
+    WORD,
+    leave_out,
+    remaining_levels,
+    same_levels,
+)
 from scorecube.metrics import Metric, gain_values, parse_metric
 from scorecube.metrics.without_documents.rescore import make_space, sum_whole_lists
 from scorecube.metrics.without_documents.tables import (
@@ -57,7 +62,11 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
     by_intent = [str(metric) for metric in known if metric.definition.by_intent]
     if by_intent:
         others = [str(metric) for metric in known if not metric.definition.by_intent]
-        advice = f"choose others: {option('metrics', others)}" if others else "evaluate other metrics as well"
+        advice = (
+            f"choose others: {option('metrics', others)}"
+            if others
+            else "evaluate other metrics as well"
+        )
         raise BadPlan(
             f"{', '.join(by_intent)}: metrics by intent cannot be computed without some of the documents; {advice}",
             option="metrics",
@@ -67,7 +76,10 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
 
 def check_levels(cube: xr.Dataset) -> None:
     """Raise BadPlan for levels at ranks that differ from those of the documents."""
-    values = (cube[name].values for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK, names.LEVEL_OF_DOCUMENT))
+    values = (
+        cube[name].values
+        for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK, names.LEVEL_OF_DOCUMENT)
+    )
     levels, documents, levels_of_documents = (np.ascontiguousarray(array) for array in values)
     if not same_levels(levels, documents, levels_of_documents):
         raise BadPlan(
@@ -76,7 +88,9 @@ def check_levels(cube: xr.Dataset) -> None:
         )
 
 
-def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metric], keep_unpooled: bool) -> Arrays:
+def rescoring_inputs(
+    cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metric], keep_unpooled: bool
+) -> Arrays:
     """Return the arrays that `scores_without` reads.
 
     Parameters
@@ -93,7 +107,9 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
     check_levels(cube)
     scores, cell_of = cells(cube)
     positions = [tuple(np.argwhere(cell_of == cell)[0].tolist()) for cell in range(len(scores))]
-    gains = np.stack([gain_values(str(cube[names.GAIN].values[j]), pools.n_levels) for _, j in positions])
+    gains = np.stack(
+        [gain_values(str(cube[names.GAIN].values[j]), pools.n_levels) for _, j in positions]
+    )
     metrics = [cube_metrics[i] for i, _ in positions]
     sparse = np.array([metric.entry_form is not None for metric in metrics])
     n_retrieved = cube[names.N_RETRIEVED].values
@@ -105,7 +121,9 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
         "gains": gains,
         "metrics": np.array([str(metric) for metric in metrics]),
         "sparse": sparse,
-        "always_missing": n_retrieved == 0 if cube.attrs.get("missing_topic") == "nan" else np.zeros((0, 0), bool),
+        "always_missing": n_retrieved == 0
+        if cube.attrs.get("missing_topic") == "nan"
+        else np.zeros((0, 0), bool),
         "always_zero": np.zeros((len(metrics), cube.sizes[names.TOPIC]), bool),
     }
     deepest = max(levels.shape[2], int((pools.levels > 0).sum(axis=1).max(initial=0)))
@@ -115,7 +133,11 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
         RELEVANT: relevant_documents(pools, keep_unpooled),
         CELL: metric_cells(with_entry_form, gains[sparse], deepest),
     }
-    inputs |= {prefix + name: array for prefix, table in tables.items() for name, array in table._asdict().items()}
+    inputs |= {
+        prefix + name: array
+        for prefix, table in tables.items()
+        for name, array in table._asdict().items()
+    }
     inputs["sums"] = sum_whole_lists(tables[ENTRY], tables[CELL], *levels.shape[1::-1])
     if not sparse.all():
         inputs |= {"level_at_rank": levels, "document_at_rank": documents}
@@ -127,7 +149,9 @@ def rescoring_inputs(cube: xr.Dataset, pools: Pools, cube_metrics: Sequence[Metr
     if cube.attrs.get("no_relevant") == "zero":
         inputs["always_zero"] = np.isnan(whole).all(axis=2)
         whole = scores_without(inputs, no_teams)
-    equal = np.isclose(whole.transpose(0, 2, 1), scores, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=(1, 2))
+    equal = np.isclose(
+        whole.transpose(0, 2, 1), scores, rtol=0, atol=TOLERANCE, equal_nan=True
+    ).all(axis=(1, 2))
     if not equal.all():
         label = metrics[int(np.argmax(~equal))]
         raise BadPlan(
@@ -140,7 +164,9 @@ def relevant_documents(pools: Pools, keep_unpooled: bool) -> Documents:
     """Return the relevant documents of all topics; see `keep_unpooled` of `Teams`."""
     topics, documents = np.nonzero(pools.levels > 0)
     words = pools.words[topics, documents]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(topics, minlength=len(pools.levels)))]).astype(np.int64)
+    starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(topics, minlength=len(pools.levels)))]
+    ).astype(np.int64)
     always = ~words.any(axis=-1) & np.full(len(words), keep_unpooled)
     return Documents(starts, words, pools.levels[topics, documents].astype(np.int64), always)
 
@@ -169,7 +195,9 @@ def make_workspace(tables: Inputs, n_cells: int) -> Workspace:
 
 
 def scores_without(
-    inputs: Mapping[str, np.ndarray[Any, Any]], bits: np.ndarray[Any, Any], keep_all_runs: bool = True
+    inputs: Mapping[str, np.ndarray[Any, Any]],
+    bits: np.ndarray[Any, Any],
+    keep_all_runs: bool = True,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Score runs without the documents that only teams left out contributed.
 
@@ -190,7 +218,9 @@ def scores_without(
     team_of, tables = inputs["team_of"], make_tables(inputs)
     workspace = make_workspace(tables, len(inputs["sparse"]))
     teams = np.arange(int(inputs["n_teams"])).astype(np.uint64)
-    left_out = (bits[teams // np.uint64(WORD)] >> (teams % np.uint64(WORD)) & np.uint64(1)).astype(bool)
+    left_out = (bits[teams // np.uint64(WORD)] >> (teams % np.uint64(WORD)) & np.uint64(1)).astype(
+        bool
+    )
     runs = np.flatnonzero(~left_out[team_of] | keep_all_runs)
     score_whole_lists(inputs, bits, runs, workspace.scores)
     n_cells, n_topics, n_runs = workspace.scores.shape

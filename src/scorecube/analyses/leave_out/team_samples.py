@@ -21,7 +21,9 @@ ATTEMPTS = 2**16
 """Largest number of draws of a subset; the position in the random stream is the number of teams + ATTEMPTS * attempt."""
 
 
-def draw_teams(seed: int, n_teams: int, leaves: Sequence[int], trials: int, distinct: bool) -> BoolArray:
+def draw_teams(
+    seed: int, n_teams: int, leaves: Sequence[int], trials: int, distinct: bool
+) -> BoolArray:
     """Draw teams to leave out.
 
     The teams of a trial depend on the seed, the trial and the number of teams left out; more trials leave earlier ones unchanged.
@@ -52,10 +54,14 @@ def draw_teams(seed: int, n_teams: int, leaves: Sequence[int], trials: int, dist
     return left_out
 
 
-def _draw_subset(key: Any, trial: int, n_teams: int, size: int, excluded: set[tuple[int, ...]]) -> tuple[int, ...]:
+def _draw_subset(
+    key: Any, trial: int, n_teams: int, size: int, excluded: set[tuple[int, ...]]
+) -> tuple[int, ...]:
     """Draw subsets until one is not excluded."""
     for attempt in range(ATTEMPTS):
-        subset = tuple(sorted(random_subset(key, trial, size + ATTEMPTS * attempt, n_teams, size).tolist()))
+        subset = tuple(
+            sorted(random_subset(key, trial, size + ATTEMPTS * attempt, n_teams, size).tolist())
+        )
         if subset not in excluded:
             return subset
     return next(subset for subset in combinations(range(n_teams), size) if subset not in excluded)
@@ -70,7 +76,9 @@ def draw_topics(seed: int, steps: Sequence[int]) -> BoolArray:
     return kept
 
 
-def replayed_teams(samples: xr.Dataset, teams: Sequence[str], leaves: Sequence[int], trials: int) -> BoolArray:
+def replayed_teams(
+    samples: xr.Dataset, teams: Sequence[str], leaves: Sequence[int], trials: int
+) -> BoolArray:
     """Return replayed teams to leave out, bool (leave, trial, team).
 
     Raises
@@ -86,7 +94,11 @@ def replayed_teams(samples: xr.Dataset, teams: Sequence[str], leaves: Sequence[i
         raise BadPlan(
             f"the samples leave out {', '.join(map(str, replayed))} teams, the plan also needs {', '.join(map(str, missing[:5]))}"
         )
-    left_out = samples[names.TEAM_LEFT_OUT].sel({names.LEAVE: list(leaves), names.TEAM: list(teams)}).values[:, :trials]
+    left_out = (
+        samples[names.TEAM_LEFT_OUT]
+        .sel({names.LEAVE: list(leaves), names.TEAM: list(teams)})
+        .values[:, :trials]
+    )
     counts = left_out.sum(axis=-1)
     wrong = (counts != np.array(leaves)[:, np.newaxis]) & (counts != 0)
     if wrong.any():

@@ -19,9 +19,22 @@ import xarray as xr
 from scipy.stats import t as t_distribution
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared, labelled_result
+from scorecube.analyses.base import (
+    Analysis,
+    Arrays,
+    Combine,
+    Cost,
+    Output,
+    Prepared,
+    labelled_result,
+)
 from scorecube.analyses.leave_out.rescored_runs import check_metrics, rescoring_inputs
-from scorecube.analyses.leave_out.team_samples import draw_teams, draw_topics, replayed_teams, replayed_topics
+from scorecube.analyses.leave_out.team_samples import (
+    draw_teams,
+    draw_topics,
+    replayed_teams,
+    replayed_topics,
+)
 from scorecube.analyses.leave_out.trial_statistics import (
     compute_trials,
     first_misses,
@@ -88,18 +101,26 @@ class Teams(Analysis):
     """
 
     name: ClassVar[str] = "teams"
-    examples: ClassVar[tuple[str, ...]] = ("--leave all --topics 100,75,50,25,10 --trials 10 --pool-depth 10 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "--leave all --topics 100,75,50,25,10 --trials 10 --pool-depth 10 --seed 1",
+    )
     details: ClassVar[str] = (
         "Documents that only the teams left out contributed to the pool become unjudged, and the other runs are scored again."
     )
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "topics": {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."},
-        "trials": {"default": 10, "help": "Trials for each number of teams; more trials later extend a result."},
+        "trials": {
+            "default": 10,
+            "help": "Trials for each number of teams; more trials later extend a result.",
+        },
     }
     uses_rankings: ClassVar[bool] = True
 
     leave: tuple[int, ...] | None = option_field(
-        None, "Numbers of teams to leave out, e.g. 1,2,5; or all.", aliases={"all": None}, unit="teams"
+        None,
+        "Numbers of teams to leave out, e.g. 1,2,5; or all.",
+        aliases={"all": None},
+        unit="teams",
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
@@ -107,7 +128,9 @@ class Teams(Analysis):
         flag="--topics",
         unit="topics",
     )
-    pool_depth: int = option_field(10, "Ranks of every run that contribute to the pool.", minimum=1, unit="ranks")
+    pool_depth: int = option_field(
+        10, "Ranks of every run that contribute to the pool.", minimum=1, unit="ranks"
+    )
     keep_unpooled: bool = option_field(
         True,
         "Judged documents that no team contributed become unjudged when a team is left out; else they stay judged.",
@@ -138,17 +161,23 @@ class Teams(Analysis):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not 0 < self.confidence < 1:
-            raise BadPlan(f"{option('confidence', self.confidence)} must be between 0 and 1", option="confidence")
+            raise BadPlan(
+                f"{option('confidence', self.confidence)} must be between 0 and 1",
+                option="confidence",
+            )
         pools: Pools = prepared.shared.pools
         n_teams, n_topics = len(pools.teams), prepared.cube.sizes[names.TOPIC]
         if n_teams < 2:
             raise BadPlan(
                 f"there is only one team, {pools.teams[0]}: leaving teams out needs at least 2; name teams with {option('teams')}"
             )
-        wrong = [k for k in self.leave or () if not 1 <= k < n_teams] + ([0] if self.leave == () else [])
+        wrong = [k for k in self.leave or () if not 1 <= k < n_teams] + (
+            [0] if self.leave == () else []
+        )
         if wrong:
             raise BadPlan(
-                f"{option('leave', wrong[0])}: of {n_teams} teams 1 to {n_teams - 1} can be left out", option="leave"
+                f"{option('leave', wrong[0])}: of {n_teams} teams 1 to {n_teams - 1} can be left out",
+                option="leave",
             )
         wrong = [size for size in self.topic_sizes or () if not 2 <= size <= n_topics]
         if wrong:
@@ -161,7 +190,9 @@ class Teams(Analysis):
     def _warnings(self, cube: xr.Dataset, pools: Pools) -> list[str]:
         """Return warnings about runs without a team, and about unpooled documents."""
         runs = schema.labels_of(cube, names.RUN)
-        n_alone = sum(run == team for run, team in zip(runs, schema.labels_of(cube, names.TEAM), strict=True))
+        n_alone = sum(
+            run == team for run, team in zip(runs, schema.labels_of(cube, names.TEAM), strict=True)
+        )
         warnings = []
         if n_alone:
             warnings.append(
@@ -172,7 +203,11 @@ class Teams(Analysis):
             warnings.append(
                 f"{int(unpooled.sum()):,} of {int(judged.sum()):,} judged documents ({int((pools.levels[unpooled] > 0).sum()):,} of "
                 f"{int((pools.levels > 0).sum()):,} relevant ones) are in no team's pool of depth {self.pool_depth}: they "
-                + ("stay judged" if self.keep_unpooled else "become unjudged whenever a team is left out")
+                + (
+                    "stay judged"
+                    if self.keep_unpooled
+                    else "become unjudged whenever a team is left out"
+                )
             )
         return warnings
 
@@ -182,7 +217,11 @@ class Teams(Analysis):
 
     def steps(self, cube: xr.Dataset) -> tuple[int, ...]:
         """Return the numbers of topics of the steps, descending from all topics."""
-        return tuple(dict.fromkeys([cube.sizes[names.TOPIC], *sorted(set(self.topic_sizes or ()), reverse=True)]))
+        return tuple(
+            dict.fromkeys(
+                [cube.sizes[names.TOPIC], *sorted(set(self.topic_sizes or ()), reverse=True)]
+            )
+        )
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
@@ -200,14 +239,19 @@ class Teams(Analysis):
             "survivors": np.array(self.fewer_topics == "survivors"),
         }
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`: lists, judged documents, and the teams left out in every trial."""
         n_teams = len(prepared.shared.pools.teams)
         samples = samples or {
             "left_out": draw_teams(seed, n_teams, self.leaves(n_teams), trials, self.distinct),
             "kept": draw_topics(seed, self.steps(prepared.cube)),
         }
-        rules = {"bits": team_bits(samples["left_out"]), "all_zero": np.array(self.lost_topics == "all_runs_zero")}
+        rules = {
+            "bits": team_bits(samples["left_out"]),
+            "all_zero": np.array(self.lost_topics == "all_runs_zero"),
+        }
         return self._rescoring_inputs(prepared) | samples | rules
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
@@ -219,7 +263,10 @@ class Teams(Analysis):
         return (
             Output("variance", (count, n_leaves, n_steps), Combine.CONCAT, "float64"),
             Output("n_topics", (count, n_leaves, n_steps), Combine.CONCAT, "int32"),
-            *(Output(name, (count, n_leaves), Combine.CONCAT, "int32") for name in ("agreeing", "pairs", "rank_drop")),
+            *(
+                Output(name, (count, n_leaves), Combine.CONCAT, "int32")
+                for name in ("agreeing", "pairs", "rank_drop")
+            ),
             Output("left_out", (n_leaves, n_teams), Combine.CONCAT, "bool"),
             Output("kept", (n_steps, cube.sizes[names.TOPIC]), Combine.MAX, "int8"),
             Output("change", runs, Combine.ADD),
@@ -234,22 +281,34 @@ class Teams(Analysis):
         outputs = compute_trials(inputs, start, stop)
         return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs._asdict()}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
         inputs = self._rescoring_inputs(prepared) | {"kept": totals["kept"].astype(bool)}
         by_cell = trial_measures(inputs, totals, trials)
-        by_cell |= self._intervals(by_cell["variance"]) | mean_changes(totals, trials) | own_contributions(inputs)
+        by_cell |= (
+            self._intervals(by_cell["variance"])
+            | mean_changes(totals, trials)
+            | own_contributions(inputs)
+        )
         leaves = np.array((0, *self.leaves(len(pools.teams))))
-        misses = first_misses(by_cell["variance_mean"][:, 0], by_cell["variance_low"], by_cell["variance_high"])
+        misses = first_misses(
+            by_cell["variance_mean"][:, 0], by_cell["variance_low"], by_cell["variance_high"]
+        )
         by_cell["first_miss"] = np.where(misses >= 0, leaves[misses], np.nan)
         # From (leave, team, trial) to (leave, trial, team).
         left_out = np.moveaxis(totals["left_out"], -1, 1)
-        n_remaining = np.where(left_out.any(axis=-1), (~left_out[:, :, inputs["team_of"]]).sum(axis=-1), 0)
+        n_remaining = np.where(
+            left_out.any(axis=-1), (~left_out[:, :, inputs["team_of"]]).sum(axis=-1), 0
+        )
         values = {name: array[cell_of] for name, array in by_cell.items()} | {
             "n_runs": np.concatenate([np.full((1, trials), n_runs), n_remaining]),
-            names.TEAM_LEFT_OUT: np.concatenate([np.zeros((1, *left_out.shape[1:]), bool), left_out]),
+            names.TEAM_LEFT_OUT: np.concatenate(
+                [np.zeros((1, *left_out.shape[1:]), bool), left_out]
+            ),
             names.TOPIC_KEPT: inputs["kept"],
             "n_unique": pools.n_unique(0),
             "n_unique_relevant": pools.n_unique(1),
@@ -291,7 +350,12 @@ class Teams(Analysis):
             low, high = mean - margin, mean + margin
         whole = variance[:, 0, :, 0]
         mean[:, 0], low[:, 0], high[:, 0] = whole, np.nan, np.nan
-        return {"variance_mean": mean, "variance_low": low, "variance_high": high, "n_defined": count}
+        return {
+            "variance_mean": mean,
+            "variance_low": low,
+            "variance_high": high,
+            "n_defined": count,
+        }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`: scores, variance and ranks of remaining and own runs."""
@@ -322,7 +386,10 @@ class Teams(Analysis):
         """Return drawn ``team_left_out[leave, trial, team]``, ``topic_kept[topic_step, topic]``."""
         teams, steps = sorted(set(schema.labels_of(cube, names.TEAM))), self.steps(cube)
         leaves = self.leaves(len(teams))
-        drawn = (draw_teams(seed, len(teams), leaves, trials, self.distinct), draw_topics(seed, steps))
+        drawn = (
+            draw_teams(seed, len(teams), leaves, trials, self.distinct),
+            draw_topics(seed, steps),
+        )
         coords = {
             names.LEAVE: np.array(leaves),
             names.TEAM: schema.label_array(teams),
@@ -330,7 +397,9 @@ class Teams(Analysis):
             names.TOPIC: schema.label_array(schema.labels_of(cube, names.TOPIC)),
         }
         variables = zip(schema.TEAM_SAMPLES, drawn, strict=True)
-        samples = xr.Dataset({variable.name: (variable.dims, array) for variable, array in variables}, coords)
+        samples = xr.Dataset(
+            {variable.name: (variable.dims, array) for variable, array in variables}, coords
+        )
         return schema.annotate(samples.assign_attrs(seed=str(seed)), schema.TEAM_SAMPLES)
 
 
@@ -347,13 +416,45 @@ VARIABLES = (
         "1",
         "within-system variance of the remaining runs over the remaining topics",
     ),
-    Variable("n_topics", (*_STEP, names.TRIAL), "i", "topics", "topics of the step that were not lost"),
-    Variable("n_runs", (names.LEAVE, names.TRIAL), "i", "runs", "remaining runs; 0 in a trial that stays empty"),
-    Variable(names.TEAM_LEFT_OUT, (names.LEAVE, names.TRIAL, names.TEAM), "b", "1", "whether a team is left out"),
-    Variable(names.TOPIC_KEPT, (names.TOPIC_STEP, names.TOPIC), "b", "1", "whether a topic is in a step of the chain"),
+    Variable(
+        "n_topics", (*_STEP, names.TRIAL), "i", "topics", "topics of the step that were not lost"
+    ),
+    Variable(
+        "n_runs",
+        (names.LEAVE, names.TRIAL),
+        "i",
+        "runs",
+        "remaining runs; 0 in a trial that stays empty",
+    ),
+    Variable(
+        names.TEAM_LEFT_OUT,
+        (names.LEAVE, names.TRIAL, names.TEAM),
+        "b",
+        "1",
+        "whether a team is left out",
+    ),
+    Variable(
+        names.TOPIC_KEPT,
+        (names.TOPIC_STEP, names.TOPIC),
+        "b",
+        "1",
+        "whether a topic is in a step of the chain",
+    ),
     Variable("variance_mean", _STEP, "f", "1", "mean variance over trials"),
-    Variable("variance_low", _STEP, "f", "1", "lower limit over trials; missing where no team is left out"),
-    Variable("variance_high", _STEP, "f", "1", "upper limit over trials; missing where no team is left out"),
+    Variable(
+        "variance_low",
+        _STEP,
+        "f",
+        "1",
+        "lower limit over trials; missing where no team is left out",
+    ),
+    Variable(
+        "variance_high",
+        _STEP,
+        "f",
+        "1",
+        "upper limit over trials; missing where no team is left out",
+    ),
     Variable("n_defined", _STEP, "i", "trials", "trials with a variance"),
     Variable(
         "first_miss",
@@ -403,12 +504,22 @@ VARIABLES = (
         "mean score of a run without its team's unique contributions, all runs kept",
     ),
     Variable(
-        "own_rank", _RUNS, "i", "rank", "rank of a run in the full evaluation; tied runs share the best of their ranks"
+        "own_rank",
+        _RUNS,
+        "i",
+        "rank",
+        "rank of a run in the full evaluation; tied runs share the best of their ranks",
     ),
     Variable(
-        "own_rank_without", _RUNS, "i", "rank", "rank of a run among all runs without its team's unique contributions"
+        "own_rank_without",
+        _RUNS,
+        "i",
+        "rank",
+        "rank of a run among all runs without its team's unique contributions",
     ),
-    Variable("n_unique", (names.TEAM,), "i", "documents", "judged documents that only a team contributed"),
+    Variable(
+        "n_unique", (names.TEAM,), "i", "documents", "judged documents that only a team contributed"
+    ),
     Variable("n_unique_relevant", (names.TEAM,), "i", "documents", "relevant ones of these"),
 )
 """Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first."""

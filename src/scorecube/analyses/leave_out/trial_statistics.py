@@ -11,9 +11,20 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.base import Arrays
-from scorecube.analyses.leave_out.kernel import Outputs, Rules, Trials, empty_outputs, leave_teams_out
+from scorecube.analyses.leave_out.kernel import (
+    Outputs,
+    Rules,
+    Trials,
+    empty_outputs,
+    leave_teams_out,
+)
 from scorecube.analyses.leave_out.rank_changes import TIE, UNITS
-from scorecube.analyses.leave_out.rescored_runs import make_tables, make_workspace, score_whole_lists, scores_without
+from scorecube.analyses.leave_out.rescored_runs import (
+    make_tables,
+    make_workspace,
+    score_whole_lists,
+    scores_without,
+)
 from scorecube.collection.pools import team_bits
 from scorecube.kernels.pools.variance import run_means
 from scorecube.kernels.rank.rank_change import tie_bounds
@@ -39,13 +50,22 @@ def compute_trials(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop:
     workspace, rules = make_workspace(tables, n_cells), make_rules(inputs, bool(inputs["all_zero"]))
     outputs = empty_outputs(n_cells, len(bits), len(inputs["kept"]), n_runs, stop - start)
     if inputs["sparse"].all():
-        leave_teams_out(tables, rules, team_of, Trials(bits, False, -1, start, stop, start), workspace, outputs)
+        leave_teams_out(
+            tables, rules, team_of, Trials(bits, False, -1, start, stop, start), workspace, outputs
+        )
         return outputs
     for row, position in np.ndindex(len(bits), stop - start):
         trial = start + position
         runs = np.flatnonzero(~inputs["left_out"][row, trial][team_of])
         score_whole_lists(inputs, bits[row, trial], runs, workspace.scores)
-        leave_teams_out(tables, rules, team_of, Trials(bits, False, row, trial, trial + 1, start), workspace, outputs)
+        leave_teams_out(
+            tables,
+            rules,
+            team_of,
+            Trials(bits, False, row, trial, trial + 1, start),
+            workspace,
+            outputs,
+        )
     return outputs
 
 
@@ -57,7 +77,9 @@ def compute_whole(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Outputs:
     no_teams = team_bits(np.zeros((1, 1, int(inputs["n_teams"])), bool))
     workspace.scores[:] = inputs["whole"]
     trials = Trials(no_teams, True, -1, 0, 1, 0)
-    leave_teams_out(tables, make_rules(inputs, False), inputs["team_of"], trials, workspace, outputs)
+    leave_teams_out(
+        tables, make_rules(inputs, False), inputs["team_of"], trials, workspace, outputs
+    )
     return outputs
 
 
@@ -76,12 +98,16 @@ def mean_changes(totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> Arr
 
 
 def trial_measures(
-    inputs: Mapping[str, np.ndarray[Any, Any]], totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    inputs: Mapping[str, np.ndarray[Any, Any]],
+    totals: Mapping[str, np.ndarray[Any, Any]],
+    trials: int,
 ) -> Arrays:
     """Return variance, rank correlation and rank changes of trials, the whole first."""
     whole = compute_whole(inputs)
     measures = {
-        name: np.concatenate([np.repeat(getattr(whole, name), trials, axis=-1), totals[name]], axis=1)
+        name: np.concatenate(
+            [np.repeat(getattr(whole, name), trials, axis=-1), totals[name]], axis=1
+        )
         for name in ("variance", "n_topics", "agreeing", "pairs", "rank_drop")
     }
     # With tied means, tau-a of the whole with itself is below 1, as it is in trials.
@@ -121,7 +147,9 @@ def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
     """Return means and ranks of runs with and without own contributions, (cell, run)."""
     n_cells, _, n_runs = inputs["whole"].shape
 
-    def means_and_ranks(scores: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def means_and_ranks(
+        scores: np.ndarray[Any, Any],
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         means = run_means(scores)
         units = np.where(np.isfinite(means), np.rint(means * UNITS), -UNITS)[np.newaxis]
         return means, 1 + tie_bounds(units, np.full(n_cells, TIE))[0][0].astype(np.int64)
@@ -133,4 +161,9 @@ def own_contributions(inputs: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
         own = inputs["team_of"] == team
         means, ranks = means_and_ranks(scores_without(inputs, bits[team]))
         mean_without[:, own], rank_without[:, own] = means[:, own], ranks[:, own]
-    return {"own_mean": mean, "own_mean_without": mean_without, "own_rank": rank, "own_rank_without": rank_without}
+    return {
+        "own_mean": mean,
+        "own_mean_without": mean_without,
+        "own_rank": rank,
+        "own_rank_without": rank_without,
+    }

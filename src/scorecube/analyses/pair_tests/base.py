@@ -86,16 +86,28 @@ class PairTest(Analysis):
     """Time of a block for each topic and trial."""
 
     alphas: tuple[float, ...] = alphas_field()
-    sided: int = option_field(2, "2; or 1: the first run in label order is the better one.", minimum=1, maximum=2)
+    sided: int = option_field(
+        2, "2; or 1: the first run in label order is the better one.", minimum=1, maximum=2
+    )
     plus_one: bool = plus_one_field()
-    only_significant: bool = option_field(False, "Estimated difference over significant pairs only.", finalize=True)
+    only_significant: bool = option_field(
+        False, "Estimated difference over significant pairs only.", finalize=True
+    )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         check_alphas(self.alphas)
-        check_runs(prepared.cube, f"the {self.name} test", means_only=self.means_only, missing=self.missing_scores())
+        check_runs(
+            prepared.cube,
+            f"the {self.name} test",
+            means_only=self.means_only,
+            missing=self.missing_scores(),
+        )
         if self.sided not in (1, 2):
-            raise BadPlan(f"{option('sided', self.sided)}: a test is one-sided (1) or two-sided (2)", option="sided")
+            raise BadPlan(
+                f"{option('sided', self.sided)}: a test is one-sided (1) or two-sided (2)",
+                option="sided",
+            )
         return []
 
     def missing_scores(self) -> str | None:
@@ -124,14 +136,18 @@ class PairTest(Analysis):
             Output("degenerate", (count, 2), Combine.ADD),
         )
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         reached = totals["reached"]
 
         def largest_of(cell: int) -> list[float]:
             """Return the largest difference for each level; by row, to avoid a copy."""
             tested, maxima = reached[cell] != NOT_TESTED, []
-            for row, bound in zip(totals["kth"][cell], count_bounds(trials, self.alphas, self.plus_one), strict=True):
+            for row, bound in zip(
+                totals["kth"][cell], count_bounds(trials, self.alphas, self.plus_one), strict=True
+            ):
                 included = tested & (reached[cell] < bound) if self.only_significant else tested
                 maxima.append(row.max(initial=-math.inf, where=included))
             return maxima
@@ -144,7 +160,11 @@ class PairTest(Analysis):
             "undefined_replicates": totals["degenerate"][:, 0],
             "infinite_replicates": totals["degenerate"][:, 1],
         }
-        attrs: dict[str, Any] = {"trials": trials, "sided": self.sided, "plus_one": int(self.plus_one)}
+        attrs: dict[str, Any] = {
+            "trials": trials,
+            "sided": self.sided,
+            "plus_one": int(self.plus_one),
+        }
         if self.is_pairwise():
             attrs["missing"] = PAIRWISE
         return pair_result(prepared.cube, reached, values, self.alphas, attrs)
@@ -209,7 +229,9 @@ def observed_statistics(
     return t, irregular
 
 
-def expand_cells(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def expand_cells(
+    by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
     """Return values by metric and gain setting; a view if settings share no cell."""
     if np.array_equal(cell_of.ravel(), np.arange(len(by_cell))):
         return by_cell.reshape(*cell_of.shape, *by_cell.shape[1:])
@@ -218,7 +240,9 @@ def expand_cells(by_cell: np.ndarray[Any, Any], cell_of: np.ndarray[Any, Any]) -
 
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
     """Return the runs of a block, and its pairs as indices into them."""
-    return compact_runs(inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1)
+    return compact_runs(
+        inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1
+    )
 
 
 def cell_units(cube: xr.Dataset) -> list[Units]:
@@ -234,10 +258,15 @@ def n_pairs(cube: xr.Dataset) -> int:
 def check_alphas(alphas: tuple[float, ...]) -> None:
     """Refuse significance levels outside (0, 1), or none."""
     if not alphas or not all(0 < alpha < 1 for alpha in alphas):
-        raise BadPlan(f"{option('alphas', alphas)}: expected at least one number between 0 and 1", option="alphas")
+        raise BadPlan(
+            f"{option('alphas', alphas)}: expected at least one number between 0 and 1",
+            option="alphas",
+        )
 
 
-def check_runs(cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None) -> None:
+def check_runs(
+    cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None
+) -> None:
     """Refuse a cube that a test of pairs of runs cannot use.
 
     Parameters
@@ -257,13 +286,19 @@ def check_runs(cube: xr.Dataset, subject: str, *, means_only: bool = True, missi
     scores = cube.variables[names.SCORE].values
     irregular = ~np.isfinite(scores)
     if irregular.any() and missing != PAIRWISE:
-        pairwise = f"test each pair on its common topics with {option('missing', PAIRWISE)}, " if missing else ""
+        pairwise = (
+            f"test each pair on its common topics with {option('missing', PAIRWISE)}, "
+            if missing
+            else ""
+        )
         raise BadPlan(
             f"{int(irregular.sum())} scores are missing or infinite; leave their topics out with "
             f"{option('drop_missing', True)}, {pairwise}or choose other runs, topics or metrics"
         )
     if irregular.any() and np.isinf(scores).any():
-        raise BadPlan(f"{int(np.isinf(scores).sum())} scores are infinite; choose other runs, topics or metrics")
+        raise BadPlan(
+            f"{int(np.isinf(scores).sum())} scores are infinite; choose other runs, topics or metrics"
+        )
     if means_only:
         refuse_other_summaries(cube, subject)
 
@@ -287,7 +322,11 @@ def replicate_rank(alpha: float, trials: int) -> int:
 
 def p_values(reached: Any, trials: int, plus_one: bool, out: Any = None) -> Any:
     """Return the p-values count / B, or (count + 1) / (B + 1)."""
-    return np.divide(reached + 1, trials + 1, out=out) if plus_one else np.divide(reached, trials, out=out)
+    return (
+        np.divide(reached + 1, trials + 1, out=out)
+        if plus_one
+        else np.divide(reached, trials, out=out)
+    )
 
 
 def count_bounds(trials: int, alphas: tuple[float, ...], plus_one: bool) -> list[int]:
@@ -352,9 +391,11 @@ def pair_result(
         tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
         by_cell |= pair_values
     with np.errstate(invalid="ignore"):
-        by_cell |= {"significant": significant, "share": significant / tested, "mean": mean_scores(scores)} | dict(
-            values
-        )
+        by_cell |= {
+            "significant": significant,
+            "share": significant / tested,
+            "mean": mean_scores(scores),
+        } | dict(values)
     coords = pair_coords(cube, alphas)
     unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
     sizes = {
@@ -366,7 +407,11 @@ def pair_result(
         ],
     }
     arrays = {
-        variable.name: (variable.dims, expand_cells(by_cell.pop(variable.name), cell_of), variable.attrs())
+        variable.name: (
+            variable.dims,
+            expand_cells(by_cell.pop(variable.name), cell_of),
+            variable.attrs(),
+        )
         for variable in (*VARIABLES, *PAIRWISE_VARIABLES)
         if variable.name in by_cell
     }
@@ -383,7 +428,9 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
         coords[dim] = variables[dim]
         coords |= {name: variables[name] for name in cube.coords if variables[name].dims == (dim,)}
     levels = xr.indexes.PandasIndex(np.array(alphas), names.ALPHA)
-    coords |= {names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))} | levels.create_variables()
+    coords |= {
+        names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))
+    } | levels.create_variables()
     coords |= pair_labels(variables[names.RUN])
     indexes = {name: index for name, index in cube.xindexes.items() if name in coords}
     return xr.Coordinates(coords, indexes | {names.ALPHA: levels})
@@ -391,10 +438,16 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
 
 VARIABLES = (
     Variable(
-        "reached", PAIR, "i", "trials", "trials with a statistic at least as extreme as the observed one; -1 not tested"
+        "reached",
+        PAIR,
+        "i",
+        "trials",
+        "trials with a statistic at least as extreme as the observed one; -1 not tested",
     ),
     Variable("p_value", PAIR, "f", "1", "p-value; with the bootstrap, achieved significance level"),
-    Variable("t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"),
+    Variable(
+        "t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"
+    ),
     Variable(
         "kth_difference",
         (*CELL, names.ALPHA, names.PAIR),
@@ -403,12 +456,28 @@ VARIABLES = (
         "absolute difference of means in the trial with the (B alpha)-th largest statistic",
     ),
     Variable("significant", LEVEL, "iu", "pairs", "pairs with a p-value below alpha"),
-    Variable("share", LEVEL, "f", "1", "discriminative power: share of pairs with a p-value below alpha"),
-    Variable("estimated_difference", LEVEL, "f", "score", "difference needed for significance: largest over pairs"),
+    Variable(
+        "share", LEVEL, "f", "1", "discriminative power: share of pairs with a p-value below alpha"
+    ),
+    Variable(
+        "estimated_difference",
+        LEVEL,
+        "f",
+        "score",
+        "difference needed for significance: largest over pairs",
+    ),
     Variable("mean", (*CELL, names.RUN), "f", "score", "mean score of a run"),
     Variable("degenerate_pairs", CELL, "iu", "pairs", "pairs with equal scores on all topics"),
-    Variable("constant_pairs", CELL, "iu", "pairs", "pairs with the same difference on all topics: p = 0"),
-    Variable("undefined_replicates", CELL, "iu", "pairs x trials", "replicates without t: no difference and no spread"),
+    Variable(
+        "constant_pairs", CELL, "iu", "pairs", "pairs with the same difference on all topics: p = 0"
+    ),
+    Variable(
+        "undefined_replicates",
+        CELL,
+        "iu",
+        "pairs x trials",
+        "replicates without t: no difference and no spread",
+    ),
     Variable(
         "infinite_replicates",
         CELL,

@@ -108,7 +108,9 @@ class Bootstrap(PairTest):
         check_complete(cube)
         return {"counts": topic_counts(sample_positions(samples, cube, n, halves=1)[:trials], n)}
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`; no `counts` (topic, trial) if scores are missing."""
         cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
@@ -143,16 +145,28 @@ class Bootstrap(PairTest):
                 if counts is None:
                     counts = topic_counts(bootstrap_samples(inputs["key"], n, 0, trials), n)
                 draws = Draws.from_counts(counts, PRECISIONS[self.precision])
-            reached, totals = np.empty(len(group.first), np.int32), np.empty((len(self.alphas), len(group.first)))
+            reached, totals = (
+                np.empty(len(group.first), np.int32),
+                np.empty((len(self.alphas), len(group.first))),
+            )
             if self.studentised:
-                self.compare_t(group, draws, inputs["ranks"], reached, totals, outputs["degenerate"][group.cell])
+                self.compare_t(
+                    group,
+                    draws,
+                    inputs["ranks"],
+                    reached,
+                    totals,
+                    outputs["degenerate"][group.cell],
+                )
             else:
                 self.compare_differences(group, draws, inputs["ranks"], reached, totals)
             outputs["reached"][group.cell, group.pairs] = reached
             outputs["kth"][group.cell][:, group.pairs] = np.abs(totals) * group.units.to_mean
         return outputs
 
-    def compare_t(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any, degenerate: Any) -> None:
+    def compare_t(
+        self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any, degenerate: Any
+    ) -> None:
         """Test the pairs of a group by t."""
         units, first, second = group.units, group.first, group.second
         n, trials = draws.counts.shape
@@ -160,7 +174,9 @@ class Bootstrap(PairTest):
         # Half a unit of rounding for each of n sums, for squares, products, S1, the ratio, and the observed ratio.
         guard = (n + 8) * float(np.finfo(draws.weights.dtype).eps) / 2
         observed, exact = np.empty(len(first)), np.empty(len(first))
-        observed_ratios(units.values, units.sums, first, second, units.snap, self.sided, observed, exact)
+        observed_ratios(
+            units.values, units.sums, first, second, units.snap, self.sided, observed, exact
+        )
         differences = n * np.abs(units.sums[first] - units.sums[second])
         ties = EQUAL + 4 * n * units.snap / np.maximum(differences, 1.0)
         quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
@@ -175,15 +191,29 @@ class Bootstrap(PairTest):
             Tails(reached, totals, degenerate),
         )
 
-    def compare_differences(self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any) -> None:
+    def compare_differences(
+        self, group: Group, draws: Draws, ranks: Any, reached: Any, totals: Any
+    ) -> None:
         """Test the pairs of a group by their difference of means."""
         units, (n, trials) = group.units, draws.counts.shape
-        sums = np.ascontiguousarray(product(units.values, draws.exact)[: len(units.values), :trials])
+        sums = np.ascontiguousarray(
+            product(units.values, draws.exact)[: len(units.values), :trials]
+        )
         difference = n * (units.sums[group.first] - units.sums[group.second])
         observed = np.abs(difference) if self.sided == 2 else difference
         edges = observed - EQUAL * np.abs(observed) - 2 * units.snap_sum
         levels = Levels(ranks, np.full(len(self.alphas), sums.std() * 2.0))
-        tail_differences(sums, group.first, group.second, edges, units.snap_sum, self.sided, levels, reached, totals)
+        tail_differences(
+            sums,
+            group.first,
+            group.second,
+            edges,
+            units.snap_sum,
+            self.sided,
+            levels,
+            reached,
+            totals,
+        )
 
     def seconds_per_trial(self, n_topics: int) -> float:
         """See `PairTest.seconds_per_trial`."""

@@ -78,7 +78,8 @@ class Paired(Analysis):
         check_runs(prepared.cube, "a paired test", missing=self.missing)
         if not self.tests or len(set(self.tests)) < len(self.tests):
             raise BadPlan(
-                f"{option('tests', self.tests)}: choose one or more of {', '.join(TESTS)}, each once", option="tests"
+                f"{option('tests', self.tests)}: choose one or more of {', '.join(TESTS)}, each once",
+                option="tests",
             )
         return []
 
@@ -88,9 +89,13 @@ class Paired(Analysis):
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """Refuse samples: nothing is drawn."""
-        raise BadPlan("classical tests do not resample: no samples can be replayed", option="samples")
+        raise BadPlan(
+            "classical tests do not resample: no samples can be replayed", option="samples"
+        )
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`; integer scores if possible, for exact ties."""
         cube = prepared.cube
         first, second = pair_positions(cube.sizes[names.RUN])
@@ -115,12 +120,16 @@ class Paired(Analysis):
             p[group.cell][:, group.pairs] = group_p
         return {"p": p}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`."""
         cube = prepared.cube
         scores, cell_of = cells(cube)
         p = totals["p"]
-        significant = np.stack([(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1)
+        significant = np.stack(
+            [(p < float(Fraction(str(alpha)))).sum(axis=-1) for alpha in self.alphas], axis=-1
+        )
         first, second = pair_positions(cube.sizes[names.RUN])
         values = {"p_value": p, "significant": significant, "mean": mean_scores(scores)}
         attrs: dict[str, Any] = {
@@ -171,7 +180,9 @@ class Paired(Analysis):
         raise BadPlan("classical tests do not resample: there are no samples to save")
 
 
-def classical_p_values(test: str, differences: np.ndarray[Any, Any], rounding: float = 0.0) -> np.ndarray[Any, Any]:
+def classical_p_values(
+    test: str, differences: np.ndarray[Any, Any], rounding: float = 0.0
+) -> np.ndarray[Any, Any]:
     """Return the two-sided p-values of pairs of runs.
 
     Parameters
@@ -224,15 +235,23 @@ def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, A
         p[distinct] = wilcoxon(differences[distinct], axis=1, method="exact").pvalue
     if not distinct.all():
         tied = differences[~distinct]
-        p[~distinct] = wilcoxon(tied, axis=1, method="asymptotic").pvalue if n > MAX_PERMUTED else exact_p_values(tied)
+        p[~distinct] = (
+            wilcoxon(tied, axis=1, method="asymptotic").pvalue
+            if n > MAX_PERMUTED
+            else exact_p_values(tied)
+        )
     return p
 
 
 def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return exact p-values of the signed-rank test with ties, over all signs."""
     zero = differences == 0
-    ranks = np.rint(2 * rankdata(np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit"))
-    twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(np.int64)  # doubled: ties have half ranks
+    ranks = np.rint(
+        2 * rankdata(np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit")
+    )
+    twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(
+        np.int64
+    )  # doubled: ties have half ranks
     observed = np.where(differences > 0, twice, 0).sum(axis=1)
     largest = int(twice.sum(axis=1).max())
     n_vectors = np.zeros((len(differences), largest + 1))
@@ -240,7 +259,9 @@ def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     rank_sums = np.arange(largest + 1)
     for rank in twice.T:
         before = rank_sums - rank[:, np.newaxis]
-        n_vectors += np.where(before >= 0, np.take_along_axis(n_vectors, np.maximum(before, 0), axis=1), 0.0)
+        n_vectors += np.where(
+            before >= 0, np.take_along_axis(n_vectors, np.maximum(before, 0), axis=1), 0.0
+        )
     upper = np.where(rank_sums >= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     lower = np.where(rank_sums <= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower) / 2.0 ** differences.shape[1]))
@@ -249,7 +270,9 @@ def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 _CELL = (names.METRIC, names.GAIN, names.TEST)
 VARIABLES = (
     Variable("p_value", (*_CELL, names.PAIR), "f", "1", "p-value, two-sided"),
-    Variable("significant", (*_CELL, names.ALPHA), "iu", "pairs", "pairs with a p-value below alpha"),
+    Variable(
+        "significant", (*_CELL, names.ALPHA), "iu", "pairs", "pairs with a p-value below alpha"
+    ),
     Variable("share", (*_CELL, names.ALPHA), "f", "1", "share of pairs with a p-value below alpha"),
     Variable("mean", (names.METRIC, names.GAIN, names.RUN), "f", "score", "mean score of a run"),
 )

@@ -29,12 +29,22 @@ PAIRS_AT_ONCE = 2**14
 """Number of pairs whose common topics are computed at once; bounds memory."""
 _PAIR = (names.METRIC, names.GAIN, names.PAIR)
 PAIRWISE_VARIABLES = (
-    Variable("common_topics", _PAIR, "iu", "topics", "topics on which both runs of a pair have scores"),
     Variable(
-        "common_difference", _PAIR, "f", "score", "difference of means on the common topics, first minus second run"
+        "common_topics", _PAIR, "iu", "topics", "topics on which both runs of a pair have scores"
     ),
     Variable(
-        "untested_pairs", (names.METRIC, names.GAIN), "iu", "pairs", "pairs with fewer than 2 common topics: no p-value"
+        "common_difference",
+        _PAIR,
+        "f",
+        "score",
+        "difference of means on the common topics, first minus second run",
+    ),
+    Variable(
+        "untested_pairs",
+        (names.METRIC, names.GAIN),
+        "iu",
+        "pairs",
+        "pairs with fewer than 2 common topics: no p-value",
     ),
 )
 """Additional variables of results when missing scores are left out pair by pair."""
@@ -78,7 +88,11 @@ def missing_field() -> str:
 def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
     """Return scores (cell, run, topic) as integers, for `pair_groups`."""
     whole, per_score, rounded = zip(*map(whole_scores, scores), strict=True)
-    return {"whole": np.stack(whole), "per_score": np.array(per_score), "rounded": np.array(rounded)}
+    return {
+        "whole": np.stack(whole),
+        "per_score": np.array(per_score),
+        "rounded": np.array(rounded),
+    }
 
 
 def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: Any) -> list[Group]:
@@ -96,11 +110,15 @@ def pair_groups(inputs: Mapping[str, np.ndarray[Any, Any]], first: Any, second: 
     """
     runs, row_a, row_b = compact_runs(first, second, inputs["whole"].shape[1])
     result: list[Group] = []
-    for cell, (per_score, rounded) in enumerate(zip(inputs["per_score"], inputs["rounded"], strict=True)):
+    for cell, (per_score, rounded) in enumerate(
+        zip(inputs["per_score"], inputs["rounded"], strict=True)
+    ):
         whole = np.ascontiguousarray(inputs["whole"][cell, runs])
         known, grid = ~np.isnan(whole), (float(per_score), bool(rounded))
         if known.all():
-            result.append(Group(cell, slice(None), slice(None), in_units(whole, *grid), row_a, row_b))
+            result.append(
+                Group(cell, slice(None), slice(None), in_units(whole, *grid), row_a, row_b)
+            )
             continue
         for topics, pairs in _pairs_by_common_topics(known, row_a, row_b):
             rows, group_first, group_second = compact_runs(row_a[pairs], row_b[pairs], len(runs))
@@ -123,7 +141,10 @@ def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tup
     """Yield sets of at least two topics, and the pairs with these in common."""
     pairs_of: dict[bytes, list[Any]] = {}
     for low in range(0, len(first), PAIRS_AT_ONCE):
-        common = np.packbits(known[first[low : low + PAIRS_AT_ONCE]] & known[second[low : low + PAIRS_AT_ONCE]], axis=1)
+        common = np.packbits(
+            known[first[low : low + PAIRS_AT_ONCE]] & known[second[low : low + PAIRS_AT_ONCE]],
+            axis=1,
+        )
         topic_sets, set_of = np.unique(common, axis=0, return_inverse=True)
         order = np.argsort(set_of.ravel(), kind="stable")
         pairs_by_set = np.split(order, np.cumsum(np.bincount(set_of.ravel()))[:-1])
@@ -140,13 +161,19 @@ def describe_pairs(
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """Return `PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
     known = ~np.isnan(scores)
-    products = [(cell.astype(np.float32) @ cell.T.astype(np.float32))[first, second] for cell in known]
+    products = [
+        (cell.astype(np.float32) @ cell.T.astype(np.float32))[first, second] for cell in known
+    ]
     common = np.rint(np.stack(products)).astype(np.int32)
     untested, difference = common < MIN_TOPICS, np.full(common.shape, np.nan)
     for group in pair_groups(whole_cells(scores), first, second):
         sums, scale = group.units.sums, group.units.n_topics * group.units.per_score
         difference[group.cell, group.pairs] = (sums[group.first] - sums[group.second]) / scale
-    values = {"common_topics": common, "common_difference": difference, "untested_pairs": untested.sum(axis=-1)}
+    values = {
+        "common_topics": common,
+        "common_difference": difference,
+        "untested_pairs": untested.sum(axis=-1),
+    }
     return values, untested
 
 

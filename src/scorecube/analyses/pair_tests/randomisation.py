@@ -16,7 +16,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.pair_tests.base import PairTest, replicate_rank
-from scorecube.analyses.pair_tests.pairwise_complete import NOT_TESTED, missing_field, pair_groups, whole_cells
+from scorecube.analyses.pair_tests.pairwise_complete import (
+    NOT_TESTED,
+    missing_field,
+    pair_groups,
+    whole_cells,
+)
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
@@ -28,7 +33,11 @@ from scorecube.kernels.random.resampling import sign_columns
 
 SIGNS = (
     schema.Variable(
-        names.TOPIC_SIGN, (names.TRIAL, names.TOPIC), "i", "1", "-1 where a trial exchanges a topic's scores"
+        names.TOPIC_SIGN,
+        (names.TRIAL, names.TOPIC),
+        "i",
+        "1",
+        "-1 where a trial exchanges a topic's scores",
     ),
 )
 
@@ -76,7 +85,9 @@ class Randomisation(PairTest):
             )
         return {"samples": samples[names.TOPIC_SIGN].values[:trials].astype(np.int8)}
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
@@ -96,7 +107,11 @@ class Randomisation(PairTest):
         """See `Analysis.block`; a pair uses the signs of its common topics."""
         n_cells, _, n = inputs["whole"].shape
         trials, length = int(inputs["trials"]), stop - start
-        signs = inputs["samples"].T if "samples" in inputs else sign_columns(inputs["key"], n, 0, trials)
+        signs = (
+            inputs["samples"].T
+            if "samples" in inputs
+            else sign_columns(inputs["key"], n, 0, trials)
+        )
         reached = np.full((n_cells, length), NOT_TESTED, np.int32)
         kth = np.full((n_cells, len(self.alphas), length), np.nan)
         panels: Any = None
@@ -106,14 +121,21 @@ class Randomisation(PairTest):
             if panels is None or not np.array_equal(np.arange(n)[group.topics], topics):
                 topics = np.arange(n)[group.topics]
                 panels = in_panels(signs[topics], np.float64)
-            sums = np.ascontiguousarray(product(units.uncentred, panels)[: len(units.values), :trials])
+            sums = np.ascontiguousarray(
+                product(units.uncentred, panels)[: len(units.values), :trials]
+            )
             difference = units.sums[first] - units.sums[second]
             observed = np.abs(difference) if self.sided == 2 else difference
             rounding = float(units.n_topics) if units.rounded else 0.0
             edges = observed - EQUAL * np.abs(observed) - 2 * rounding
             levels = Levels(inputs["ranks"], np.full(len(self.alphas), 2.0 * sums.std()))
-            counts, totals = np.empty(len(first), np.int32), np.empty((len(self.alphas), len(first)))
-            tail_differences(sums, first, second, edges, rounding, self.sided, levels, counts, totals)
+            counts, totals = (
+                np.empty(len(first), np.int32),
+                np.empty((len(self.alphas), len(first))),
+            )
+            tail_differences(
+                sums, first, second, edges, rounding, self.sided, levels, counts, totals
+            )
             reached[group.cell, group.pairs] = counts
             kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
@@ -124,6 +146,10 @@ class Randomisation(PairTest):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sign[trial, topic]``, the signs drawn with this seed."""
-        signs = sign_columns(stream_key(seed, names.Purpose.TOPIC_SIGNS), cube.sizes[names.TOPIC], 0, trials)
+        signs = sign_columns(
+            stream_key(seed, names.Purpose.TOPIC_SIGNS), cube.sizes[names.TOPIC], 0, trials
+        )
         variables = {names.TOPIC_SIGN: (SIGNS[0].dims, signs.T.astype(np.int8))}
-        return schema.annotate(xr.Dataset(variables, coords={names.TOPIC: cube[names.TOPIC]}), SIGNS)
+        return schema.annotate(
+            xr.Dataset(variables, coords={names.TOPIC: cube[names.TOPIC]}), SIGNS
+        )

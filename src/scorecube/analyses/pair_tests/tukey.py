@@ -34,7 +34,9 @@ from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutation
 from scorecube.kernels.random.philox import stream_key
 
 _DIMS = (names.TRIAL, names.TOPIC, names.RUN)
-PERMUTATIONS = (Variable(names.RUN_PERMUTATION, _DIMS, "iu", "1", "position of the run whose score a run gets"),)
+PERMUTATIONS = (
+    Variable(names.RUN_PERMUTATION, _DIMS, "iu", "1", "position of the run whose score a run gets"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,9 @@ class Tukey(Analysis):
         """See `Analysis.replay`."""
         return {"samples": replayed_permutations(samples, prepared.cube)[:trials]}
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
         units = np.stack([cell.uncentred for cell in cell_units(prepared.cube)])
         return {
@@ -93,12 +97,16 @@ class Tukey(Analysis):
         """See `Analysis.block`."""
         ranges = np.empty((stop - start, inputs["scores"].shape[1]))
         if "samples" in inputs:
-            given_ranges(inputs["scores"], np.ascontiguousarray(inputs["samples"][start:stop]), ranges)
+            given_ranges(
+                inputs["scores"], np.ascontiguousarray(inputs["samples"][start:stop]), ranges
+            )
         else:
             null_ranges(inputs["scores"], inputs["key"], start, stop, ranges)
         return {"range": np.ascontiguousarray(ranges.T)}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`."""
         cube = prepared.cube
         first, second = label_order(cube.sizes[names.RUN])
@@ -107,8 +115,12 @@ class Tukey(Analysis):
             difference = np.abs(units.sums[first] - units.sums[second])
             rounding = 2.0 * units.n_topics if units.rounded else 0.0
             edges = difference * (1.0 - EQUAL) - rounding
-            reached[cell] = trials - np.searchsorted(np.sort(totals["range"][cell]), edges, side="left")
-        return pair_result(cube, reached, {}, self.alphas, {"trials": trials, "plus_one": int(self.plus_one)})
+            reached[cell] = trials - np.searchsorted(
+                np.sort(totals["range"][cell]), edges, side="left"
+            )
+        return pair_result(
+            cube, reached, {}, self.alphas, {"trials": trials, "plus_one": int(self.plus_one)}
+        )
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
@@ -131,7 +143,9 @@ class Tukey(Analysis):
         return schema.annotate(dataset, PERMUTATIONS)
 
 
-def replayed_permutations(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:
+def replayed_permutations(
+    samples: xr.Dataset, cube: xr.Dataset
+) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Return the permutations (trial, topic, run) of samples; refuse others."""
     schema.check(samples, PERMUTATIONS, "the samples")
     positions = samples[names.RUN_PERMUTATION].values

@@ -25,7 +25,12 @@ from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.pair_order import label_order, pair_order
 from scorecube.kernels.pairs.tail_counts import Levels, Tails
-from scorecube.kernels.pairs.unpaired import EQUAL, resampled_areas, resampled_moments, tail_unpaired
+from scorecube.kernels.pairs.unpaired import (
+    EQUAL,
+    resampled_areas,
+    resampled_moments,
+    tail_unpaired,
+)
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics.registry import GEOMETRIC, MEAN, SUMMARIES
@@ -64,23 +69,32 @@ class Unpaired(PairTest):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if self.sided != 2:
-            raise BadPlan(f"{option('sided', self.sided)}: the unpaired test is two-sided (2)", option="sided")
+            raise BadPlan(
+                f"{option('sided', self.sided)}: the unpaired test is two-sided (2)", option="sided"
+            )
         return super().check(prepared)
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
         return {
-            "samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=2)[:trials]
+            "samples": sample_positions(
+                samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=2
+            )[:trials]
         }
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         first, second = pair_order(cube.sizes[names.RUN])
         scores = cells(cube)[0]
         kinds = cell_kinds(cube)
         units = [centred_units(cell) for cell in scores]
-        values = [unit.values if kind == MEAN else cell for cell, unit, kind in zip(scores, units, kinds, strict=True)]
+        values = [
+            unit.values if kind == MEAN else cell
+            for cell, unit, kind in zip(scores, units, kinds, strict=True)
+        ]
         return {
             "scores": np.stack(values),
             "sums": np.stack([unit.sums for unit in units]),
@@ -103,12 +117,22 @@ class Unpaired(PairTest):
         if samples is None:
             samples = topic_samples(inputs["key"], int(Sampling.REPLACEMENT), n, n, 0, trials)
         runs, first, second = block_runs(inputs, start, stop)
-        reached, kth = np.empty((n_cells, length), np.int32), np.empty((n_cells, len(self.alphas), length))
+        reached, kth = (
+            np.empty((n_cells, length), np.int32),
+            np.empty((n_cells, len(self.alphas), length)),
+        )
         degenerate = np.zeros((n_cells, 2), np.int64)
         for cell in range(n_cells):
-            scores, kind = np.ascontiguousarray(inputs["scores"][cell, runs]), SUMMARIES[inputs["kinds"][cell]]
+            scores, kind = (
+                np.ascontiguousarray(inputs["scores"][cell, runs]),
+                SUMMARIES[inputs["kinds"][cell]],
+            )
             if kind == MEAN:
-                sums, snap, scale = inputs["sums"][cell, runs], float(inputs["snap"][cell]), inputs["to_mean"][cell]
+                sums, snap, scale = (
+                    inputs["sums"][cell, runs],
+                    float(inputs["snap"][cell]),
+                    inputs["to_mean"][cell],
+                )
                 values, spreads, edges = welch_tables(scores, sums, snap, samples, first, second)
             else:
                 tables = geometric_tables if kind == GEOMETRIC else area_tables
@@ -116,12 +140,17 @@ class Unpaired(PairTest):
                 spreads = NO_SPREADS
             # Start of the search for the K-th largest t^2 n / (n - 1), or difference; the result does not depend on it.
             guesses = np.full(len(self.alphas), 4.0 if kind == MEAN else 2.0 * values.std())
-            levels, tails = Levels(inputs["ranks"], guesses), Tails(reached[cell], kth[cell], degenerate[cell])
+            levels, tails = (
+                Levels(inputs["ranks"], guesses),
+                Tails(reached[cell], kth[cell], degenerate[cell]),
+            )
             tail_unpaired(values, spreads, first, second, edges, levels, tails)
             kth[cell] *= scale
         return {"reached": reached, "kth": kth, "degenerate": degenerate}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; `mean` is the summary; `t` is NaN but for means."""
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
@@ -134,7 +163,9 @@ class Unpaired(PairTest):
         result["t"].values = t[cell_of]
         result["mean"].values = summarise(cube).values
         result["constant_pairs"].values = constant[cell_of]
-        result["constant_pairs"].attrs["long_name"] = "pairs of two different runs with constant scores: p = 0"
+        result["constant_pairs"].attrs["long_name"] = (
+            "pairs of two different runs with constant scores: p = 0"
+        )
         return result
 
     def seconds_per_trial(self, n_topics: int) -> float:
@@ -145,7 +176,9 @@ class Unpaired(PairTest):
         """Return ``topic_sample[trial, half, draw]``; halves: first, second run."""
         n = cube.sizes[names.TOPIC]
         key = stream_key(seed, names.Purpose.UNPAIRED_TOPICS)
-        return labelled_samples(topic_samples(key, int(Sampling.REPLACEMENT), n, n, 0, trials), cube)
+        return labelled_samples(
+            topic_samples(key, int(Sampling.REPLACEMENT), n, n, 0, trials), cube
+        )
 
 
 NO_SPREADS = np.empty((2, 0, 0))
@@ -204,7 +237,9 @@ def welch_tables(
     return values, spreads, edges
 
 
-def geometric_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, Table]:
+def geometric_tables(
+    scores: Table, samples: Table, first: Table, second: Table
+) -> tuple[Table, Table, Table]:
     """Return relative geometric means (half, run, trial); edges and scale (pair,)."""
     logs = log_scores(scores)
     values = np.empty((2, len(scores), len(samples)))
@@ -218,7 +253,9 @@ def geometric_tables(scores: Table, samples: Table, first: Table, second: Table)
     return values, observed - EQUAL * (observed + 1.0), common
 
 
-def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> tuple[Table, Table, float]:
+def area_tables(
+    scores: Table, samples: Table, first: Table, second: Table
+) -> tuple[Table, Table, float]:
     """Return shifted area measures (half, run, trial); edges (pair,); scale."""
     weights = area_weights(scores.shape[1])
     values = np.empty((2, len(scores), len(samples)))
@@ -227,4 +264,8 @@ def area_tables(scores: Table, samples: Table, first: Table, second: Table) -> t
     areas = np.take_along_axis(scores, order, axis=1)[:, : len(weights)] @ weights
     values -= areas[:, np.newaxis]
     size = np.abs(scores).max(axis=1)
-    return values, np.abs(areas[first] - areas[second]) - EQUAL * np.maximum(size[first], size[second]), 1.0
+    return (
+        values,
+        np.abs(areas[first] - areas[second]) - EQUAL * np.maximum(size[first], size[second]),
+        1.0,
+    )

@@ -24,7 +24,11 @@ from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Pre
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS, count_decisions
+from scorecube.analyses.rank_agreement.pair_decisions import (
+    DECISIONS,
+    TOP_PAIR_COUNTS,
+    count_decisions,
+)
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, scales
 from scorecube.collection import schema
@@ -93,7 +97,9 @@ class Agreement(Analysis):
     name: ClassVar[str] = "agreement"
     examples: ClassVar[tuple[str, ...]] = ("--collections official,reduced --trials 1000 --seed 1",)
 
-    first: str = option_field("", "Name of the first set, the truth.", finalize=True, on_command_line=False)
+    first: str = option_field(
+        "", "Name of the first set, the truth.", finalize=True, on_command_line=False
+    )
     second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
     p: float = option_field(0.9, "Persistence of the rank-biased overlap.")
     ties: str = option_field(
@@ -101,14 +107,18 @@ class Agreement(Analysis):
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         choices=TIES,
     )
-    confidence: float = option_field(0.95, "Confidence level of the intervals over topic samples.", finalize=True)
+    confidence: float = option_field(
+        0.95, "Confidence level of the intervals over topic samples.", finalize=True
+    )
     interval: str = option_field(
         "percentile",
         "percentile, or basic: reflected at the observed value.",
         choices=("percentile", "basic"),
         finalize=True,
     )
-    test: str = option_field("t", "Paired test of pairs of runs: t, wilcoxon or sign.", choices=TESTS, finalize=True)
+    test: str = option_field(
+        "t", "Paired test of pairs of runs: t, wilcoxon or sign.", choices=TESTS, finalize=True
+    )
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     top: int = option_field(
         10,
@@ -125,23 +135,36 @@ class Agreement(Analysis):
             if not 0 < value < 1:
                 raise BadPlan(f"{option(name, value)} must be between 0 and 1", option=name)
         if self.top < 2:
-            raise BadPlan(f"{option('top', self.top)}: expected at least 2 runs, as a pair has two", option="top")
+            raise BadPlan(
+                f"{option('top', self.top)}: expected at least 2 runs, as a pair has two",
+                option="top",
+            )
         check_alphas(self.alphas)
         sets = judgement_set_names(cube)
         expected = (self.first or sets[0], self.second or sets[1])
         if expected != sets:
-            raise BadPlan(f"the sets of judgements are {' and '.join(sets)}; the plan is for {' and '.join(expected)}")
+            raise BadPlan(
+                f"the sets of judgements are {' and '.join(sets)}; the plan is for {' and '.join(expected)}"
+            )
         check_runs(cube, "the agreement of judgements")
         warnings = list(cube.attrs.get(NOT_COMMON, []))
         if self.top > cube.sizes[names.RUN]:
-            warnings.append(f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}")
+            warnings.append(
+                f"there are only {cube.sizes[names.RUN]} runs: all of them count as the top {self.top}"
+            )
         return warnings
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
-        return {"samples": sample_positions(samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1)}
+        return {
+            "samples": sample_positions(
+                samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1
+            )
+        }
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`; integer scores, for exact ties."""
         scores = judgement_set_cells(prepared.cube)[0]
         n_rankings, n_runs, n_topics = scores.shape
@@ -174,10 +197,14 @@ class Agreement(Analysis):
                 if "samples" in inputs
                 else bootstrap_samples(inputs["key"], n_topics, low, high)
             )
-            parts.append(self.statistics(inputs, multiplicity_columns(np.ascontiguousarray(drawn), n_topics)))
+            parts.append(
+                self.statistics(inputs, multiplicity_columns(np.ascontiguousarray(drawn), n_topics))
+            )
         return {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
 
-    def statistics(self, inputs: Mapping[str, np.ndarray[Any, Any]], counts: np.ndarray[Any, Any]) -> Arrays:
+    def statistics(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], counts: np.ndarray[Any, Any]
+    ) -> Arrays:
         """Return the statistics of topic samples.
 
         Parameters
@@ -205,13 +232,19 @@ class Agreement(Analysis):
             "tied_second": concordance.tied[:, n_cells:],
             "drop": rank_changes(above, first, second)[1],
         }
-        overlap = rank_biased_overlap(above, until, first, second, self.p, TieRule[self.ties.upper()])
-        return {name: np.ascontiguousarray(values.T, np.int32) for name, values in integers.items()} | {
+        overlap = rank_biased_overlap(
+            above, until, first, second, self.p, TieRule[self.ties.upper()]
+        )
+        return {
+            name: np.ascontiguousarray(values.T, np.int32) for name, values in integers.items()
+        } | {
             "tau_ap": np.ascontiguousarray(concordance.ap_accuracy.T),
             "rbo": np.ascontiguousarray(overlap.T),
         }
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         scores, cell_of = judgement_set_cells(cube)
@@ -231,7 +264,9 @@ class Agreement(Analysis):
             low, high = np.maximum(2 * agreement - high, -1.0), np.minimum(2 * agreement - low, 1.0)
         drop_low, drop_high = tails(totals["drop"].astype(np.float64), tail)
         means = scores.mean(axis=-1)
-        decisions = count_decisions(scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top)
+        decisions = count_decisions(
+            scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top
+        )
         by_cell = {
             "agreement": agreement,
             "low": low,
@@ -253,10 +288,18 @@ class Agreement(Analysis):
         return self._labelled(cube, by_cell, cell_of, trials)
 
     def _labelled(
-        self, cube: xr.Dataset, by_cell: Mapping[str, np.ndarray[Any, Any]], cell_of: np.ndarray[Any, Any], trials: int
+        self,
+        cube: xr.Dataset,
+        by_cell: Mapping[str, np.ndarray[Any, Any]],
+        cell_of: np.ndarray[Any, Any],
+        trials: int,
     ) -> xr.Dataset:
         n_settings = cell_of.shape[1]
-        uses = cube[names.USES_SETTINGS].values if names.USES_SETTINGS in cube.coords else np.ones(len(cell_of), bool)
+        uses = (
+            cube[names.USES_SETTINGS].values
+            if names.USES_SETTINGS in cube.coords
+            else np.ones(len(cell_of), bool)
+        )
         coords = {
             names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
             names.USES_GAINS: (names.METRIC, uses),
@@ -265,7 +308,10 @@ class Agreement(Analysis):
             names.STATISTIC: schema.label_array(STATISTICS),
             names.ALPHA: np.array(self.alphas),
         }
-        result = xr.Dataset({item.name: (item.dims, by_cell[item.name][cell_of]) for item in VARIABLES}, coords=coords)
+        result = xr.Dataset(
+            {item.name: (item.dims, by_cell[item.name][cell_of]) for item in VARIABLES},
+            coords=coords,
+        )
         sets = judgement_set_names(cube)
         attrs = {
             "trials": trials,
@@ -289,13 +335,17 @@ class Agreement(Analysis):
         n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
         words = -(-n_runs // 64)
         seconds = (
-            1e-9 * n_rankings * n_runs * (25 + 2 * words) + 1e-10 * n_topics * n_rankings * n_runs + 1e-8 * n_topics
+            1e-9 * n_rankings * n_runs * (25 + 2 * words)
+            + 1e-10 * n_topics * n_rankings * n_runs
+            + 1e-8 * n_topics
         )
         fixed = 8.0 * n_rankings * n_runs * (n_topics + 12 * trials_at_once(n_rankings * n_runs))
         decisions = 2 * SECONDS_PER_PAIR[self.test] * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_rankings / 2
         result_bytes = trials * (per_trial + 16.0 * n_rankings)
-        return Cost(seconds + decisions / max(trials, 1), per_trial, fixed, result_bytes=result_bytes)
+        return Cost(
+            seconds + decisions / max(trials, 1), per_trial, fixed, result_bytes=result_bytes
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
@@ -307,7 +357,9 @@ def coefficients(counts: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.n
     """Return the `STATISTICS` (cell, statistic, trial) of the outputs of blocks."""
     concordant, discordant = counts["concordant"], counts["discordant"]
     corrected = tau_b(concordant, discordant, pairs, counts["tied_first"], counts["tied_second"])
-    return np.stack([tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1)
+    return np.stack(
+        [tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1
+    )
 
 
 _CELL = (names.METRIC, names.GAIN)
@@ -317,16 +369,46 @@ _LEVEL = (*_CELL, names.ALPHA)
 VARIABLES = tuple(
     schema.Variable(*fields)
     for fields in (
-        ("agreement", _STATISTIC, "f", "1", "agreement of the rankings of runs under both sets of judgements"),
+        (
+            "agreement",
+            _STATISTIC,
+            "f",
+            "1",
+            "agreement of the rankings of runs under both sets of judgements",
+        ),
         ("low", _STATISTIC, "f", "1", "lower limit of the interval over topic samples"),
         ("high", _STATISTIC, "f", "1", "upper limit of the interval over topic samples"),
-        ("bias", _STATISTIC, "f", "1", "mean agreement on topic samples minus the agreement on all topics"),
+        (
+            "bias",
+            _STATISTIC,
+            "f",
+            "1",
+            "mean agreement on topic samples minus the agreement on all topics",
+        ),
         ("replicate", (*_STATISTIC, names.TRIAL), "f", "1", "agreement on each topic sample"),
         ("tied_first", _CELL, "i", "pairs", "pairs of runs with equal means under the first set"),
         ("tied_second", _CELL, "i", "pairs", "pairs of runs with equal means under the second set"),
-        ("drop", _CELL, "i", "ranks", "largest number of ranks that a run loses under the second set"),
-        ("drop_low", _CELL, "f", "ranks", "lower limit of the percentile interval of the largest loss"),
-        ("drop_high", _CELL, "f", "ranks", "upper limit of the percentile interval of the largest loss"),
+        (
+            "drop",
+            _CELL,
+            "i",
+            "ranks",
+            "largest number of ranks that a run loses under the second set",
+        ),
+        (
+            "drop_low",
+            _CELL,
+            "f",
+            "ranks",
+            "lower limit of the percentile interval of the largest loss",
+        ),
+        (
+            "drop_high",
+            _CELL,
+            "f",
+            "ranks",
+            "upper limit of the percentile interval of the largest loss",
+        ),
         (
             "drop_run",
             _CELL,
@@ -336,8 +418,17 @@ VARIABLES = tuple(
         ),
         ("mean_first", _RUNS, "f", "score", "mean score under the first set"),
         ("mean_second", _RUNS, "f", "score", "mean score under the second set"),
-        ("rank_first", _RUNS, "i", "rank", "rank under the first set; tied runs share the best of their ranks"),
+        (
+            "rank_first",
+            _RUNS,
+            "i",
+            "rank",
+            "rank under the first set; tied runs share the best of their ranks",
+        ),
         ("rank_second", _RUNS, "i", "rank", "rank under the second set"),
-        *((name, _LEVEL, "i", "pairs", meaning) for name, meaning in (DECISIONS | TOP_PAIR_COUNTS).items()),
+        *(
+            (name, _LEVEL, "i", "pairs", meaning)
+            for name, meaning in (DECISIONS | TOP_PAIR_COUNTS).items()
+        ),
     )
 )

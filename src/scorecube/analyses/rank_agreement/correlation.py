@@ -46,7 +46,11 @@ from scorecube.statistics.quantiles import percentiles
 RESAMPLED = ("topics", "runs", "both")
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
-RUN_SAMPLES = (Variable(names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"),)
+RUN_SAMPLES = (
+    Variable(
+        names.RUN_SAMPLE, (names.TRIAL, names.RUN_DRAW), "OUT", "1", "run drawn in a trial's sample"
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +103,21 @@ class Correlation(Analysis):
     )
     confidence: float = option_field(0.95, "Confidence level of all intervals.", finalize=True)
     bold: float | None = option_field(
-        None, "Mark values of tau above it; by default those whose interval exceeds 1.", finalize=True
+        None,
+        "Mark values of tau above it; by default those whose interval exceeds 1.",
+        finalize=True,
     )
 
     def __post_init__(self) -> None:
         # A normal form, so that equal plans have equal digests.
         object.__setattr__(
-            self, "intervals", tuple(sorted(set(self.intervals), key=[*RESAMPLED, *self.intervals].index))
+            self,
+            "intervals",
+            tuple(sorted(set(self.intervals), key=[*RESAMPLED, *self.intervals].index)),
         )
-        object.__setattr__(self, "along", tuple(sorted(set(self.along), key=[*ALONG, *self.along].index)))
+        object.__setattr__(
+            self, "along", tuple(sorted(set(self.along), key=[*ALONG, *self.along].index))
+        )
 
     @property
     def resamples(self) -> bool:  # type: ignore[override]
@@ -122,7 +132,10 @@ class Correlation(Analysis):
         """See `Analysis.check`."""
         cube = prepared.cube
         if not 0 < self.confidence < 1:
-            raise BadPlan(f"{option('confidence', self.confidence)} must be between 0 and 1", option="confidence")
+            raise BadPlan(
+                f"{option('confidence', self.confidence)} must be between 0 and 1",
+                option="confidence",
+            )
         check_runs(cube, "rank correlation", means_only=False)
         areas = AREA in cell_kinds(cube)
         if areas and {"topics", "both"} & set(self.intervals):
@@ -132,20 +145,30 @@ class Correlation(Analysis):
                 option="intervals",
             )
         n_runs = cube.sizes[names.RUN]
-        return [f"{n_runs} runs are too few for rank correlations: all are missing"] if n_runs < MIN_RUNS else []
+        return (
+            [f"{n_runs} runs are too few for rank correlations: all are missing"]
+            if n_runs < MIN_RUNS
+            else []
+        )
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
         if not self.intervals:
-            raise BadPlan(f"{option('intervals', self.intervals)}: nothing is resampled; no samples can be replayed")
+            raise BadPlan(
+                f"{option('intervals', self.intervals)}: nothing is resampled; no samples can be replayed"
+            )
         cube, replayed = prepared.cube, Arrays()
         if self.draws("topics"):
-            replayed["topic_samples"] = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)[:trials]
+            replayed["topic_samples"] = sample_positions(
+                samples, cube, cube.sizes[names.TOPIC], halves=1
+            )[:trials]
         if self.draws("runs"):
             replayed["run_samples"] = replayed_runs(samples, cube)[:trials, : cube.sizes[names.RUN]]
         return replayed
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`: integer scores (topic, cell * run) and their sums."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
@@ -176,17 +199,24 @@ class Correlation(Analysis):
         """See `Analysis.block`."""
         if not self.intervals:
             return {"trials": np.array([stop - start])}
-        first, second, tolerances, sums = (inputs[name] for name in ("first", "second", "tolerances", "sums"))
+        first, second, tolerances, sums = (
+            inputs[name] for name in ("first", "second", "tolerances", "sums")
+        )
         out = np.empty((len(self.intervals), len(STATISTICS), len(first), stop - start))
         at_once = trials_at_once(sums.size)
         for low in range(start, stop, at_once):
             high = min(low + at_once, stop)
-            topics = self._topic_sums(inputs, low, high) if self.draws("topics") else sums[np.newaxis]
+            topics = (
+                self._topic_sums(inputs, low, high) if self.draws("topics") else sums[np.newaxis]
+            )
             runs = self._run_samples(inputs, low, high) if self.draws("runs") else sums[:0]
             for k, resampled in enumerate(self.intervals):
                 values, copies = sums[np.newaxis] if resampled == "runs" else topics, None
                 if resampled != "topics":
-                    values, copies = np.take_along_axis(values, runs[:, np.newaxis], axis=-1), n_copies(runs)
+                    values, copies = (
+                        np.take_along_axis(values, runs[:, np.newaxis], axis=-1),
+                        n_copies(runs),
+                    )
                 counts = compare(values, tolerances, first, second)
                 drawn = coefficients(counts, first, second, sums.shape[-1], copies)
                 out[k, :, :, low - start : high - start] = drawn.swapaxes(1, 2)
@@ -202,20 +232,30 @@ class Correlation(Analysis):
         counts = np.ascontiguousarray(multiplicity_columns(drawn, n_topics).T)
         return (counts @ inputs["units"]).reshape(stop - start, *inputs["sums"].shape)
 
-    def _run_samples(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
+    def _run_samples(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
+    ) -> Any:
         """Return the run samples of trials: (trial, draw)."""
         if "run_samples" in inputs:
             return inputs["run_samples"][start:stop]
         return bootstrap_samples(inputs["run_key"], inputs["sums"].shape[-1], start, stop)[:, 0]
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         n_runs = cube.sizes[names.RUN]
         _, sums, tolerances = ranking_values(cube)
         concordance = compare(sums[np.newaxis], tolerances, pairs.first, pairs.second)
-        values = dict(zip(STATISTICS, coefficients(concordance, pairs.first, pairs.second, n_runs)[:, 0], strict=True))
+        values = dict(
+            zip(
+                STATISTICS,
+                coefficients(concordance, pairs.first, pairs.second, n_runs)[:, 0],
+                strict=True,
+            )
+        )
         tied_a, tied_b = concordance.tied[0, pairs.first], concordance.tied[0, pairs.second]
         counts = {
             "concordant": concordance.concordant[0],
@@ -231,7 +271,9 @@ class Correlation(Analysis):
         if n_runs < MIN_RUNS:
             values = {name: np.full_like(array, np.nan) for name, array in values.items()}
         values["mean"] = summarise(cube).values
-        variables = [variable for variable in VARIABLES if variable.name in values.keys() | counts.keys()]
+        variables = [
+            variable for variable in VARIABLES if variable.name in values.keys() | counts.keys()
+        ]
         coords = {
             names.METRIC: cube[names.METRIC],
             names.GAIN: cube[names.GAIN],
@@ -244,7 +286,10 @@ class Correlation(Analysis):
                 names.STATISTIC: schema.label_array(STATISTICS),
                 names.RESAMPLED: schema.label_array(self.intervals),
             }
-        result = xr.Dataset({item.name: (item.dims, (values | counts)[item.name]) for item in variables}, coords=coords)
+        result = xr.Dataset(
+            {item.name: (item.dims, (values | counts)[item.name]) for item in variables},
+            coords=coords,
+        )
         attrs = {
             "trials": trials if self.intervals else 0,
             "n_runs": n_runs,
@@ -254,14 +299,18 @@ class Correlation(Analysis):
         }
         return schema.annotate(result.assign_attrs(attrs), variables)
 
-    def _null_statistics(self, tau: Any, counts: Mapping[str, Any], n_runs: int) -> dict[str, np.ndarray[Any, Any]]:
+    def _null_statistics(
+        self, tau: Any, counts: Mapping[str, Any], n_runs: int
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """Return z, p-values, and the intervals that need no resampling."""
         error, quantile = null_error(n_runs), NormalDist().inv_cdf((1 + self.confidence) / 2)
         z = np.abs(tau) / error
         low, high = fieller(tau, n_runs, quantile)
         exact = [
             exact_p(n_runs, int(concordant), int(discordant))
-            for concordant, discordant in zip(counts["concordant"], counts["discordant"], strict=True)
+            for concordant, discordant in zip(
+                counts["concordant"], counts["discordant"], strict=True
+            )
         ]
         return {
             "z": z,
@@ -282,22 +331,36 @@ class Correlation(Analysis):
         per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
         per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
         fixed = 8.0 * n_cells * n_runs * (2 * n_topics + 8 * trials_at_once(n_cells * n_runs))
-        seconds = len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair) + 1e-8 * (n_topics + n_runs) + 1e-6
+        seconds = (
+            len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
+            + 1e-8 * (n_topics + n_runs)
+            + 1e-6
+        )
         return Cost(seconds, per_trial, fixed, result_bytes=2.5 * per_trial * trials)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample`` with one half, and ``run_sample``, if resampled."""
         self.prepare_checked(cube)
         if not self.intervals:
-            raise BadPlan(f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples to save")
+            raise BadPlan(
+                f"{option('intervals', self.intervals)}: nothing is resampled; there are no samples to save"
+            )
         parts = []
         if self.draws("topics"):
             key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
-            parts.append(labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube))
+            parts.append(
+                labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+            )
         if self.draws("runs"):
-            drawn = bootstrap_samples(stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), cube.sizes[names.RUN], 0, trials)
+            drawn = bootstrap_samples(
+                stream_key(seed, names.Purpose.BOOTSTRAP_RUNS), cube.sizes[names.RUN], 0, trials
+            )
             labels = cube[names.RUN].values.astype(object)[drawn[:, 0]]
-            parts.append(schema.annotate(xr.Dataset({names.RUN_SAMPLE: (RUN_SAMPLES[0].dims, labels)}), RUN_SAMPLES))
+            parts.append(
+                schema.annotate(
+                    xr.Dataset({names.RUN_SAMPLE: (RUN_SAMPLES[0].dims, labels)}), RUN_SAMPLES
+                )
+            )
         return xr.merge(parts).assign_attrs(seed=str(seed))
 
 
@@ -306,12 +369,19 @@ def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.d
     schema.check(samples, RUN_SAMPLES, "the samples")
     labels, n_runs = samples[names.RUN_SAMPLE].values, cube.sizes[names.RUN]
     if labels.shape[1] != n_runs:
-        raise BadPlan(f"the samples draw {labels.shape[1]} runs; the plan needs {n_runs}", option="samples")
+        raise BadPlan(
+            f"the samples draw {labels.shape[1]} runs; the plan needs {n_runs}", option="samples"
+        )
     position = {run: k for k, run in enumerate(schema.labels_of(cube, names.RUN))}
     unknown = set(map(str, np.unique(labels.astype(object)))) - position.keys()
     if unknown:
-        raise BadPlan(f"runs of the samples are not in the cube: {', '.join(sorted(unknown)[:5])}", option="samples")
-    return np.fromiter((position[str(label)] for label in labels.ravel()), np.int32, labels.size).reshape(labels.shape)
+        raise BadPlan(
+            f"runs of the samples are not in the cube: {', '.join(sorted(unknown)[:5])}",
+            option="samples",
+        )
+    return np.fromiter(
+        (position[str(label)] for label in labels.ravel()), np.int32, labels.size
+    ).reshape(labels.shape)
 
 
 _PAIR = (names.COMPARISON,)
@@ -328,13 +398,31 @@ VARIABLES = tuple(
             "1",
             "AP correlation with the first ranking as reference, mean over orders of ties (rule a)",
         ),
-        ("tau_ap_b", _PAIR, "f", "1", "AP correlation, mean of both directions, without tied runs (rule b)"),
+        (
+            "tau_ap_b",
+            _PAIR,
+            "f",
+            "1",
+            "AP correlation, mean of both directions, without tied runs (rule b)",
+        ),
         ("spearman", _PAIR, "f", "1", "Spearman's rho with average ranks"),
         ("z", _PAIR, "f", "1", "|tau| / its standard error between unrelated rankings"),
         ("p_value", _PAIR, "f", "1", "two-sided p-value of z, normal distribution"),
-        ("p_exact", _PAIR, "f", "1", "two-sided exact p-value; missing with ties or more than 60 runs"),
+        (
+            "p_exact",
+            _PAIR,
+            "f",
+            "1",
+            "two-sided exact p-value; missing with ties or more than 60 runs",
+        ),
         ("tau_low", _PAIR, "f", "1", "lower limit of the interval by the null variance"),
-        ("tau_high", _PAIR, "f", "1", "upper limit of the interval by the null variance, which may exceed 1"),
+        (
+            "tau_high",
+            _PAIR,
+            "f",
+            "1",
+            "upper limit of the interval by the null variance, which may exceed 1",
+        ),
         ("fieller_low", _PAIR, "f", "1", "lower limit of Fieller's interval"),
         ("fieller_high", _PAIR, "f", "1", "upper limit of Fieller's interval"),
         ("concordant", _PAIR, "i", "pairs", "pairs of runs in the same order in both rankings"),

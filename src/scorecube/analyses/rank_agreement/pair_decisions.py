@@ -74,14 +74,19 @@ def count_decisions(
     """
     half, levels = len(scores) // 2, [float(Fraction(str(alpha))) for alpha in alphas]
     first, second = label_order(scores.shape[1])
-    counts = {name: np.zeros((half, len(levels)), np.int64) for name in (*DECISIONS, *TOP_PAIR_COUNTS)}
+    counts = {
+        name: np.zeros((half, len(levels)), np.int64) for name in (*DECISIONS, *TOP_PAIR_COUNTS)
+    }
     for cell in range(half):
         best = np.zeros(scores.shape[1], bool)
         best[np.argsort(ranks[cell], kind="stable")[:top]] = True
         for low in range(0, len(first), PAIRS_AT_ONCE):
             a, b = first[low : low + PAIRS_AT_ONCE], second[low : low + PAIRS_AT_ONCE]
             p, orders = zip(
-                *(test_pairs(scores[k], sums[k], float(tolerances[k]), a, b, test) for k in (cell, cell + half)),
+                *(
+                    test_pairs(scores[k], sums[k], float(tolerances[k]), a, b, test)
+                    for k in (cell, cell + half)
+                ),
                 strict=True,
             )
             opposite, top_pairs = orders[0] * orders[1] < 0, best[a] & best[b]
@@ -121,4 +126,6 @@ def test_pairs(
     units = centred_units(scores).uncentred
     difference = sums[first] - sums[second]
     difference[np.abs(difference) <= tolerance] = 0.0
-    return classical_p_values(test, units[first] - units[second]), np.sign(difference).astype(np.int64)
+    return classical_p_values(test, units[first] - units[second]), np.sign(difference).astype(
+        np.int64
+    )

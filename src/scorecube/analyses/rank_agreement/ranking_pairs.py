@@ -46,10 +46,14 @@ class Comparisons:
 
     def coords(self, cube: xr.Dataset) -> dict[str, Any]:
         """Return the labels of the comparisons as coordinates of a result."""
-        labels = {dim: np.array(schema.labels_of(cube, dim), object) for dim in (names.METRIC, names.GAIN)}
+        labels = {
+            dim: np.array(schema.labels_of(cube, dim), object) for dim in (names.METRIC, names.GAIN)
+        }
         dims = (names.METRIC, names.GAIN, names.METRIC, names.GAIN)
         columns = zip((METRIC_A, GAIN_A, METRIC_B, GAIN_B), dims, self.settings.T, strict=True)
-        coords: dict[str, Any] = {name: (names.COMPARISON, labels[dim][index]) for name, dim, index in columns}
+        coords: dict[str, Any] = {
+            name: (names.COMPARISON, labels[dim][index]) for name, dim, index in columns
+        }
         return coords | {ALONG_NAME: (names.COMPARISON, schema.label_array(self.along))}
 
 
@@ -68,7 +72,12 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
     uses, cell_of = uses_gains(cube), cells(cube)[1]
     settings: list[tuple[int, int, int, int]] = []
     if "metric" in along:
-        settings += [(i, g, j, g) for g in range(n_gains) for i in range(n_metrics) for j in range(i + 1, n_metrics)]
+        settings += [
+            (i, g, j, g)
+            for g in range(n_gains)
+            for i in range(n_metrics)
+            for j in range(i + 1, n_metrics)
+        ]
     n_metric_pairs = len(settings)
     if "gain" in along:
         settings += [(i, 0, i, g) for i in range(n_metrics) if uses[i] for g in range(1, n_gains)]
@@ -81,7 +90,10 @@ def list_comparisons(cube: xr.Dataset, along: Sequence[str]) -> Comparisons:
     table = np.array(settings, np.int64)
     first, second = cell_of[table[:, 0], table[:, 1]], cell_of[table[:, 2], table[:, 3]]
     return Comparisons(
-        first, second, table, ("metric",) * n_metric_pairs + ("gain",) * (len(settings) - n_metric_pairs)
+        first,
+        second,
+        table,
+        ("metric",) * n_metric_pairs + ("gain",) * (len(settings) - n_metric_pairs),
     )
 
 
@@ -99,11 +111,17 @@ def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
         float64 (cell,): largest difference of sums that rounding alone can cause.
     """
     scores = cells(cube)[0]
-    units, sums, tolerances = np.zeros(scores.shape), np.empty(scores.shape[:2]), np.empty(len(scores))
+    units, sums, tolerances = (
+        np.zeros(scores.shape),
+        np.empty(scores.shape[:2]),
+        np.empty(len(scores)),
+    )
     for k, kind in enumerate(cell_kinds(cube)):
         if kind == AREA:
             weights = area_weights(scores.shape[2])
-            centred = centred_units((np.sort(scores[k], axis=-1)[:, : len(weights)] @ weights)[:, np.newaxis])
+            centred = centred_units(
+                (np.sort(scores[k], axis=-1)[:, : len(weights)] @ weights)[:, np.newaxis]
+            )
             sums[k] = centred.uncentred[:, 0]
         else:
             centred = centred_units(log_scores(scores[k]) if kind == GEOMETRIC else scores[k])
@@ -112,7 +130,9 @@ def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
     return units, sums, tolerances
 
 
-def coefficients(counts: Concordance, first: Any, second: Any, n_runs: int, copies: Any = None) -> Any:
+def coefficients(
+    counts: Concordance, first: Any, second: Any, n_runs: int, copies: Any = None
+) -> Any:
     """Return the correlation coefficients of comparisons.
 
     Parameters
@@ -141,7 +161,9 @@ def coefficients(counts: Concordance, first: Any, second: Any, n_runs: int, copi
             tau_b(counts.concordant, counts.discordant, pairs, tied_a, tied_b),
             counts.ap_accuracy if copies is None else counts.ap_strict,
             counts.ap_agreement,
-            spearman(counts.rank_products, counts.rank_squares[:, first], counts.rank_squares[:, second]),
+            spearman(
+                counts.rank_products, counts.rank_squares[:, first], counts.rank_squares[:, second]
+            ),
         ]
     )
 

@@ -106,7 +106,9 @@ class TopicSampling(Analysis):
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
         """See `Analysis.replay`."""
-        return {"samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)}
+        return {
+            "samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)
+        }
 
     def sampling_inputs(self, cube: xr.Dataset, grids: Sequence[Grid], seed: int) -> Arrays:
         """Return the arrays that `counts_of` and `units_of` read, except replayed samples.
@@ -142,8 +144,13 @@ class TopicSampling(Analysis):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return the drawn ``topic_sample[trial, half, draw]`` of the largest size."""
         self.prepare_checked(cube)
-        key, sampling = stream_key(seed, names.Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
-        positions = topic_samples(key, sampling, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials)
+        key, sampling = (
+            stream_key(seed, names.Purpose.SWAP_TOPICS),
+            int(Sampling[self.sampling.upper()]),
+        )
+        positions = topic_samples(
+            key, sampling, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials
+        )
         return labelled_samples(positions, cube).assign_attrs(seed=str(seed))
 
 
@@ -152,7 +159,9 @@ def scales(grid: Grid) -> list[float]:
     return [float(Fraction(2) ** bits / (grid.width * grid.size)) for bits in grid.bits]
 
 
-def units_of(inputs: Mapping[str, np.ndarray[Any, Any]], step: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def units_of(
+    inputs: Mapping[str, np.ndarray[Any, Any]], step: int
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return scores in grid units of the step-th size, float64 (topic, cell * run)."""
     units: np.ndarray[Any, np.dtype[np.float64]] = inputs["scores"] * inputs["scales"][step]
     np.rint(units, out=units)
@@ -167,7 +176,9 @@ def counts_of(
     if "samples" in inputs:
         positions = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
     else:
-        positions = topic_samples(inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop)
+        positions = topic_samples(
+            inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop
+        )
     counts: np.ndarray[Any, np.dtype[np.float64]] = multiplicities(positions, n_topics)
     return counts
 
@@ -194,7 +205,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
             sizes += range(low, high + 1, step)
     except ValueError:
         raise BadPlan(
-            f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5", option="size"
+            f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5",
+            option="size",
         ) from None
     return tuple(sizes)
 
@@ -206,7 +218,8 @@ def refuse_missing(cube: xr.Dataset) -> None:
         positions = np.argwhere(missing)
         problem = "infinite" if np.isinf(cube[names.SCORE].values).any() else "missing"
         metric, _, run, topic = (
-            schema.labels_of(cube, dim)[k] for dim, k in zip(schema.CUBE[0].dims, positions[0], strict=True)
+            schema.labels_of(cube, dim)[k]
+            for dim, k in zip(schema.CUBE[0].dims, positions[0], strict=True)
         )
         advice = (
             f"leave such topics out with {option('drop_missing', True)}, or choose other"

@@ -49,10 +49,16 @@ def random_groups(seed: int, n_topics: int, n_runs: int, groups: int) -> tuple[A
 def kept_size(sampling: str, size: int, n_topics: int, groups: int) -> int:
     """Return the sample size without a group of topics: at most `size`."""
     n_kept = n_topics - -(-n_topics // min(groups, n_topics))
-    return {"disjoint": min(size, n_kept // 2), "independent": min(size, n_kept), "replacement": size}[sampling]
+    return {
+        "disjoint": min(size, n_kept // 2),
+        "independent": min(size, n_kept),
+        "replacement": size,
+    }[sampling]
 
 
-def group_inputs(inputs: Mapping[str, Array], seed: int, groups: int, sampling: str, grids: list[Grid]) -> Arrays:
+def group_inputs(
+    inputs: Mapping[str, Array], seed: int, groups: int, sampling: str, grids: list[Grid]
+) -> Arrays:
     """Return the arrays that `left_out` reads in addition to those of all topics and runs."""
     _, n_runs, n_topics = (int(length) for length in inputs["shape"])
     topic_groups, run_groups = random_groups(seed, n_topics, n_runs, groups)
@@ -76,12 +82,18 @@ def left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
     groups, halves = inputs["run_groups"], inputs["run_groups"] % 2
     replicates = [
-        (inputs["topic_groups"] != group, halves == half, "kept_", inputs["other_key" if half else "key"])
+        (
+            inputs["topic_groups"] != group,
+            halves == half,
+            "kept_",
+            inputs["other_key" if half else "key"],
+        )
         for group in range(int(inputs["topic_groups"].max()) + 1)
         for half in range(2)
     ]
     replicates += [
-        (np.ones(n_topics, bool), groups != group, "", inputs["key"]) for group in range(int(groups.max()) + 1)
+        (np.ones(n_topics, bool), groups != group, "", inputs["key"])
+        for group in range(int(groups.max()) + 1)
     ]
     all_scores = inputs["scores"].reshape(n_topics, n_cells, n_runs)
     for topics, runs, prefix, key in replicates:

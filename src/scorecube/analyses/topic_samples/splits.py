@@ -65,16 +65,24 @@ class Splits(TopicSampling):
     examples: ClassVar[tuple[str, ...]] = ("--size 5..25:5 --trials 1000 --seed 1",)
 
     thresholds: tuple[float, ...] = option_field(
-        (0.9, 0.8), "Values of tau that a settled ranking reaches.", flag="--threshold", finalize=True
+        (0.9, 0.8),
+        "Values of tau that a settled ranking reaches.",
+        flag="--threshold",
+        finalize=True,
     )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         if not all(-1 <= value <= 1 for value in self.thresholds):
-            raise BadPlan(f"{option('thresholds', self.thresholds)} must be numbers from -1 to 1", option="thresholds")
+            raise BadPlan(
+                f"{option('thresholds', self.thresholds)} must be numbers from -1 to 1",
+                option="thresholds",
+            )
         return self.check_sampling(prepared.cube)
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         return self.sampling_inputs(cube, self.grids(cube, WIDTH), seed) | (samples or {})
@@ -97,13 +105,20 @@ class Splits(TopicSampling):
         outputs |= {"same_best": np.empty(shape, np.int8), "tau_ap": np.empty(shape)}
         first, chunk = np.arange(n_cells), trials_at_once(n_cells * n_runs)
         for step, size in enumerate(map(int, inputs["sizes"])):
-            units, tolerances = units_of(inputs, step), np.full(2 * n_cells, inputs["tolerances"][step])
+            units, tolerances = (
+                units_of(inputs, step),
+                np.full(2 * n_cells, inputs["tolerances"][step]),
+            )
             for low in range(start, stop, chunk):
                 counts = counts_of(inputs, size, low, min(low + chunk, stop))
                 # From (half, trial, cell * run) to (trial, half * cell, run).
-                sums = np.moveaxis(counts @ units, 0, 1).reshape(counts.shape[1], 2 * n_cells, n_runs)
+                sums = np.moveaxis(counts @ units, 0, 1).reshape(
+                    counts.shape[1], 2 * n_cells, n_runs
+                )
                 pairs = compare(sums, tolerances, first, first + n_cells)
-                rank_change, _, same_best = rank_changes(tie_bounds(sums, tolerances)[0], first, first + n_cells)
+                rank_change, _, same_best = rank_changes(
+                    tie_bounds(sums, tolerances)[0], first, first + n_cells
+                )
                 values: Arrays = {
                     "concordant": pairs.concordant,
                     "discordant": pairs.discordant,
@@ -117,11 +132,15 @@ class Splits(TopicSampling):
                     outputs[name][step, :, low - start : low - start + len(value)] = value.T
         return outputs
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         # From (size, cell, trial) to (metric, gain, size, trial).
-        by_cell = {name: np.moveaxis(output, 1, 0)[cells(cube)[1]] for name, output in totals.items()}
+        by_cell = {
+            name: np.moveaxis(output, 1, 0)[cells(cube)[1]] for name, output in totals.items()
+        }
         concordant, discordant = by_cell["concordant"], by_cell["discordant"]
         tied_first, tied_second = by_cell["tied_first"], by_cell["tied_second"]
         n_runs, pairs = cube.sizes[names.RUN], pairs_of(cube.sizes[names.RUN])
@@ -149,10 +168,17 @@ class Splits(TopicSampling):
             names.SIZE: np.array(self.sizes(cube)),
             names.THRESHOLD: np.array(self.thresholds, np.float64),
         }
-        attrs = {"trials": trials, "sampling": self.sampling, "n_runs": n_runs, "n_topics": cube.sizes[names.TOPIC]}
+        attrs = {
+            "trials": trials,
+            "sampling": self.sampling,
+            "n_runs": n_runs,
+            "n_topics": cube.sizes[names.TOPIC],
+        }
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
-    def _settled(self, cube: xr.Dataset, low: np.ndarray[Any, Any], pairs: int) -> np.ndarray[Any, Any]:
+    def _settled(
+        self, cube: xr.Dataset, low: np.ndarray[Any, Any], pairs: int
+    ) -> np.ndarray[Any, Any]:
         """Return the smallest settled size for each threshold, (metric, gain, threshold).
 
         Parameters
@@ -170,7 +196,9 @@ class Splits(TopicSampling):
             # Compare numbers of pairs: a tau of 0.9 must equal a threshold of 0.9.
             least = math.ceil(Fraction(str(threshold)) * pairs)
             reached = np.logical_and.accumulate((low >= least)[..., ::-1], axis=-1)[..., ::-1]
-            settled[..., k] = np.where(reached.any(axis=-1), sizes[np.argmax(reached, axis=-1)], np.nan)
+            settled[..., k] = np.where(
+                reached.any(axis=-1), sizes[np.argmax(reached, axis=-1)], np.nan
+            )
         return settled
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
@@ -179,10 +207,16 @@ class Splits(TopicSampling):
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_sizes = len(self.sizes(cube))
         words = -(-n_runs // 64)
-        per_size = 1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
-        working_bytes = 8.0 * n_cells * n_runs * (2 * n_topics + 12 * trials_at_once(n_cells * n_runs))
+        per_size = (
+            1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
+        )
+        working_bytes = (
+            8.0 * n_cells * n_runs * (2 * n_topics + 12 * trials_at_once(n_cells * n_runs))
+        )
         output_bytes = 29.0 * n_sizes * n_cells
-        result_bytes = output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
+        result_bytes = (
+            output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
+        )
         seconds = per_size * n_sizes + 12e-9 * sum(self.sizes(cube))
         return Cost(seconds, output_bytes, working_bytes, result_bytes=trials * result_bytes)
 
@@ -192,7 +226,11 @@ _TRIALS = (*_CELL, names.TRIAL)
 VARIABLES = (
     Variable("tau", _TRIALS, "f", "1", "Kendall's tau-a between the rankings by both samples"),
     Variable(
-        "tau_b", _TRIALS, "f", "1", "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample"
+        "tau_b",
+        _TRIALS,
+        "f",
+        "1",
+        "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample",
     ),
     Variable(
         "tau_ap",
@@ -202,17 +240,41 @@ VARIABLES = (
         "AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
     ),
     Variable(
-        "rank_change", _TRIALS, "i", "ranks", "largest rank change of a run; tied runs share the best of their ranks"
+        "rank_change",
+        _TRIALS,
+        "i",
+        "ranks",
+        "largest rank change of a run; tied runs share the best of their ranks",
     ),
-    Variable("same_best", _TRIALS, "i", "1", "1 if the best run, or all that share the first rank, are the same"),
+    Variable(
+        "same_best",
+        _TRIALS,
+        "i",
+        "1",
+        "1 if the best run, or all that share the first rank, are the same",
+    ),
     Variable("tau_mean", _CELL, "f", "1", "mean of tau over trials"),
     Variable("tau_median", _CELL, "f", "1", "median of tau over trials"),
-    Variable("tau_low", _CELL, "f", "1", "5 % quantile of tau: reached or exceeded by 95 % of the trials"),
+    Variable(
+        "tau_low", _CELL, "f", "1", "5 % quantile of tau: reached or exceeded by 95 % of the trials"
+    ),
     Variable("tau_high", _CELL, "f", "1", "95 % quantile of tau"),
     Variable("tau_b_mean", _CELL, "f", "1", "mean of tau-b over trials"),
     Variable("tau_ap_mean", _CELL, "f", "1", "mean AP correlation over trials"),
-    Variable("tied_pairs", _CELL, "f", "pairs", "mean number of pairs of runs with equal means on a sample"),
-    Variable("same_best_trials", _CELL, "i", "trials", "trials in which both samples have the same best run"),
+    Variable(
+        "tied_pairs",
+        _CELL,
+        "f",
+        "pairs",
+        "mean number of pairs of runs with equal means on a sample",
+    ),
+    Variable(
+        "same_best_trials",
+        _CELL,
+        "i",
+        "trials",
+        "trials in which both samples have the same best run",
+    ),
     Variable("rank_change_median", _CELL, "f", "ranks", "median of the largest rank change"),
     Variable(
         "settled",

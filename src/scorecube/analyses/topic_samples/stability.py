@@ -13,12 +13,12 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels, pair_positions
-from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.kernels.swap.stability import count_orders
@@ -62,11 +62,14 @@ class Stability(TopicSampling):
         """See `Analysis.check`."""
         if not self.fuzziness or not all(0 <= value < 1 for value in self.fuzziness):
             raise BadPlan(
-                f"{option('fuzziness', self.fuzziness)} must be numbers from 0 to below 1", option="fuzziness"
+                f"{option('fuzziness', self.fuzziness)} must be numbers from 0 to below 1",
+                option="fuzziness",
             )
         return self.check_sampling(prepared.cube)
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         inputs = self.sampling_inputs(cube, self.grids(cube, WIDTH), seed)
@@ -76,7 +79,12 @@ class Stability(TopicSampling):
         """See `Analysis.outputs`."""
         cube = prepared.cube
         n_runs = cube.sizes[names.RUN]
-        shape = (len(self.sizes(cube)), len(self.fuzziness), n_cells(cube), n_runs * (n_runs - 1) // 2)
+        shape = (
+            len(self.sizes(cube)),
+            len(self.fuzziness),
+            n_cells(cube),
+            n_runs * (n_runs - 1) // 2,
+        )
         return (
             Output("first_better", shape, Combine.ADD, "int32"),
             Output("second_better", shape, Combine.ADD, "int32"),
@@ -85,7 +93,12 @@ class Stability(TopicSampling):
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
         n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
-        shape = (len(inputs["sizes"]), len(inputs["fuzziness"]), n_cells, n_runs * (n_runs - 1) // 2)
+        shape = (
+            len(inputs["sizes"]),
+            len(inputs["fuzziness"]),
+            n_cells,
+            n_runs * (n_runs - 1) // 2,
+        )
         first, second = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
         chunk = trials_at_once(n_cells * n_runs)
         for step, size in enumerate(map(int, inputs["sizes"])):
@@ -97,11 +110,15 @@ class Stability(TopicSampling):
                 count_orders(sums, tolerance, inputs["fuzziness"], first[step], second[step])
         return {"first_better": first, "second_better": second}
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         cell_of = cells(cube)[1]
-        run_a, run_b = (positions.astype(np.int64) for positions in pair_positions(cube.sizes[names.RUN]))
+        run_a, run_b = (
+            positions.astype(np.int64) for positions in pair_positions(cube.sizes[names.RUN])
+        )
         in_blocks = run_b * (run_b - 1) // 2 + run_a
         # From (size, fuzziness, cell, pair of `count_orders`) to (metric, gain, size, fuzziness, pair).
         first, second = (
@@ -111,37 +128,69 @@ class Stability(TopicSampling):
         equal = trials - first - second
         n_pairs = first.shape[-1]
         values = {
-            "first_better": first, "second_better": second, "equal": equal,
+            "first_better": first,
+            "second_better": second,
+            "equal": equal,
             "error_rate": np.minimum(first, second).sum(axis=-1) / (trials * n_pairs),
             "ties": equal.sum(axis=-1) / (trials * n_pairs),
-        }  # fmt: skip
+        }
         coords = {
-            names.METRIC: cube[names.METRIC], names.GAIN: cube[names.GAIN], names.USES_GAINS: (names.METRIC, uses_gains(cube)),
-            names.SIZE: np.array(self.sizes(cube)), names.FUZZINESS: np.array(self.fuzziness),
-            names.RUN: cube[names.RUN], **pair_labels(cube[names.RUN]),
-        }  # fmt: skip
-        result = xr.Dataset({each.name: (each.dims, values[each.name]) for each in VARIABLES}, coords=coords)
-        attrs = {"trials": trials, "sampling": self.sampling}
-        attrs |= {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
-        return schema.annotate(result.assign_attrs(attrs), VARIABLES)
+            names.SIZE: np.array(self.sizes(cube)),
+            names.FUZZINESS: np.array(self.fuzziness),
+            names.RUN: cube[names.RUN],
+            **pair_labels(cube[names.RUN]),
+        }
+        attrs = {
+            "trials": trials,
+            "sampling": self.sampling,
+            "n_runs": cube.sizes[names.RUN],
+            "n_topics": cube.sizes[names.TOPIC],
+        }
+        return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))
-        per_size = 1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
+        per_size = (
+            1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
+        )
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
         working_bytes = 8.0 * count * n_runs * (2 * n_topics + trials_at_once(count * n_runs))
-        return Cost(per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, working_bytes + output_bytes)
+        return Cost(
+            per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, working_bytes + output_bytes
+        )
 
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
 _PAIRS = (*_CELL, names.PAIR)
 VARIABLES = (
-    schema.Variable("first_better", _PAIRS, "i", "trials", "topic samples on which the pair's first run is better"),
-    schema.Variable("second_better", _PAIRS, "i", "trials", "topic samples on which the pair's second run is better"),
-    schema.Variable("equal", _PAIRS, "i", "trials", "topic samples on which both are equal within the fuzziness"),
-    schema.Variable("error_rate", _CELL, "f", "1", "share of comparisons that contradict the majority of their pair"),
-    schema.Variable("ties", _CELL, "f", "1", "share of comparisons that are equal within the fuzziness"),
+    schema.Variable(
+        "first_better",
+        _PAIRS,
+        "i",
+        "trials",
+        "topic samples on which the pair's first run is better",
+    ),
+    schema.Variable(
+        "second_better",
+        _PAIRS,
+        "i",
+        "trials",
+        "topic samples on which the pair's second run is better",
+    ),
+    schema.Variable(
+        "equal", _PAIRS, "i", "trials", "topic samples on which both are equal within the fuzziness"
+    ),
+    schema.Variable(
+        "error_rate",
+        _CELL,
+        "f",
+        "1",
+        "share of comparisons that contradict the majority of their pair",
+    ),
+    schema.Variable(
+        "ties", _CELL, "f", "1", "share of comparisons that are equal within the fuzziness"
+    ),
 )

@@ -94,18 +94,26 @@ class Swap(TopicSampling):
     """
 
     name: ClassVar[str] = "swap"
-    examples: ClassVar[tuple[str, ...]] = ("--sampling disjoint --size 5..25:5 --trials 1000 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "--sampling disjoint --size 5..25:5 --trials 1000 --seed 1",
+    )
 
     rule: str = option_field(
-        "s0", "Two zero differences are no swap (s0) or a swap (s1).", choices=("s0", "s1"), finalize=True
+        "s0",
+        "Two zero differences are no swap (s0) or a swap (s1).",
+        choices=("s0", "s1"),
+        finalize=True,
     )
-    confidence: tuple[float, ...] = option_field((0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True)
+    confidence: tuple[float, ...] = option_field(
+        (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
+    )
     bin_width: float = option_field(0.01, "Width of the difference bins.", unit="score")
     bins: int = option_field(21, "Number of difference bins; the last one is open.")
     allow_zero: bool = option_field(False, "A required difference may be 0.", finalize=True)
     signed: bool = option_field(False, "Bins for negative differences, too.")
     symmetric: bool = option_field(
-        False, "Every comparison counts in both directions, also with the second sample as the first."
+        False,
+        "Every comparison counts in both directions, also with the second sample as the first.",
     )
     share: str = option_field(
         "all",
@@ -118,7 +126,8 @@ class Swap(TopicSampling):
         choices=("trials", "population"),
     )
     groups: int = option_field(
-        10, "Number of groups of topics, and of runs, left out in turn for the interval about the population."
+        10,
+        "Number of groups of topics, and of runs, left out in turn for the interval about the population.",
     )
 
     def __post_init__(self) -> None:
@@ -132,7 +141,8 @@ class Swap(TopicSampling):
         cube = prepared.cube
         if not self.confidence or not all(0 < value < 1 for value in self.confidence):
             raise BadPlan(
-                f"{option('confidence', self.confidence)} must be numbers between 0 and 1", option="confidence"
+                f"{option('confidence', self.confidence)} must be numbers between 0 and 1",
+                option="confidence",
             )
         if not 2 <= self.bins <= 1000 or not 0 < self.bin_width <= 1e6:
             raise BadPlan(
@@ -147,7 +157,8 @@ class Swap(TopicSampling):
         if self.interval == "population":
             if not 3 <= self.groups <= 1000:
                 raise BadPlan(
-                    f"{option('groups', self.groups)}: use 3 to 1000 groups of topics and runs", option="groups"
+                    f"{option('groups', self.groups)}: use 3 to 1000 groups of topics and runs",
+                    option="groups",
                 )
             if min(n_runs, n_topics) < 4:
                 raise BadPlan(
@@ -179,7 +190,9 @@ class Swap(TopicSampling):
             )
         return super().replay(prepared, samples, trials)
 
-    def inputs(self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None) -> Arrays:
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
         grids = self.grids(cube, self.width)
@@ -195,7 +208,11 @@ class Swap(TopicSampling):
         cube = prepared.cube
         count, n_sizes = n_cells(cube), len(self.sizes(cube))
         replicates = n_replicates(cube.sizes[names.TOPIC], cube.sizes[names.RUN], self.groups)
-        shapes = [(replicates, n_sizes, count, 2, self.n_bins + 1)] if self.interval == "population" else []
+        shapes = (
+            [(replicates, n_sizes, count, 2, self.n_bins + 1)]
+            if self.interval == "population"
+            else []
+        )
         return (
             Output("count", (n_sizes, count, self.n_bins), Combine.ADD),
             Output("swap", (n_sizes, count, self.n_bins), Combine.ADD),
@@ -211,18 +228,24 @@ class Swap(TopicSampling):
         """See `Analysis.block`."""
         counted = self._count(inputs, start, stop)
         fields = ("count", "swap", "both_zero", "products", "largest", "widest")
-        outputs = {name: np.stack([getattr(tally, name) for tally, _ in counted]) for name in fields}
+        outputs = {
+            name: np.stack([getattr(tally, name) for tally, _ in counted]) for name in fields
+        }
         outputs["overlap"] = np.stack([overlaps for _, overlaps in counted])
         if self.interval == "population":
             outputs["left_out"] = self._count_replicates(inputs, start, stop)
         return outputs
 
-    def _count(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> list[tuple[Tally, IntArray]]:
+    def _count(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
+    ) -> list[tuple[Tally, IntArray]]:
         """Return counts of swaps, and of distinct and common topics, for each size."""
         count = self._count_apart if self.share == "none" else self._count_shared
         return [count(inputs, step, start, stop) for step in range(len(inputs["sizes"]))]
 
-    def _count_replicates(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> IntArray:
+    def _count_replicates(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
+    ) -> IntArray:
         """Return counts without each group: (replicate, size, cell, comparisons or swaps, bin).
 
         An additional last bin has the counts of the first bin by rule s1, as in products.
@@ -231,7 +254,9 @@ class Swap(TopicSampling):
         counts = []
         for replicate in left_out(inputs):
             for tally, _ in self._count(replicate, start, stop):
-                first_bin = np.stack([tally.count[:, first], tally.swap[:, first] + tally.both_zero], axis=-1)
+                first_bin = np.stack(
+                    [tally.count[:, first], tally.swap[:, first] + tally.both_zero], axis=-1
+                )
                 all_bins = np.stack([tally.count, tally.swap], axis=1)
                 counts.append(np.concatenate([all_bins, first_bin[..., np.newaxis]], axis=-1))
         return np.array(counts).reshape(-1, len(inputs["sizes"]), *counts[0].shape)
@@ -241,15 +266,25 @@ class Swap(TopicSampling):
     ) -> tuple[Tally, IntArray]:
         """Return the counts of a size, with samples for all pairs of runs."""
         n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
-        size, tolerance, widths = int(inputs["sizes"][step]), float(inputs["tolerances"][step]), inputs["units_per_bin"]
+        size, tolerance, widths = (
+            int(inputs["sizes"][step]),
+            float(inputs["tolerances"][step]),
+            inputs["units_per_bin"],
+        )
         units, tally = units_of(inputs, step), Tally.empty(n_cells, self.n_bins)
         largest_sum = size * float(np.abs(units).max())
-        kernel = Kernel.SIGNED if self.signed else choose_kernel(n_runs, self.bins, largest_sum, widths, tolerance)
+        kernel = (
+            Kernel.SIGNED
+            if self.signed
+            else choose_kernel(n_runs, self.bins, largest_sum, widths, tolerance)
+        )
         overlaps = np.zeros(3, np.int64)
         chunk = trials_at_once(n_cells * (n_runs + self.n_bins // 2))
         for low in range(start, stop, chunk):
             counts = counts_of(inputs, size, low, min(low + chunk, stop))
-            add_trials(kernel, counts, units, n_runs, widths, tolerance, tally, symmetric=self.symmetric)
+            add_trials(
+                kernel, counts, units, n_runs, widths, tolerance, tally, symmetric=self.symmetric
+            )
             overlaps += overlap(counts)
         return tally, overlaps
 
@@ -264,29 +299,43 @@ class Swap(TopicSampling):
         for low in range(start, stop, chunk):
             high = min(low + chunk, stop)
             counted = tally.counted(high - low)
-            trials = TrialRange(inputs["key"], int(inputs["sampling"]), int(inputs["sizes"][step]), low, high)
-            rules = BinRules(inputs["units_per_bin"], float(inputs["tolerances"][step]), self.signed, self.symmetric)
+            trials = TrialRange(
+                inputs["key"], int(inputs["sampling"]), int(inputs["sizes"][step]), low, high
+            )
+            rules = BinRules(
+                inputs["units_per_bin"],
+                float(inputs["tolerances"][step]),
+                self.signed,
+                self.symmetric,
+            )
             count_swaps_apart(trials, units, rules, counted, tally.largest, tally.widest, overlaps)
             tally.add(counted, signed=self.signed)
         return tally, overlaps
 
-    def finalize(self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int) -> xr.Dataset:
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         # From (size, cell, ...) to (metric, gain, size, ...).
         cell_of = cells(cube)[1]
         by_cell = {
-            name: np.moveaxis(totals[name], 0, 1)[cell_of] for name in totals if name not in ("overlap", "left_out")
+            name: np.moveaxis(totals[name], 0, 1)[cell_of]
+            for name in totals
+            if name not in ("overlap", "left_out")
         }
         count, swaps, both_zero = by_cell["count"], by_cell["swap"], by_cell["both_zero"]
         if self.rule == "s1":
             swaps[..., self.n_bins - self.bins] += both_zero
-        replicates = np.moveaxis(totals["left_out"], 2, 1)[:, cell_of] if "left_out" in totals else None
+        replicates = (
+            np.moveaxis(totals["left_out"], 2, 1)[:, cell_of] if "left_out" in totals else None
+        )
         low, high = self._interval(cube, swaps, count, by_cell["products"], replicates, trials)
         grid = self.grids(cube, self.width)[0]
         to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
         max_performance, max_difference = (
-            np.round(by_cell[name].astype(np.float64) * to_score, DECIMALS) for name in ("largest", "widest")
+            np.round(by_cell[name].astype(np.float64) * to_score, DECIMALS)
+            for name in ("largest", "widest")
         )
         edges = np.array([float(k * self.width) for k in range(self.bins)])
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
@@ -309,7 +358,10 @@ class Swap(TopicSampling):
         coords = {
             names.SIZE: np.array(self.sizes(cube)),
             names.BIN: np.arange(self.n_bins) - (self.n_bins - self.bins),
-            "lower": (names.BIN, np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges),
+            "lower": (
+                names.BIN,
+                np.concatenate([[np.nan], -edges[:0:-1], edges]) if self.signed else edges,
+            ),
             names.CONFIDENCE: np.array(self.confidence),
         }
         attrs = {name: getattr(self, name) for name in ("sampling", "rule", "share", "interval")}
@@ -335,21 +387,33 @@ class Swap(TopicSampling):
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = swaps / count
             if replicates is None:
-                return wilson(np.where(count > 0, rate, 0.0) * size, size, student_quantile(freedom))
+                return wilson(
+                    np.where(count > 0, rate, 0.0) * size, size, student_quantile(freedom)
+                )
             if self.rule == "s1":
                 replicates[..., first] = replicates[..., -1]
             replicate_rates = replicates[..., 1, :-1] / replicates[..., 0, :-1]
-        return population_interval(rate, count, size, replicate_rates, cube.sizes[names.RUN], self.groups)
+        return population_interval(
+            rate, count, size, replicate_rates, cube.sizes[names.RUN], self.groups
+        )
 
     def _absolute(self, counts: IntArray) -> IntArray:
         """Return the counts by absolute difference."""
-        return counts[..., self.bins :] + counts[..., self.bins - 1 :: -1] if self.signed else counts
+        return (
+            counts[..., self.bins :] + counts[..., self.bins - 1 :: -1] if self.signed else counts
+        )
 
     def _required(
-        self, count: IntArray, swaps: IntArray, edges: np.ndarray[Any, Any], max_performance: np.ndarray[Any, Any]
+        self,
+        count: IntArray,
+        swaps: IntArray,
+        edges: np.ndarray[Any, Any],
+        max_performance: np.ndarray[Any, Any],
     ) -> dict[str, np.ndarray[Any, Any]]:
         """Return required differences and the shares of comparisons that reach them."""
-        first, suffix = required_bins(count, swaps, self.confidence, lowest=0 if self.allow_zero else 1)
+        first, suffix = required_bins(
+            count, swaps, self.confidence, lowest=0 if self.allow_zero else 1
+        )
         required = np.where(suffix >= 0, edges[suffix], np.nan)
         at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
         reached = np.take_along_axis(at_least, np.maximum(suffix, 0), axis=-1) / at_least[..., :1]
@@ -376,12 +440,20 @@ class Swap(TopicSampling):
             # Without a group of topics, each half of the runs has a quarter of the pairs.
             repetitions += min(self.groups, n_topics) / 2 + min(self.groups, n_runs)
         if self.share == "none":
-            return Cost(repetitions * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6), 0.0, working_bytes)
+            return Cost(
+                repetitions * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6),
+                0.0,
+                working_bytes,
+            )
         comparison_seconds = min(1.2e-9 * comparisons, 3e-9 * count * n_runs * (self.bins + 10))
         if self.signed:
             comparison_seconds = 3.5e-9 * comparisons
-        per_size = comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 1e-6
-        return Cost(repetitions * (per_size * len(self.sizes(cube)) + 6e-9 * draws), 0.0, working_bytes)
+        per_size = (
+            comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 1e-6
+        )
+        return Cost(
+            repetitions * (per_size * len(self.sizes(cube)) + 6e-9 * draws), 0.0, working_bytes
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """See `Analysis.samples`: ``topic_sample[trial, half, draw]`` for the largest size."""
@@ -395,21 +467,70 @@ class Swap(TopicSampling):
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _BINS = (*_CELL, names.BIN)
 _LEVELS = (*_CELL, names.CONFIDENCE)
-_RATE, _ANY = "lowest bin whose swap rate is not too high", "lowest bin from which on no swap rate is too high"
+_RATE, _ANY = (
+    "lowest bin whose swap rate is not too high",
+    "lowest bin from which on no swap rate is too high",
+)
 VARIABLES = (
-    Variable("count", _BINS, "i", "comparisons", "pairs of runs and trials whose first difference lies in the bin"),
-    Variable("swaps", _BINS, "i", "comparisons", "comparisons on which the second sample disagrees, by the rule"),
-    Variable("both_zero", _CELL, "i", "comparisons", "pairs and trials with no difference in either sample"),
+    Variable(
+        "count",
+        _BINS,
+        "i",
+        "comparisons",
+        "pairs of runs and trials whose first difference lies in the bin",
+    ),
+    Variable(
+        "swaps",
+        _BINS,
+        "i",
+        "comparisons",
+        "comparisons on which the second sample disagrees, by the rule",
+    ),
+    Variable(
+        "both_zero",
+        _CELL,
+        "i",
+        "comparisons",
+        "pairs and trials with no difference in either sample",
+    ),
     Variable("swap_rate", _BINS, "f", "1", "swaps / count; missing where the bin is empty"),
-    Variable("swap_rate_low", _BINS, "f", "1", "lower limit of the swap rate (95 %), see the attribute interval"),
-    Variable("swap_rate_high", _BINS, "f", "1", "upper limit of the swap rate (95 %), see the attribute interval"),
+    Variable(
+        "swap_rate_low",
+        _BINS,
+        "f",
+        "1",
+        "lower limit of the swap rate (95 %), see the attribute interval",
+    ),
+    Variable(
+        "swap_rate_high",
+        _BINS,
+        "f",
+        "1",
+        "upper limit of the swap rate (95 %), see the attribute interval",
+    ),
     Variable("required_difference", _LEVELS, "f", "score", f"lower edge of the {_ANY}"),
     Variable("required_difference_first", _LEVELS, "f", "score", f"lower edge of the {_RATE}"),
-    Variable("max_performance", _CELL, "f", "score", "largest mean score over runs, trials and both samples"),
-    Variable("max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"),
+    Variable(
+        "max_performance",
+        _CELL,
+        "f",
+        "score",
+        "largest mean score over runs, trials and both samples",
+    ),
+    Variable(
+        "max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"
+    ),
     Variable("relative_difference", _LEVELS, "f", "1", "required difference / largest mean score"),
-    Variable("share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"),
+    Variable(
+        "share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"
+    ),
     Variable("support", _CELL, "f", "score", "lower edge of the highest bin that is not empty"),
     Variable("unique", (names.SIZE,), "f", "topics", "mean number of distinct topics in a sample"),
-    Variable("common", (names.SIZE,), "f", "topics", "mean number of distinct topics common to both samples"),
+    Variable(
+        "common",
+        (names.SIZE,),
+        "f",
+        "topics",
+        "mean number of distinct topics common to both samples",
+    ),
 )

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube.kernels.arrays import Array2, Array3
-from scorecube.kernels.intrinsics import ROWS, VECTOR_BYTES, VECTORS, has_wide_registers, register_tile
+from scorecube.kernels.intrinsics import (
+    ROWS,
+    VECTOR_BYTES,
+    VECTORS,
+    has_wide_registers,
+    register_tile,
+)
 from scorecube.kernels.jit import compiled
 
 Element = TypeVar("Element", np.float32, np.float64)
@@ -103,6 +109,8 @@ def multiply_wide(rows: Array2[Element], panels: Array3[Element], out: Array2[El
     for panel in range(panels.shape[0]):
         for row in range(0, out.shape[0], ROWS):
             register_tile(
-                rows[row:].ctypes.data, panels[panel].ctypes.data, out[row:, panel * width :].ctypes.data,
+                rows[row:].ctypes.data,
+                panels[panel].ctypes.data,
+                out[row:, panel * width :].ctypes.data,
                 (inner, out.shape[1], kind(0)),
-            )  # fmt: skip
+            )

@@ -41,7 +41,9 @@ def count_from(values: FloatArray1, threshold: Float) -> int:
 
 
 @inlined
-def gather(values: FloatArray1, low: Float, high: Float, kept: FloatArray1, places: IntegerArray1) -> int:
+def gather(
+    values: FloatArray1, low: Float, high: Float, kept: FloatArray1, places: IntegerArray1
+) -> int:
     """Write values in [low, high) to `kept`, their indices to `places`; count them."""
     low, high = values.dtype.type(low), values.dtype.type(high)
     k: Integer
@@ -79,7 +81,9 @@ def nth_largest(values: FloatArray1, rank: Integer) -> float:
 
 
 @inlined
-def first_equal(values: FloatArray1, places: IntegerArray1, rank: Integer, tolerance: float) -> np.int64:
+def first_equal(
+    values: FloatArray1, places: IntegerArray1, rank: Integer, tolerance: float
+) -> np.int64:
     """Return the first of `places` whose value ties with the rank-th largest value.
 
     Values tie if they differ by no more than a relative tolerance.
@@ -124,13 +128,19 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
             # A step slightly too long, so that it reaches the other side of the bracket.
             target = max(rank - 0.25 * FEW, 0.5) if found >= rank else rank + 0.25 * FEW
             step = math.log(max(float(found), 0.5) / target) / slope
-            guess += step if abs(step) > 1e-3 * abs(guess) else math.copysign(1e-3 * abs(guess) + 1e-9, step)
+            guess += (
+                step
+                if abs(step) > 1e-3 * abs(guess)
+                else math.copysign(1e-3 * abs(guess) + 1e-9, step)
+            )
             slope *= 0.7
     return low, high, from_high
 
 
 @inlined
-def narrow(values: FloatArray1, rank: Integer, guess: float, low: float, high: float) -> tuple[float, float, int]:
+def narrow(
+    values: FloatArray1, rank: Integer, guess: float, low: float, high: float
+) -> tuple[float, float, int]:
     """Return what `bracket` returns, for few values.
 
     At least `rank` of them must reach `low`, and none `high`. The memory behind the values must hold -inf up to the
@@ -168,8 +178,20 @@ def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: Intege
     low = values.dtype.type(low)
     n = 0
     if WIDE:
-        address, kept_address, places_address = values.ctypes.data, kept.ctypes.data, places.ctypes.data
-        n = int(compress(np.uint64(address), values.shape[0], low, np.uint64(kept_address), np.uint64(places_address)))
+        address, kept_address, places_address = (
+            values.ctypes.data,
+            kept.ctypes.data,
+            places.ctypes.data,
+        )
+        n = int(
+            compress(
+                np.uint64(address),
+                values.shape[0],
+                low,
+                np.uint64(kept_address),
+                np.uint64(places_address),
+            )
+        )
     else:
         for k in range(values.shape[0]):
             kept[n], places[n] = values[k], k

@@ -142,7 +142,9 @@ class Tails(NamedTuple):
 
 
 @inlined
-def total_of(sums_x: Float64Array1, sums_y: Float64Array1, trial: Integer, snap_sum: float) -> float:
+def total_of(
+    sums_x: Float64Array1, sums_y: Float64Array1, trial: Integer, snap_sum: float
+) -> float:
     """Return S1 of one pair and trial."""
     total = sums_x[trial] - sums_y[trial]
     return float(total) if abs(total) > snap_sum else 0.0
@@ -161,9 +163,16 @@ def differences(
 
 @inlined
 def ratios(
-    sums_x: Float64Array1, sums_y: Float64Array1, squares: FloatArray1, snap_sum: float, sided: int,
-    low: Float, high: Float, infinite: Float, values: FloatArray1,
-) -> tuple[int, int, int, int]:  # fmt: skip
+    sums_x: Float64Array1,
+    sums_y: Float64Array1,
+    squares: FloatArray1,
+    snap_sum: float,
+    sided: int,
+    low: Float,
+    high: Float,
+    infinite: Float,
+    values: FloatArray1,
+) -> tuple[int, int, int, int]:
     """Write r of every trial to `values` (trial,), with the sign of S1 if one-sided.
 
     Returns
@@ -193,9 +202,16 @@ def ratios(
 
 @inlined
 def exact_ratios(
-    x: Float64Array1, y: Float64Array1, sums_x: Float64Array1, sums_y: Float64Array1, counts: IntegerArray2,
-    places: IntegerArray1, snap: float, sided: int, room: Float64Array2,
-) -> Float64Array1:  # fmt: skip
+    x: Float64Array1,
+    y: Float64Array1,
+    sums_x: Float64Array1,
+    sums_y: Float64Array1,
+    counts: IntegerArray2,
+    places: IntegerArray1,
+    snap: float,
+    sided: int,
+    room: Float64Array2,
+) -> Float64Array1:
     """Return q = S1^2 / sum c (n w - S1)^2 of one pair in some trials.
 
     Terms are added topic by topic; q has the sign of S1 if one-sided. As t^2 = n (n - 1) q, q distinguishes large t,
@@ -245,9 +261,15 @@ def exact_ratios(
 
 @compiled
 def observed_ratios(
-    centred: Float64Array2, sums: Float64Array1, first: Int32Array1, second: Int32Array1, snap: float, sided: int,
-    out: Float64Array1, exact: Float64Array1,
-) -> None:  # fmt: skip
+    centred: Float64Array2,
+    sums: Float64Array1,
+    first: Int32Array1,
+    second: Int32Array1,
+    snap: float,
+    sided: int,
+    out: Float64Array1,
+    exact: Float64Array1,
+) -> None:
     """Write r of the scores without resampling.
 
     r is 0 for equal means, NaN for equal scores and n for a constant difference.
@@ -277,7 +299,13 @@ def observed_ratios(
         ratio = (n * total) * (n * total) / (squares + n * total * total)
         spread = total * total / squares if squares > 0.0 else INFINITE
         exact[pair] = -spread if sided == 1 and total < 0.0 else spread
-        out[pair] = math.nan if total == 0.0 and squares == 0.0 else -ratio if sided == 1 and total < 0.0 else ratio
+        out[pair] = (
+            math.nan
+            if total == 0.0 and squares == 0.0
+            else -ratio
+            if sided == 1 and total < 0.0
+            else ratio
+        )
 
 
 @compiled
@@ -344,11 +372,18 @@ def tail_studentised(
     (centred, sums, counts), (first, second, observed, exact, ties) = resamples, pairs
     (guard, snap, sided), (ranks, guesses) = comparison, levels
     n_topics, n_trials = counts.shape
-    snap_sum, infinite, widest = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL)), ranks.argmax()
+    snap_sum, infinite, widest = (
+        n_topics * snap,
+        n_topics * (1.0 - 2.0 * (guard + EQUAL)),
+        ranks.argmax(),
+    )
     padded = np.full((n_trials + STRIDE - 1) // STRIDE * STRIDE, -math.inf, squares.dtype)
     values, kept = padded[:n_trials], np.empty(n_trials, squares.dtype)
     room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
-    upper, upper_places = np.empty(n_trials + 2 * STRIDE, squares.dtype), np.empty(n_trials + 2 * STRIDE, np.int32)
+    upper, upper_places = (
+        np.empty(n_trials + 2 * STRIDE, squares.dtype),
+        np.empty(n_trials + 2 * STRIDE, np.int32),
+    )
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
         sums_x, sums_y = sums[first[pair]][:n_trials], sums[second[pair]][:n_trials]
@@ -366,7 +401,9 @@ def tail_studentised(
             n = gather(values, low, high, kept, places)
             decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
             count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
-        count += undefined if sided == 1 and edge < 0.0 else 0  # without t counts as t* = 0, which is more than t
+        count += (
+            undefined if sided == 1 and edge < 0.0 else 0
+        )  # without t counts as t* = 0, which is more than t
         tails.reached[pair] = count
         tails.degenerate[0] += undefined
         if extreme > undefined:
@@ -381,13 +418,17 @@ def tail_studentised(
             guess, n, rank, found = guesses[level], 0, 0, n_upper >= ranks[level]
             if found:
                 low, high, above = narrow(upper[:n_upper], ranks[level], guess, floor, ceiling)
-                guesses[level], n, rank = candidates(few, ranks[level], guess, low, high, above, guard, kept, places)
+                guesses[level], n, rank = candidates(
+                    few, ranks[level], guess, low, high, above, guard, kept, places
+                )
                 found = guesses[level] - tie_width(guesses[level], guard) > floor
                 for k in range(n):
                     places[k] = upper_places[places[k]]
             if not found:
                 low, high, above = bracket(values, ranks[level], guess)
-                guesses[level], n, rank = candidates(values, ranks[level], guess, low, high, above, guard, kept, places)
+                guesses[level], n, rank = candidates(
+                    values, ranks[level], guess, low, high, above, guard, kept, places
+                )
             chosen = places[0]
             if n > 1:
                 decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
@@ -397,7 +438,12 @@ def tail_studentised(
 
 @inlined
 def keep_upper(
-    values: FloatArray1, floor: float, ceiling: float, extreme: bool, upper: FloatArray1, places: Int32Array1
+    values: FloatArray1,
+    floor: float,
+    ceiling: float,
+    extreme: bool,
+    upper: FloatArray1,
+    places: Int32Array1,
 ) -> int:
     """Do what `keep_from` does, but keep nothing if extreme values reach `ceiling`."""
     n_upper = keep_from(values, floor, upper, places) if floor > 0.0 else 0
@@ -412,9 +458,16 @@ def tie_width(value: float, guard: float) -> float:
 
 @inlined
 def candidates(
-    values: FloatArray1, rank: int, guess: float, low: float, high: float, above: int, guard: float,
-    kept: FloatArray1, places: IntegerArray1,
-) -> tuple[float, int, int]:  # fmt: skip
+    values: FloatArray1,
+    rank: int,
+    guess: float,
+    low: float,
+    high: float,
+    above: int,
+    guard: float,
+    kept: FloatArray1,
+    places: IntegerArray1,
+) -> tuple[float, int, int]:
     """Find the trials whose exact r may be the rank-th largest, or tie with it.
 
     Parameters
@@ -455,9 +508,16 @@ def candidates(
 
 @compiled
 def tail_differences(
-    sums: Float64Array2, first: Int32Array1, second: Int32Array1, edges: Float64Array1, snap_sum: float, sided: int,
-    levels: Levels, reached: Int32Array1, totals: Float64Array2,
-) -> None:  # fmt: skip
+    sums: Float64Array2,
+    first: Int32Array1,
+    second: Int32Array1,
+    edges: Float64Array1,
+    snap_sum: float,
+    sided: int,
+    levels: Levels,
+    reached: Int32Array1,
+    totals: Float64Array2,
+) -> None:
     """Count the trials that reach the observed difference; find the K-th largest one.
 
     All numbers are exact.

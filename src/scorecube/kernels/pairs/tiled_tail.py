@@ -10,7 +10,12 @@ import numpy as np
 from scorecube.kernels.arrays import Array2, Array3, Float64Array2, FloatArray2, Int32Array1
 from scorecube.kernels.intrinsics import ROWS, has_wide_registers
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.linalg.panel_product import Element, multiply, multiply_wide, room_for_product
+from scorecube.kernels.linalg.panel_product import (
+    Element,
+    multiply,
+    multiply_wide,
+    room_for_product,
+)
 from scorecube.kernels.pairs.tail_counts import (
     Comparison,
     Levels,
@@ -47,7 +52,9 @@ def tail_tiles(
     if has_wide_registers():
         _tail_tiles(tile, weights, resamples, pairs, comparison, levels, tails, squares, products)
         return
-    for low in range(0, len(pairs.first), tile):  # the library's product cannot be called from compiled code
+    for low in range(
+        0, len(pairs.first), tile
+    ):  # the library's product cannot be called from compiled code
         high = min(low + tile, len(pairs.first))
         part, out = _part(pairs, tails, low, high)
         squared_differences(resamples.centred, part.first, part.second, comparison.snap, squares)
@@ -58,9 +65,16 @@ def tail_tiles(
 
 @compiled
 def _tail_tiles(
-    tile: int, weights: Array3[Element], resamples: Resamples, pairs: ObservedPairs, comparison: Comparison, levels: Levels,
-    tails: Tails, squares: Array2[Element], products: Array2[Element],
-) -> None:  # fmt: skip
+    tile: int,
+    weights: Array3[Element],
+    resamples: Resamples,
+    pairs: ObservedPairs,
+    comparison: Comparison,
+    levels: Levels,
+    tails: Tails,
+    squares: Array2[Element],
+    products: Array2[Element],
+) -> None:
     """Do what `tail_tiles` does, with wide registers.
 
     `squares` (pair, topic) and `products` (pair, trial) are overwritten.
@@ -78,8 +92,12 @@ def _tail_tiles(
 def _part(pairs: ObservedPairs, tails: Tails, low: int, high: int) -> tuple[ObservedPairs, Tails]:
     """Return the pairs low .. high-1 and the arrays of their results."""
     part = ObservedPairs(
-        pairs.first[low:high], pairs.second[low:high], pairs.observed[low:high], pairs.exact[low:high], pairs.ties[low:high]
-    )  # fmt: skip
+        pairs.first[low:high],
+        pairs.second[low:high],
+        pairs.observed[low:high],
+        pairs.exact[low:high],
+        pairs.ties[low:high],
+    )
     return part, Tails(tails.reached[low:high], tails.totals[:, low:high], tails.degenerate)
 
 

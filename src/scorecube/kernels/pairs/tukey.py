@@ -32,7 +32,9 @@ def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
     for topic in range(n_topics):
         row = halves[topic * (n_runs - 1) : (topic + 1) * (n_runs - 1)]
         for place in range(n_runs - 1):
-            row[place] = place + ((np.uint64(row[place]) * np.uint64(n_runs - place)) >> np.uint64(32))
+            row[place] = place + (
+                (np.uint64(row[place]) * np.uint64(n_runs - place)) >> np.uint64(32)
+            )
 
 
 @inlined
@@ -75,7 +77,9 @@ def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None
 
 
 @compiled
-def permutations(key: UInt64Array1, n_topics: int, n_runs: int, start: int, stop: int) -> Int32Array3:
+def permutations(
+    key: UInt64Array1, n_topics: int, n_runs: int, start: int, stop: int
+) -> Int32Array3:
     """Draw a permutation of the runs for each topic and trial start .. stop-1.
 
     Parameters
@@ -126,7 +130,11 @@ def add_permuted(scores: Float64Array3, permutations: Int32Array2, sums: Float64
 
 @inlined
 def add_shuffled(
-    chosen: UInt32Array1, topic: int, scores: Float64Array2, rest: Float64Array2, total: Float64Array1
+    chosen: UInt32Array1,
+    topic: int,
+    scores: Float64Array2,
+    rest: Float64Array2,
+    total: Float64Array1,
 ) -> None:
     """Shuffle the scores of TOGETHER topics and add them to the sums of one cell.
 
@@ -171,7 +179,9 @@ def write_ranges(sums: Float64Array2, ranges: Float64Array1) -> None:
 
 
 @compiled
-def null_ranges(scores: Float64Array3, key: UInt64Array1, start: int, stop: int, ranges: Float64Array2) -> None:
+def null_ranges(
+    scores: Float64Array3, key: UInt64Array1, start: int, stop: int, ranges: Float64Array2
+) -> None:
     """Draw permutations and write the range of the run sums in trials start .. stop-1.
 
     Parameters
@@ -186,7 +196,10 @@ def null_ranges(scores: Float64Array3, key: UInt64Array1, start: int, stop: int,
         float64 (trial, cell), written.
     """
     n_topics, n_cells, n_runs = scores.shape
-    words, state = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64), np.empty((4, LANES), np.uint64)
+    words, state = (
+        np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64),
+        np.empty((4, LANES), np.uint64),
+    )
     chosen, together = words.view(np.uint32), np.empty((TOGETHER, n_runs), np.int32)
     rest, sums = np.empty((TOGETHER, n_runs)), np.empty((n_cells, n_runs))
     whole = n_topics - n_topics % TOGETHER

@@ -10,7 +10,14 @@ import math
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float64Array1, Float64Array2, Float64Array3, Int32Array1, Int32Array3, Int64Array2
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array2,
+    Float64Array3,
+    Int32Array1,
+    Int32Array3,
+    Int64Array2,
+)
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.linalg.selection import bracket, count_from, first_equal, gather, nth_largest
 from scorecube.kernels.pairs.tail_counts import Levels, Tails
@@ -56,7 +63,11 @@ def resampled_moments(
 
 @compiled
 def resampled_areas(
-    scores: Float64Array2, order: Int64Array2, samples: Int32Array3, weights: Float64Array1, areas: Float64Array3
+    scores: Float64Array2,
+    order: Int64Array2,
+    samples: Int32Array3,
+    weights: Float64Array1,
+    areas: Float64Array3,
 ) -> None:
     """Write the weighted mean of the worst scores of every run over every sample.
 
@@ -91,9 +102,14 @@ def resampled_areas(
 
 @compiled
 def tail_unpaired(
-    values: Float64Array3, spreads: Float64Array3, first: Int32Array1, second: Int32Array1, edges: Float64Array1,
-    levels: Levels, tails: Tails,
-) -> None:  # fmt: skip
+    values: Float64Array3,
+    spreads: Float64Array3,
+    first: Int32Array1,
+    second: Int32Array1,
+    edges: Float64Array1,
+    levels: Levels,
+    tails: Tails,
+) -> None:
     """Count the trials that reach the observed statistic; find the K-th largest one.
 
     Parameters

@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from scorecube.kernels.arrays import Integer
-from scorecube.kernels.intrinsics import bytes_equal, load_byte, load_word, swap_bytes, trailing_zeros
+from scorecube.kernels.intrinsics import (
+    bytes_equal,
+    load_byte,
+    load_word,
+    swap_bytes,
+    trailing_zeros,
+)
 from scorecube.kernels.jit import inlined
 
 PADDING = 72
@@ -42,7 +48,12 @@ def hash_text(base: np.uint64, start: Integer, stop: Integer) -> np.uint64:
 
 @inlined
 def compare_texts(
-    base_a: np.uint64, start_a: Integer, stop_a: Integer, base_b: np.uint64, start_b: Integer, stop_b: Integer
+    base_a: np.uint64,
+    start_a: Integer,
+    stop_a: Integer,
+    base_b: np.uint64,
+    start_b: Integer,
+    stop_b: Integer,
 ) -> int:
     """Return -1, 0 or 1: the first text is before, equal to or after the second."""
     k = 0
@@ -57,7 +68,9 @@ def compare_texts(
 
 
 @inlined
-def read_digits(base: np.uint64, start: Integer, stop: Integer) -> tuple[np.int64, Integer, Integer, Integer]:
+def read_digits(
+    base: np.uint64, start: Integer, stop: Integer
+) -> tuple[np.int64, Integer, Integer, Integer]:
     """Read an unsigned decimal number.
 
     Returns
@@ -100,8 +113,13 @@ def eight_digits(word: np.uint64, count: Integer) -> tuple[np.int64, bool | np.b
     wrong = (digits | (digits + _ONES * np.uint64(118))) & (_ONES << np.uint64(7))
     # Pairs of digits are combined, then groups of four, then all eight, in one word (Lemire 2018).
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
-    low, high = pairs & np.uint64(0x000000FF000000FF), (pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)
-    value = (low * np.uint64(0x000F424000000064) + high * np.uint64(0x0000271000000001)) >> np.uint64(32)
+    low, high = (
+        pairs & np.uint64(0x000000FF000000FF),
+        (pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF),
+    )
+    value = (
+        low * np.uint64(0x000F424000000064) + high * np.uint64(0x0000271000000001)
+    ) >> np.uint64(32)
     return np.int64(value), wrong == 0
 
 
@@ -118,7 +136,9 @@ def read_short(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, b
         return 0.0, False
     # The bytes before the point stay, those after it move forward by one.
     front = (np.uint64(1) << np.uint64(8 * point)) - np.uint64(1) if point < 8 else ~np.uint64(0)
-    word = (load_word(base + np.uint64(start)) & front) | (load_word(base + np.uint64(start + 1)) & ~front)
+    word = (load_word(base + np.uint64(start)) & front) | (
+        load_word(base + np.uint64(start + 1)) & ~front
+    )
     digits, exact = eight_digits(word, count)
     return digits / _POWERS[count - point], exact
 

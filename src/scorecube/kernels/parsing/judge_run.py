@@ -116,10 +116,20 @@ def table_length(count: Integer) -> int:
 
 @inlined
 def same_text(
-    base_a: np.uint64, places_a: Int32Array2, a: Integer, base_b: np.uint64, places_b: Int32Array2, b: Integer
+    base_a: np.uint64,
+    places_a: Int32Array2,
+    a: Integer,
+    base_b: np.uint64,
+    places_b: Int32Array2,
+    b: Integer,
 ) -> bool:
     """Return whether two documents have the same id."""
-    return compare_texts(base_a, places_a[a, 0], places_a[a, 1], base_b, places_b[b, 0], places_b[b, 1]) == 0
+    return (
+        compare_texts(
+            base_a, places_a[a, 0], places_a[a, 1], base_b, places_b[b, 0], places_b[b, 1]
+        )
+        == 0
+    )
 
 
 @inlined
@@ -131,9 +141,14 @@ def id_word(base: np.uint64, start: Integer, stop: Integer, number: int) -> np.u
 
 @inlined
 def holds(
-    entries: UInt64Array2, slot: Integer, base: np.uint64, start: Integer, stop: Integer,
-    judged_base: np.uint64, judged_documents: Int32Array2,
-) -> bool:  # fmt: skip
+    entries: UInt64Array2,
+    slot: Integer,
+    base: np.uint64,
+    start: Integer,
+    stop: Integer,
+    judged_base: np.uint64,
+    judged_documents: Int32Array2,
+) -> bool:
     """Return whether a slot that is not empty holds an id."""
     if np.int64(entries[slot, 0] >> np.uint64(32)) != stop - start:
         return False
@@ -144,14 +159,26 @@ def holds(
     if stop - start <= 8 * n_words:
         return True
     line = np.int64(entries[slot, 0] & LINE) - 1
-    return compare_texts(base, start, stop, judged_base, judged_documents[line, 0], judged_documents[line, 1]) == 0
+    return (
+        compare_texts(
+            base, start, stop, judged_base, judged_documents[line, 0], judged_documents[line, 1]
+        )
+        == 0
+    )
 
 
 @inlined
 def look_up(
-    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, judged_base: np.uint64,
-    judged_documents: Int32Array2, entries: UInt64Array2, bounds: Int64Array1, out: Int64Array1,
-) -> None:  # fmt: skip
+    base: np.uint64,
+    documents: Int32Array2,
+    hashes: UInt64Array1,
+    lines: Int64Array1,
+    judged_base: np.uint64,
+    judged_documents: Int32Array2,
+    entries: UInt64Array2,
+    bounds: Int64Array1,
+    out: Int64Array1,
+) -> None:
     """Write, for some lines of a run, the line that judges their document.
 
     Parameters
@@ -170,7 +197,12 @@ def look_up(
     start, mask = bounds[0], bounds[1] - bounds[0] - 1
     # A first pass reads all first slots, so that the memory accesses overlap.
     for k in range(lines.shape[0]):
-        out[k] = np.int64(entries[start + (np.int64(hashes[lines[k]] >> np.uint64(20)) & mask), 0] & LINE) - 1
+        out[k] = (
+            np.int64(
+                entries[start + (np.int64(hashes[lines[k]] >> np.uint64(20)) & mask), 0] & LINE
+            )
+            - 1
+        )
     for k in range(lines.shape[0]):
         if out[k] < 0:
             continue
@@ -247,7 +279,13 @@ def key_of(keys: Float64Array1, line: Integer, single: bool) -> float:
 
 @inlined
 def is_ranked_before(
-    base: np.uint64, documents: Int32Array2, keys: Float64Array1, single: bool, order: int, a: Integer, b: Integer
+    base: np.uint64,
+    documents: Int32Array2,
+    keys: Float64Array1,
+    single: bool,
+    order: int,
+    a: Integer,
+    b: Integer,
 ) -> bool | np.bool:
     """Return whether line `a` is ranked before `b`; equal lines keep their order."""
     key_a, key_b = key_of(keys, a, single), key_of(keys, b, single)
@@ -255,15 +293,22 @@ def is_ranked_before(
         return key_a > key_b
     if order > BY_SCORE_ASCENDING:
         return a <= b
-    side = compare_texts(base, documents[a, 0], documents[a, 1], base, documents[b, 0], documents[b, 1])
+    side = compare_texts(
+        base, documents[a, 0], documents[a, 1], base, documents[b, 0], documents[b, 1]
+    )
     return (side >= 0) if order == BY_SCORE_DESCENDING else (side <= 0)
 
 
 @inlined
 def sort_lines(
-    base: np.uint64, documents: Int32Array2, keys: Float64Array1, single: bool, order: int, lines: Int64Array1,
+    base: np.uint64,
+    documents: Int32Array2,
+    keys: Float64Array1,
+    single: bool,
+    order: int,
+    lines: Int64Array1,
     spare: Int64Array1,
-) -> None:  # fmt: skip
+) -> None:
     """Sort line numbers (line,) in place; `spare` (line,) is overwritten.
 
     Lines that are in order already, as in most runs, are not moved.
@@ -284,7 +329,10 @@ def sort_lines(
             left, right = low, middle
             for k in range(low, high):
                 if left < middle and (
-                    right >= high or is_ranked_before(base, documents, keys, single, order, lines[left], lines[right])
+                    right >= high
+                    or is_ranked_before(
+                        base, documents, keys, single, order, lines[left], lines[right]
+                    )
                 ):
                     spare[k] = lines[left]
                     left += 1
@@ -317,7 +365,9 @@ def group_lines(topic_of: Int32Array1, n_topics: int, grouped: Int64Array1) -> I
 
 
 @compiled
-def document_numbers(text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int) -> Int32Array1:
+def document_numbers(
+    text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int
+) -> Int32Array1:
     """Number the judged documents of each topic in the order of their ids as bytes.
 
     Parameters
@@ -360,7 +410,11 @@ def list_lengths(starts: Int64Array1, judged_topic: Int64Array1, depth: int) -> 
 
 @inlined
 def find_repeated(
-    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, seen: Int32Array1
+    base: np.uint64,
+    documents: Int32Array2,
+    hashes: UInt64Array1,
+    lines: Int64Array1,
+    seen: Int32Array1,
 ) -> tuple[int, int]:
     """Return a line that repeats a document, and the earlier line; -1 for none.
 
@@ -372,7 +426,9 @@ def find_repeated(
         place = np.int64(hashes[line] >> np.uint64(20)) & mask
         while seen[place] >= 0:
             other = seen[place]
-            if hashes[other] == hashes[line] and same_text(base, documents, other, base, documents, line):
+            if hashes[other] == hashes[line] and same_text(
+                base, documents, other, base, documents, line
+            ):
                 return int(line), int(other)
             place = (place + 1) & mask
         seen[place] = line
@@ -381,7 +437,11 @@ def find_repeated(
 
 @inlined
 def drop_repeated(
-    base: np.uint64, documents: Int32Array2, hashes: UInt64Array1, lines: Int64Array1, seen: Int32Array1
+    base: np.uint64,
+    documents: Int32Array2,
+    hashes: UInt64Array1,
+    lines: Int64Array1,
+    seen: Int32Array1,
 ) -> int:
     """Move the first line of every document to the front; return their number.
 
@@ -407,9 +467,13 @@ def drop_repeated(
 
 @compiled
 def judge_run(
-    run: RunColumns, judged_topic: Int64Array1, judged: JudgedDocuments, rules: RankingRules, grouped: Int64Array1,
+    run: RunColumns,
+    judged_topic: Int64Array1,
+    judged: JudgedDocuments,
+    rules: RankingRules,
+    grouped: Int64Array1,
     hashes: UInt64Array1,
-) -> tuple[Int8Array2, Int32Array2, Int32Array1, int, int]:  # fmt: skip
+) -> tuple[Int8Array2, Int32Array2, Int32Array1, int, int]:
     """Rank the documents of every topic and look up their levels.
 
     Parameters
@@ -464,7 +528,15 @@ def judge_run(
             sort_lines(base, documents, keys, single, order, lines, spare)
         lengths[row] = min(depth, lines.shape[0])
         look_up(
-            base, documents, hashes, lines[: lengths[row]], judged_base, judged_documents, entries, bounds[row], slots
+            base,
+            documents,
+            hashes,
+            lines[: lengths[row]],
+            judged_base,
+            judged_documents,
+            entries,
+            bounds[row],
+            slots,
         )
         for k in range(lengths[row]):
             if slots[k] >= 0:

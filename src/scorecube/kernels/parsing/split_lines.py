@@ -70,7 +70,9 @@ def is_blank(letter: np.uint8) -> bool:
 @inlined
 def is_skipped(base: np.uint64, start: Integer, stop: Integer) -> bool:
     """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
-    sysdesc = stop - start >= 8 and load_word(base + np.uint64(start)) & np.uint64(0xFFFFFFFF) == SYSDESC
+    sysdesc = (
+        stop - start >= 8 and load_word(base + np.uint64(start)) & np.uint64(0xFFFFFFFF) == SYSDESC
+    )
     return bool(sysdesc or letter_at(base, start) == 35)
 
 
@@ -158,12 +160,20 @@ def split_line(
 
 @inlined
 def find_topic(
-    base: np.uint64, places: Int64Array2, hashes: UInt64Array1, n_topics: int, start: Integer, stop: Integer
+    base: np.uint64,
+    places: Int64Array2,
+    hashes: UInt64Array1,
+    n_topics: int,
+    start: Integer,
+    stop: Integer,
 ) -> int:
     """Return the number of the topic with this name; `n_topics` if the name is new."""
     hashed = hash_text(base, start, stop)
     for k in range(n_topics):
-        if hashes[k] == hashed and compare_texts(base, places[k, 0], places[k, 1], base, start, stop) == 0:
+        if (
+            hashes[k] == hashed
+            and compare_texts(base, places[k, 0], places[k, 1], base, start, stop) == 0
+        ):
             return k
     return n_topics
 
@@ -213,11 +223,18 @@ def parse_lines(
             break
         if tag_at >= 0 and n_rows == 0:
             tag[0], tag[1] = starts[tag_at], stops[tag_at]
-        if tag_at >= 0 and one_tag and compare_texts(base, tag[0], tag[1], base, starts[tag_at], stops[tag_at]) != 0:
+        if (
+            tag_at >= 0
+            and one_tag
+            and compare_texts(base, tag[0], tag[1], base, starts[tag_at], stops[tag_at]) != 0
+        ):
             status = OTHER_TAG
             break
         start, stop = starts[topic_at], stops[topic_at]
-        if n_topics == 0 or compare_texts(base, topics[current, 0], topics[current, 1], base, start, stop) != 0:
+        if (
+            n_topics == 0
+            or compare_texts(base, topics[current, 0], topics[current, 1], base, start, stop) != 0
+        ):
             current = find_topic(base, topics, hashes, n_topics, start, stop)
             if current == n_topics:
                 topics[n_topics, 0], topics[n_topics, 1] = start, stop

@@ -61,9 +61,14 @@ def pool_words(
 
 @compiled
 def leave_out(
-    words: UInt64Array2, topics: Int64Array1, documents: Int64Array1, levels: Int64Array1, gone: BoolArray2,
-    judged: Int64Array2, left_out: UInt64Array1,
-) -> None:  # fmt: skip
+    words: UInt64Array2,
+    topics: Int64Array1,
+    documents: Int64Array1,
+    levels: Int64Array1,
+    gone: BoolArray2,
+    judged: Int64Array2,
+    left_out: UInt64Array1,
+) -> None:
     """Remove the documents that only left-out teams contributed; count the others.
 
     Parameters
@@ -90,7 +95,9 @@ def leave_out(
 
 
 @compiled
-def remaining_levels(levels: Int8Array3, documents: Int32Array3, gone: BoolArray2, runs: Int64Array1) -> Int8Array3:
+def remaining_levels(
+    levels: Int8Array3, documents: Int32Array3, gone: BoolArray2, runs: Int64Array1
+) -> Int8Array3:
     """Return the levels at ranks of some runs, -1 where the document was removed.
 
     Parameters
@@ -134,7 +141,9 @@ def same_levels(levels: Int8Array3, documents: Int32Array3, known: Int8Array2) -
             differing = 0
             for rank in range(levels.shape[2]):
                 document = documents[run, topic, rank]
-                differing += levels[run, topic, rank] != (known[topic, document] if document >= 0 else -1)
+                differing += levels[run, topic, rank] != (
+                    known[topic, document] if document >= 0 else -1
+                )
             if differing > 0:
                 return False
     return True

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import BoolArray1, BoolArray2, Float64Array1, Float64Array2, Float64Array3
+from scorecube.kernels.arrays import (
+    BoolArray1,
+    BoolArray2,
+    Float64Array1,
+    Float64Array2,
+    Float64Array3,
+)
 from scorecube.kernels.jit import compiled, merged
 
 
 @merged
-def sum_runs(scores: Float64Array2, chosen: BoolArray1, n_runs: int, sums: Float64Array1, counts: Float64Array1) -> int:
+def sum_runs(
+    scores: Float64Array2,
+    chosen: BoolArray1,
+    n_runs: int,
+    sums: Float64Array1,
+    counts: Float64Array1,
+) -> int:
     """Sum the scores of each run that are not missing.
 
     Parameters
@@ -122,7 +134,9 @@ def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
     for cell in range(n_cells):
         for step in range(chosen.shape[0]):
             sum_runs(scores[cell], chosen[step], n_runs, sums, counts)
-            variance[cell, step] = pool_squares(scores[cell], chosen[step], n_runs, sums, counts, rests)
+            variance[cell, step] = pool_squares(
+                scores[cell], chosen[step], n_runs, sums, counts, rests
+            )
     return variance
 
 
@@ -141,7 +155,11 @@ def run_means(scores: Float64Array3) -> Float64Array2:
         float64 (cell, run); NaN without any score.
     """
     n_cells, n_topics, n_runs = scores.shape
-    means, counts, chosen = np.empty((n_cells, n_runs)), np.empty(n_runs), np.ones(n_topics, np.bool_)
+    means, counts, chosen = (
+        np.empty((n_cells, n_runs)),
+        np.empty(n_runs),
+        np.ones(n_topics, np.bool_),
+    )
     for cell in range(n_cells):
         sum_runs(scores[cell], chosen, n_runs, means[cell], counts)
         for run in range(n_runs):

@@ -10,7 +10,13 @@ from enum import IntEnum
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float64Array3, Int32Array2, Int32Array3, Int64Array1, UInt64Array1
+from scorecube.kernels.arrays import (
+    Float64Array3,
+    Int32Array2,
+    Int32Array3,
+    Int64Array1,
+    UInt64Array1,
+)
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.random.philox import below, fill_words, philox
 
@@ -24,7 +30,9 @@ class Sampling(IntEnum):
 
 
 @compiled
-def topic_samples(key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int) -> Int32Array3:
+def topic_samples(
+    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
+) -> Int32Array3:
     """Draw both topic samples of the trials start .. stop-1.
 
     Parameters
@@ -60,13 +68,20 @@ def pair_words(key: UInt64Array1, trial: int, pair: int, words: UInt64Array1) ->
     """
     n = words.shape[0]
     for block in range((n + 3) // 4):
-        quad = philox(key[0], key[1], (np.uint64(pair) << np.uint64(32)) + np.uint64(block + 1), np.uint64(trial))
+        quad = philox(
+            key[0],
+            key[1],
+            (np.uint64(pair) << np.uint64(32)) + np.uint64(block + 1),
+            np.uint64(trial),
+        )
         for k in range(min(4, n - 4 * block)):
             words[4 * block + k] = quad[k]
 
 
 @inlined
-def draw_samples(words: UInt64Array1, sampling: int, n_topics: int, pools: Int32Array2, samples: Int32Array2) -> None:
+def draw_samples(
+    words: UInt64Array1, sampling: int, n_topics: int, pools: Int32Array2, samples: Int32Array2
+) -> None:
     """Write both topic samples of a trial.
 
     Parameters
@@ -99,7 +114,9 @@ def draw_samples(words: UInt64Array1, sampling: int, n_topics: int, pools: Int32
 
 
 @compiled
-def random_subset(key: UInt64Array1, trial: int, stream: int, n_items: int, size: int) -> Int64Array1:
+def random_subset(
+    key: UInt64Array1, trial: int, stream: int, n_items: int, size: int
+) -> Int64Array1:
     """Draw a subset without replacement: the first `size` items of a random order.
 
     Parameters

@@ -88,7 +88,9 @@ class Concordance(NamedTuple):
     rank_squares: Int64Array2
 
 
-def compare(values: Float64Array3, tolerances: Float64Array1, first: Int64Array1, second: Int64Array1) -> Concordance:
+def compare(
+    values: Float64Array3, tolerances: Float64Array1, first: Int64Array1, second: Int64Array1
+) -> Concordance:
     """Compare pairs of rankings of the same runs, trial by trial.
 
     Parameters
@@ -106,16 +108,28 @@ def compare(values: Float64Array3, tolerances: Float64Array1, first: Int64Array1
     n_trials, n_rankings, n_runs = values.shape
     shape, width = (n_trials, len(first)), (n_trials, n_rankings)
     found = Concordance(
-        np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64),
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(width, np.int64), np.empty(width, np.int64),
-    )  # fmt: skip
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+    )
     if n_runs > 0:
-        places = (np.ascontiguousarray(first, dtype=np.int64), np.ascontiguousarray(second, dtype=np.int64))
+        places = (
+            np.ascontiguousarray(first, dtype=np.int64),
+            np.ascontiguousarray(second, dtype=np.int64),
+        )
         _compare_all(keys[0], run_bits(n_runs), limits.astype(np.int64), *places, found)
     return found
 
 
-def sort_keys(values: NDArray[np.float64], tolerances: Float64Array1) -> tuple[NDArray[np.int64], bool]:
+def sort_keys(
+    values: NDArray[np.float64], tolerances: Float64Array1
+) -> tuple[NDArray[np.int64], bool]:
     """Return sort keys ``value * 2**bits + run``, sorted along the last axis.
 
     Parameters
@@ -176,11 +190,15 @@ def tau_a(concordant: Counts, discordant: Counts, pairs: Counts) -> NDArray[np.f
     return tau
 
 
-def tau_b(concordant: Counts, discordant: Counts, pairs: Counts, tied_a: Counts, tied_b: Counts) -> NDArray[np.float64]:
+def tau_b(
+    concordant: Counts, discordant: Counts, pairs: Counts, tied_a: Counts, tied_b: Counts
+) -> NDArray[np.float64]:
     """Return Kendall's tau-b (1970, chapter 3); NaN if all runs are tied."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # As floats: the product of the integers may overflow, and the square root of a rounded square is exact.
-        untied = np.subtract(pairs, tied_a, dtype=np.float64) * np.subtract(pairs, tied_b, dtype=np.float64)
+        untied = np.subtract(pairs, tied_a, dtype=np.float64) * np.subtract(
+            pairs, tied_b, dtype=np.float64
+        )
         tau: NDArray[np.float64] = np.subtract(concordant, discordant) / np.sqrt(untied)
     return tau
 
@@ -188,22 +206,46 @@ def tau_b(concordant: Counts, discordant: Counts, pairs: Counts, tied_a: Counts,
 def spearman(rank_products: Counts, squares_a: Counts, squares_b: Counts) -> NDArray[np.float64]:
     """Return Spearman's rho with average ranks; NaN if all runs are tied."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        rho: NDArray[np.float64] = rank_products / np.sqrt(np.multiply(squares_a, squares_b, dtype=np.float64))
+        rho: NDArray[np.float64] = rank_products / np.sqrt(
+            np.multiply(squares_a, squares_b, dtype=np.float64)
+        )
     return rho
 
 
 @compiled
 def _compare_all(
-    keys: Int64Array3, bits: int, tolerances: Int64Array1, first: Int64Array1, second: Int64Array1, found: Concordance
+    keys: Int64Array3,
+    bits: int,
+    tolerances: Int64Array1,
+    first: Int64Array1,
+    second: Int64Array1,
+    found: Concordance,
 ) -> None:
     """Write the results of `compare`; keys are of `sort_keys`, tolerances integers."""
-    concordant, discordant, tied_both, rank_products, ap_accuracy, ap_strict, ap_agreement, tied, rank_squares = found
+    (
+        concordant,
+        discordant,
+        tied_both,
+        rank_products,
+        ap_accuracy,
+        ap_strict,
+        ap_agreement,
+        tied,
+        rank_squares,
+    ) = found
     n_trials, n_rankings, n_runs = keys.shape
     n_words = (n_runs + WORD - 1) // WORD
     above = np.zeros((n_rankings, n_words, n_runs), np.uint64)
-    runs, higher = np.empty((n_rankings, n_runs), np.int32), np.empty((n_rankings, n_runs), np.int32)
+    runs, higher = (
+        np.empty((n_rankings, n_runs), np.int32),
+        np.empty((n_rankings, n_runs), np.int32),
+    )
     ranks = np.empty((n_rankings, n_runs), np.int32)
-    weights, within, below_top = np.empty((2, n_rankings, n_runs)), np.empty(n_rankings), np.empty(n_rankings, np.int64)
+    weights, within, below_top = (
+        np.empty((2, n_rankings, n_runs)),
+        np.empty(n_rankings),
+        np.empty(n_rankings, np.int64),
+    )
     counts, inverses = np.empty(n_runs, np.int32), np.zeros(n_runs + 1)
     for place in range(1, n_runs + 1):
         inverses[place] = 1.0 / place
@@ -211,7 +253,16 @@ def _compare_all(
     for trial in range(n_trials):
         for each in range(n_rankings):
             tied[trial, each], within[each], below_top[each] = order_runs(
-                keys[trial], each, bits, tolerances[each], inverses, above, runs, higher, ranks, weights
+                keys[trial],
+                each,
+                bits,
+                tolerances[each],
+                inverses,
+                above,
+                runs,
+                higher,
+                ranks,
+                weights,
             )
             rank_squares[trial, each] = multiply(ranks, each, each)
         for k in range(first.shape[0]):
@@ -231,9 +282,17 @@ def _compare_all(
 
 @inlined
 def order_runs(
-    keys: Int64Array2, each: int, bits: int, tolerance: int, inverses: Float64Array1, above: UInt64Array3, runs: Int32Array2,
-    higher: Int32Array2, ranks: Int32Array2, weights: Float64Array3,
-) -> tuple[np.int64, float, Integer]:  # fmt: skip
+    keys: Int64Array2,
+    each: int,
+    bits: int,
+    tolerance: int,
+    inverses: Float64Array1,
+    above: UInt64Array3,
+    runs: Int32Array2,
+    higher: Int32Array2,
+    ranks: Int32Array2,
+    weights: Float64Array3,
+) -> tuple[np.int64, float, Integer]:
     """Write one ranking to row `each` of the arrays.
 
     Parameters
@@ -280,7 +339,11 @@ def order_runs(
         tied += place - begin
     for word in range(above.shape[1]):
         fill_word(runs, each, word, above)
-    within, top = (0.0, np.int64(1)) if tied == 0 else join_ties(runs, higher, each, inverses, above, ranks, weights)
+    within, top = (
+        (0.0, np.int64(1))
+        if tied == 0
+        else join_ties(runs, higher, each, inverses, above, ranks, weights)
+    )
     return tied, within, n_runs - top
 
 
@@ -299,9 +362,14 @@ def fill_word(runs: Int32Array2, each: int, word: int, above: UInt64Array3) -> N
 
 @inlined
 def join_ties(
-    runs: Int32Array2, higher: Int32Array2, each: int, inverses: Float64Array1, above: UInt64Array3, ranks: Int32Array2,
+    runs: Int32Array2,
+    higher: Int32Array2,
+    each: int,
+    inverses: Float64Array1,
+    above: UInt64Array3,
+    ranks: Int32Array2,
     weights: Float64Array3,
-) -> tuple[float, np.int64]:  # fmt: skip
+) -> tuple[float, np.int64]:
     """Assign equal bits, average ranks and weights to tied runs; see `order_runs`.
 
     Returns
@@ -348,7 +416,9 @@ def common_bits(above: UInt64Array3, first: int, second: int, counts: Int32Array
 
 
 @inlined
-def weigh(counts: Int32Array1, weights: Float64Array3, first: int, second: int) -> tuple[float, float, float]:
+def weigh(
+    counts: Int32Array1, weights: Float64Array3, first: int, second: int
+) -> tuple[float, float, float]:
     """Return weighted sums over runs of the numbers of concordant runs above each.
 
     The weights are those of rule a, of rule b, and of rule b with the rankings exchanged.

@@ -10,7 +10,13 @@ from enum import IntEnum
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float64Array1, Float64Array2, Int32Array1, Int32Array3, Int64Array1
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array2,
+    Int32Array1,
+    Int32Array3,
+    Int64Array1,
+)
 from scorecube.kernels.jit import compiled, inlined
 
 
@@ -26,7 +32,12 @@ class TieRule(IntEnum):
 
 
 def rank_biased_overlap(
-    above: Int32Array3, until: Int32Array3, first: Int64Array1, second: Int64Array1, p: float, rule: TieRule
+    above: Int32Array3,
+    until: Int32Array3,
+    first: Int64Array1,
+    second: Int64Array1,
+    p: float,
+    rule: TieRule,
 ) -> Float64Array2:
     """Return RBO_ext of pairs of rankings of the same runs.
 
@@ -65,7 +76,12 @@ def rank_biased_overlap(
 
 @compiled
 def _overlap(
-    above: Int32Array3, until: Int32Array3, first: Int64Array1, second: Int64Array1, p: float, rule: int
+    above: Int32Array3,
+    until: Int32Array3,
+    first: Int64Array1,
+    second: Int64Array1,
+    p: float,
+    rule: int,
 ) -> Float64Array2:
     """Return `rank_biased_overlap`; by rule w `until` is `above` + 1."""
     n_trials, _, n_runs = above.shape
@@ -74,7 +90,12 @@ def _overlap(
     for trial in range(n_trials):
         for k in range(first.shape[0]):
             a, b = first[k], second[k]
-            above_a, above_b, until_a, until_b = above[trial, a], above[trial, b], until[trial, a], until[trial, b]
+            above_a, above_b, until_a, until_b = (
+                above[trial, a],
+                above[trial, b],
+                until[trial, a],
+                until[trial, b],
+            )
             contribute(above_a, until_a, above_b, until_b, product)
             contribute(above_a, until_a, above_a, until_a, left)
             contribute(above_b, until_b, above_b, until_b, right)
@@ -94,7 +115,11 @@ def _overlap(
 
 @inlined
 def contribute(
-    above_a: Int32Array1, until_a: Int32Array1, above_b: Int32Array1, until_b: Int32Array1, sums: Float64Array1
+    above_a: Int32Array1,
+    until_a: Int32Array1,
+    above_b: Int32Array1,
+    until_b: Int32Array1,
+    sums: Float64Array1,
 ) -> None:
     """Write the sum over runs of the products of their contributions, by depth.
 

@@ -50,7 +50,9 @@ def tie_bounds(values: Float64Array3, tolerances: Float64Array1) -> tuple[Int32A
 
 
 @compiled
-def _walk_groups(keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3, until: Int32Array3) -> None:
+def _walk_groups(
+    keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3, until: Int32Array3
+) -> None:
     """Write the results of `tie_bounds`; keys are of `sort_keys`, limits tolerances."""
     n_trials, n_rankings, n_runs = keys.shape
     mask = (np.int64(1) << bits) - np.int64(1)
@@ -60,7 +62,11 @@ def _walk_groups(keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32
             begin = 0
             while begin < n_runs:
                 end = begin + 1
-                while end < n_runs and (row[n_runs - end] >> bits) - (row[n_runs - end - 1] >> bits) <= limits[each]:
+                while (
+                    end < n_runs
+                    and (row[n_runs - end] >> bits) - (row[n_runs - end - 1] >> bits)
+                    <= limits[each]
+                ):
                     end += 1
                 for place in range(begin, end):
                     run = row[n_runs - 1 - place] & mask
@@ -92,7 +98,11 @@ def rank_changes(
     """
     n_trials, _, n_runs = above.shape
     shape = (n_trials, first.shape[0])
-    change, drop, same_best = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.ones(shape, np.int8)
+    change, drop, same_best = (
+        np.zeros(shape, np.int32),
+        np.zeros(shape, np.int32),
+        np.ones(shape, np.int8),
+    )
     for trial in range(n_trials):
         for k in range(first.shape[0]):
             a, b = above[trial, first[k]], above[trial, second[k]]

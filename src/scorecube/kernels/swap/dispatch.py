@@ -69,7 +69,10 @@ class Tally:
     def empty(cls, n_cells: int, n_places: int) -> Tally:
         """Return a tally of no trials."""
         count, swap = np.zeros((2, n_cells, n_places), np.int64)
-        products, both_zero = np.zeros((n_cells, 3, 2, n_places + 1), np.int64), np.zeros(n_cells, np.int64)
+        products, both_zero = (
+            np.zeros((n_cells, 3, 2, n_places + 1), np.int64),
+            np.zeros(n_cells, np.int64),
+        )
         lowest = np.full(n_cells, np.iinfo(np.int64).min)
         return cls(count, swap, both_zero, products, lowest, np.zeros(n_cells, np.int64))
 
@@ -101,7 +104,11 @@ def choose_kernel(
     if n_runs <= BY_TRIAL_RUNS:
         return Kernel.BY_TRIAL
     wanted = n_runs >= SORTED_RUNS + SORTED_RUNS_PER_BIN * n_bins
-    return Kernel.SORTED if wanted and fits(n_runs, largest_sum, units_per_bin, tolerance) else Kernel.BY_RUN
+    return (
+        Kernel.SORTED
+        if wanted and fits(n_runs, largest_sum, units_per_bin, tolerance)
+        else Kernel.BY_RUN
+    )
 
 
 def trials_at_once(n_columns: int) -> int:
@@ -110,9 +117,16 @@ def trials_at_once(n_columns: int) -> int:
 
 
 def add_trials(
-    kernel: Kernel, counts: Float64Array3, units: Float64Array2, n_runs: int, units_per_bin: Float64Array1, tolerance: float,
-    tally: Tally, *, symmetric: bool,
-) -> None:  # fmt: skip
+    kernel: Kernel,
+    counts: Float64Array3,
+    units: Float64Array2,
+    n_runs: int,
+    units_per_bin: Float64Array1,
+    tolerance: float,
+    tally: Tally,
+    *,
+    symmetric: bool,
+) -> None:
     """Add the comparisons of some trials to a tally.
 
     Parameters

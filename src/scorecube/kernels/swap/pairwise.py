@@ -29,7 +29,11 @@ TRIAL_COUNTS = 2**13
 
 @compiled
 def count_swaps(
-    first: Float64Array3, second: Float64Array3, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+    first: Float64Array3,
+    second: Float64Array3,
+    units_per_bin: Float64Array1,
+    tolerance: float,
+    counted: Int32Array3,
 ) -> None:
     """Add pair comparisons to bin counts (Sakai 2005, Fig. 1; 2007, Fig. 4).
 
@@ -79,7 +83,11 @@ def count_swaps(
 
 @compiled
 def count_swaps_by_trial(
-    sums: Float64Array4, half: int, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+    sums: Float64Array4,
+    half: int,
+    units_per_bin: Float64Array1,
+    tolerance: float,
+    counted: Int32Array3,
 ) -> None:
     """Do what `count_swaps` does, with the innermost loop over trials: for few runs.
 
@@ -115,7 +123,9 @@ def count_swaps_by_trial(
                         sign_e = np.int32(e > tolerance) - np.int32(e < -tolerance)
                         place = np.int32(min((abs(d) + tolerance) * per_unit, last))
                         code = place + np.int32(sign_d != sign_e) * np.int32(n_bins)
-                        codes[k] = rows[k] + (code if (sign_d | sign_e) != 0 else np.int32(2 * n_bins))
+                        codes[k] = rows[k] + (
+                            code if (sign_d | sign_e) != 0 else np.int32(2 * n_bins)
+                        )
                     for k in range(high - low):
                         places[np.uint32(codes[k])] += 1
 
@@ -174,7 +184,9 @@ def add_counted(
 
 
 @inlined
-def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Int32Array1) -> None:
+def add_comparison(
+    d: float, e: float, per_unit: float, tolerance: float, signed: bool, counted: Int32Array1
+) -> None:
     """Add one comparison to the counts of a trial.
 
     Parameters
@@ -207,7 +219,11 @@ def add_comparison(d: float, e: float, per_unit: float, tolerance: float, signed
 
 @compiled
 def count_signed_swaps(
-    first: Float64Array3, second: Float64Array3, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+    first: Float64Array3,
+    second: Float64Array3,
+    units_per_bin: Float64Array1,
+    tolerance: float,
+    counted: Int32Array3,
 ) -> None:
     """Do what `count_swaps` does with bins of signed differences (Sakai 2005, Fig. 1).
 
@@ -224,7 +240,9 @@ def count_signed_swaps(
 
 
 @compiled
-def extremes(first: Float64Array3, second: Float64Array3, largest: Int64Array1, widest: Int64Array1) -> None:
+def extremes(
+    first: Float64Array3, second: Float64Array3, largest: Int64Array1, widest: Int64Array1
+) -> None:
     """Update the largest sum, and the widest range of sums on one sample, per cell.
 
     Parameters

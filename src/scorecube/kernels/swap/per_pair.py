@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorecube.kernels.arrays import Float64Array1, Float64Array3, Int32Array3, Int64Array1, UInt64Array1
+from scorecube.kernels.arrays import (
+    Float64Array1,
+    Float64Array3,
+    Int32Array3,
+    Int64Array1,
+    UInt64Array1,
+)
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.draws import draw_samples, pair_words
 from scorecube.kernels.swap.pairwise import add_comparison
@@ -51,9 +57,14 @@ class BinRules(NamedTuple):
 
 @compiled
 def count_swaps_apart(
-    trials: TrialRange, units: Float64Array3, rules: BinRules, counted: Int32Array3, largest: Int64Array1, widest: Int64Array1,
+    trials: TrialRange,
+    units: Float64Array3,
+    rules: BinRules,
+    counted: Int32Array3,
+    largest: Int64Array1,
+    widest: Int64Array1,
     overlap: Int64Array1,
-) -> None:  # fmt: skip
+) -> None:
     """Draw samples for every pair of runs and add its comparisons.
 
     Pair x < y has the number y * (y - 1) / 2 + x. The samples of a pair serve all cells.
@@ -71,7 +82,10 @@ def count_swaps_apart(
     overlap
         int64 (3,), added to: the totals of `overlap` in `draws`, over pairs and trials.
     """
-    (key, sampling, size, start, stop), (units_per_bin, tolerance, signed, symmetric) = trials, rules
+    (key, sampling, size, start, stop), (units_per_bin, tolerance, signed, symmetric) = (
+        trials,
+        rules,
+    )
     n_cells, n_runs, n_topics = units.shape
     words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
     samples = np.empty((2, size), np.int32)

@@ -48,7 +48,11 @@ def fits(n_runs: int, largest_sum: float, units_per_bin: Float64Array1, toleranc
 
 
 def count_swaps_sorted(
-    keys: Int64Array4, half: int, units_per_bin: Float64Array1, tolerance: float, counted: Int32Array3
+    keys: Int64Array4,
+    half: int,
+    units_per_bin: Float64Array1,
+    tolerance: float,
+    counted: Int32Array3,
 ) -> None:
     """Do what `count_swaps` does.
 
@@ -111,9 +115,14 @@ def _offsets(keys: Int64Array3, widths: Int64Array1, bits: int) -> Int64Array3:
 
 @compiled
 def _count(
-    first: Int64Array3, second: Int64Array3, offsets: Int64Array3, multiples: int, widths: Int64Array1, tolerance: int,
+    first: Int64Array3,
+    second: Int64Array3,
+    offsets: Int64Array3,
+    multiples: int,
+    widths: Int64Array1,
+    tolerance: int,
     counted: Int32Array3,
-) -> None:  # fmt: skip
+) -> None:
     """Add the counts of `count_swaps_sorted`.
 
     Parameters
@@ -150,11 +159,29 @@ def _count(
             all_below[:] = 0
             agreeing[:] = 0
             _place(first[trial, cell], bits, sums, position)
-            _find_edges(sums, offsets[trial, cell], bits, np.int64(widths[cell]), np.int64(tolerance), ends, below)
+            _find_edges(
+                sums,
+                offsets[trial, cell],
+                bits,
+                np.int64(widths[cell]),
+                np.int64(tolerance),
+                ends,
+                below,
+            )
             for run in range(n_runs):
                 for k in range(n_bins):
                     all_below[k] += below[run, k]
-            _walk(second[trial, cell], bits, np.int64(tolerance), position, below, passed, blocks, other, agreeing)
+            _walk(
+                second[trial, cell],
+                bits,
+                np.int64(tolerance),
+                position,
+                below,
+                passed,
+                blocks,
+                other,
+                agreeing,
+            )
             tied = _both_tied(sums, other, np.int64(tolerance))
             places = counted[cell, trial]
             beyond, beyond_agreeing = np.int64(0), np.int64(0)
@@ -180,9 +207,14 @@ def _place(keys: Int64Array1, bits: np.int64, sums: Int64Array1, position: Int32
 
 @inlined
 def _find_edges(
-    sums: Int64Array1, offsets: Int64Array1, bits: np.int64, width: np.int64, tolerance: np.int64, ends: Int32Array1,
+    sums: Int64Array1,
+    offsets: Int64Array1,
+    bits: np.int64,
+    width: np.int64,
+    tolerance: np.int64,
+    ends: Int32Array1,
     below: Int32Array2,
-) -> None:  # fmt: skip
+) -> None:
     """Count the runs at least n_bins - 1, ..., 1, 0 bins below every run.
 
     `sums` (run,) are ascending, `offsets` (run,) those of `_offsets`, sorted; `ends` (multiple,) is overwritten,
@@ -223,9 +255,16 @@ def _find_edges(
 
 @inlined
 def _walk(
-    keys: Int64Array1, bits: np.int64, tolerance: np.int64, position: Int32Array1, below: Int32Array2, passed: Int8Array2,
-    blocks: Int16Array1, other: Int64Array1, agreeing: Int64Array1,
-) -> None:  # fmt: skip
+    keys: Int64Array1,
+    bits: np.int64,
+    tolerance: np.int64,
+    position: Int32Array1,
+    below: Int32Array2,
+    passed: Int8Array2,
+    blocks: Int16Array1,
+    other: Int64Array1,
+    agreeing: Int64Array1,
+) -> None:
     """Count the pairs whose lower run on the first sample is also lower on the second.
 
     Parameters
@@ -289,7 +328,9 @@ def _both_tied(sums: Int64Array1, other: Int64Array1, tolerance: np.int64) -> np
         if end - begin <= FEW or sums[end - 1] - sums[begin] > tolerance:
             for i in range(begin + 1, end):
                 for j in range(begin, i):
-                    total += sums[i] - sums[j] <= tolerance and abs(other[i] - other[j]) <= tolerance
+                    total += (
+                        sums[i] - sums[j] <= tolerance and abs(other[i] - other[j]) <= tolerance
+                    )
         else:
             ordered = np.sort(other[begin:end])
             low = 0

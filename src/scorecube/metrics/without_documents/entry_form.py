@@ -58,7 +58,12 @@ class Divisor(IntEnum):
     ONE = 7
 
 
-BLENDED = (Total.BLENDED, Total.BLENDED_AT_FIRST, Total.BLENDED_AT_PREFERRED, Total.MEAN_BLENDED_TO_PREFERRED)
+BLENDED = (
+    Total.BLENDED,
+    Total.BLENDED_AT_FIRST,
+    Total.BLENDED_AT_PREFERRED,
+    Total.MEAN_BLENDED_TO_PREFERRED,
+)
 """Totals that divide by cg_I(r) + r at every rank r."""
 
 

@@ -85,7 +85,9 @@ def preferred_rank(lists: Any, k: int, rel: int, limit: int, highest: int) -> in
 
 
 @merged
-def sum_blended(lists: Any, k: int, rel: int, limit: int, gains: Any, cell: int, blends: Any, table: int) -> Any:
+def sum_blended(
+    lists: Any, k: int, rel: int, limit: int, gains: Any, cell: int, blends: Any, table: int
+) -> Any:
     """Return the sum of the blended ratio at relevant entries, its last term and their number."""
     count, gain, ratio, total = 0.0, 0.0, 0.0, 0.0
     for entry in range(lists.begins[k], lists.ends[k]):
@@ -112,7 +114,9 @@ def sum_discounted(lists: Any, k: int, rel: int, limit: int, discounted: Any, ce
 
 
 @merged
-def sum_graded(kind: int, lists: Any, k: int, rel: int, limit: int, gains: Any, stops: Any, cell: int) -> float:
+def sum_graded(
+    kind: int, lists: Any, k: int, rel: int, limit: int, gains: Any, stops: Any, cell: int
+) -> float:
     """Return `Total.GAIN_AND_COUNT`, `GAIN_AT_CUTOFF` or `CASCADE`."""
     count, total, continuing = 0, 0.0, 1.0
     for entry in range(lists.begins[k], lists.ends[k]):

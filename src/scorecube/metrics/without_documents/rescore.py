@@ -180,7 +180,9 @@ def _divisor(cells: Any, cell: int, judged: Any, relevant: int) -> float:
     if kind == Divisor.IDEAL_GAIN_AND_COUNT:
         return ideal_gain(judged, cells.gains[cell], relevant) + relevant
     if kind == Divisor.IDEAL_GAIN_AT_CUTOFF:
-        return ideal_gain(judged, cells.gains[cell], cutoff) - ideal_gain(judged, cells.gains[cell], cutoff - 1)
+        return ideal_gain(judged, cells.gains[cell], cutoff) - ideal_gain(
+            judged, cells.gains[cell], cutoff - 1
+        )
     if kind == Divisor.IDEAL_CASCADE:
         return _ideal_cascade(judged, cutoff, cells.stops, cell)
     return 1.0
@@ -216,7 +218,15 @@ def _fill_blends(judged: Any, gains: Any, cell: int, blends: Any, table: int) ->
 
 @merged
 def _sum_lists(
-    lists: Any, first: int, end: int, cells: Any, cell: int, limit: int, out: Any, row: int, topic: int
+    lists: Any,
+    first: int,
+    end: int,
+    cells: Any,
+    cell: int,
+    limit: int,
+    out: Any,
+    row: int,
+    topic: int,
 ) -> None:
     """Write a metric's totals over the lists `order[first:end]`; for blended ratios, the deepest rank that counts instead."""
     kind, rel, highest = cells.totals[cell], cells.rels[cell], cells.gains.shape[1] - 1
@@ -246,7 +256,15 @@ def _sum_lists(
 
 @merged
 def _blend_lists(
-    lists: Any, first: int, end: int, cells: Any, cell: int, blends: Any, out: Any, row: int, topic: int
+    lists: Any,
+    first: int,
+    end: int,
+    cells: Any,
+    cell: int,
+    blends: Any,
+    out: Any,
+    row: int,
+    topic: int,
 ) -> None:
     """Replace the deepest rank that counts of the lists `order[first:end]` by the total of blended ratios down to it."""
     kind, rel, table = cells.totals[cell], cells.rels[cell], cells.blends[cell]
@@ -262,7 +280,9 @@ def _blend_lists(
 
 
 @merged
-def score_topic(inputs: Any, topic: int, left_out: Any, runs: Any, n: int, space: Any, out: Any) -> None:
+def score_topic(
+    inputs: Any, topic: int, left_out: Any, runs: Any, n: int, space: Any, out: Any
+) -> None:
     """Score one topic's lists without the documents that only teams left out contributed.
 
     Parameters
@@ -315,7 +335,15 @@ def _count_relevant(space: Any, rel: int) -> int:
 
 @merged
 def _total_lists(
-    inputs: Any, cell: int, relevant: int, intact: int, topic: int, runs: Any, n: int, space: Any, out: Any
+    inputs: Any,
+    cell: int,
+    relevant: int,
+    intact: int,
+    topic: int,
+    runs: Any,
+    n: int,
+    space: Any,
+    out: Any,
 ) -> None:
     """Write the totals of one metric over one topic's lists, of which the first `intact` in order lose no entry."""
     entries, cells, row = inputs.entries, inputs.cells, inputs.rows[cell]
@@ -335,7 +363,9 @@ def _total_lists(
         _blend_lists(shortened, intact, n, cells, cell, space.blends, out, row, topic)
 
 
-def sum_whole_lists(entries: Entries, cells: Cells, n_topics: int, n_runs: int) -> npt.NDArray[np.float64]:
+def sum_whole_lists(
+    entries: Entries, cells: Cells, n_topics: int, n_runs: int
+) -> npt.NDArray[np.float64]:
     """Return the totals of all metrics over whole lists, float64 (cell, topic, run); for blended ratios, the deepest rank that counts."""
     sums = np.empty((len(cells.totals), n_topics, n_runs))
     _sum_whole_lists(entries, cells, make_space(entries, cells, n_runs), sums)

@@ -159,7 +159,9 @@ def _fill_entries(levels: Any, documents: Any, number: Any, entries: Any) -> Non
                     document = number[topic, documents[run, topic, rank]]
                     entries.ranks[k], entries.levels[k] = rank + 1, levels[run, topic, rank]
                     entries.documents[k] = document
-                    entries.holds[place, document // WORD] |= np.uint64(1) << np.uint64(document % WORD)
+                    entries.holds[place, document // WORD] |= np.uint64(1) << np.uint64(
+                        document % WORD
+                    )
                     k += np.uint64(1)
 
 
@@ -182,10 +184,13 @@ def metric_cells(metrics: Sequence[Metric], gains: npt.NDArray[np.float64], deep
     """
     forms = [_entry_form(metric) for metric in metrics]
     bases = [_number(metric, form.base) for metric, form in zip(metrics, forms, strict=True)]
-    stop_forms = [_number(metric, form.form or 0.0) for metric, form in zip(metrics, forms, strict=True)]
+    stop_forms = [
+        _number(metric, form.form or 0.0) for metric, form in zip(metrics, forms, strict=True)
+    ]
     # One row a base: several metrics often share it.
     discounts = {
-        base: [1.0, *(discount(rank, base) for rank in range(1, deepest + 1))] for base in dict.fromkeys(bases)
+        base: [1.0, *(discount(rank, base) for rank in range(1, deepest + 1))]
+        for base in dict.fromkeys(bases)
     }
     by_rank = np.array([discounts[base] for base in bases]).reshape(len(metrics), deepest + 1)
     stops = [

@@ -38,7 +38,9 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     metrics = labels_of(result, names.METRIC)
     shown = metrics[:MOST_METRICS]
     with rc_context(STYLE):
-        figure = Figure(figsize=(FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)), layout="constrained")
+        figure = Figure(
+            figsize=(FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)), layout="constrained"
+        )
         panels = figure.subplots(len(shown), 2, squeeze=False)
         for k, metric in enumerate(shown):
             at = cells.isel(metric=k)
@@ -46,16 +48,29 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
             _means(panels[k, 0], at, colours, result.attrs)
             _ranks(panels[k, 1], at, colours, result.attrs)
             tau, low, high = (float(at[name].values[0]) for name in ("agreement", "low", "high"))
-            panels[k, 0].set_title(f"{metric}: tau {tau:.3f} [{low:.3f}, {high:.3f}]", loc="left", fontsize=9)
-        more = "" if len(shown) == len(metrics) else f"; {len(metrics) - len(shown)} more metrics in the tables"
-        figure.suptitle(f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}", x=0.01, ha="left", fontsize=9)
+            panels[k, 0].set_title(
+                f"{metric}: tau {tau:.3f} [{low:.3f}, {high:.3f}]", loc="left", fontsize=9
+            )
+        more = (
+            ""
+            if len(shown) == len(metrics)
+            else f"; {len(metrics) - len(shown)} more metrics in the tables"
+        )
+        figure.suptitle(
+            f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}",
+            x=0.01,
+            ha="left",
+            fontsize=9,
+        )
     return figure
 
 
 def _colours(at: xr.Dataset) -> list[str]:
     change = at["rank_second"].values - at["rank_first"].values
     least = max(1.0, MOVED * len(change))
-    return [COLOURS[1] if lost >= least else COLOURS[0] if -lost >= least else "0.65" for lost in change]
+    return [
+        COLOURS[1] if lost >= least else COLOURS[0] if -lost >= least else "0.65" for lost in change
+    ]
 
 
 def _name(at: xr.Dataset) -> tuple[int, str]:
@@ -68,7 +83,13 @@ def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     a, b = at["mean_first"].values, at["mean_second"].values
     low, high = min(a.min(), b.min()), max(a.max(), b.max())
     margin = 0.05 * max(high - low, 1e-9)
-    axes.plot([low - margin, high + margin], [low - margin, high + margin], linewidth=0.8, color="0.4", linestyle="--")
+    axes.plot(
+        [low - margin, high + margin],
+        [low - margin, high + margin],
+        linewidth=0.8,
+        color="0.4",
+        linestyle="--",
+    )
     axes.scatter(a, b, s=12, c=colours, linewidths=0)
     run, name = _name(at)
     if name:
@@ -81,11 +102,24 @@ def _ranks(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]
     first, second = at["rank_first"].values, at["rank_second"].values
     # Runs that moved little are drawn first, so that the others lie above them.
     for run in np.argsort(np.abs(second - first), kind="stable"):
-        axes.plot([0, 1], [first[run], second[run]], color=colours[run], linewidth=0.9, marker="o", markersize=2)
+        axes.plot(
+            [0, 1],
+            [first[run], second[run]],
+            color=colours[run],
+            linewidth=0.9,
+            marker="o",
+            markersize=2,
+        )
     run, name = _name(at)
     if name:
         axes.annotate(
-            name, (1, second[run]), (5, 0), textcoords="offset points", fontsize=7, va="center", annotation_clip=False
+            name,
+            (1, second[run]),
+            (5, 0),
+            textcoords="offset points",
+            fontsize=7,
+            va="center",
+            annotation_clip=False,
         )
     axes.set_xlim(-0.08, 1.5)
     axes.set_xticks([0, 1], [str(facts["set_a"]), str(facts["set_b"])])

@@ -22,7 +22,11 @@ LETTERS = 100
 
 
 def by_collection(
-    values: Mapping[str, pd.Series[float]], collections: Sequence[str], label: str, *, logarithmic: bool = False
+    values: Mapping[str, pd.Series[float]],
+    collections: Sequence[str],
+    label: str,
+    *,
+    logarithmic: bool = False,
 ) -> Figure:
     """Draw one number of each metric in each collection.
 
@@ -40,10 +44,14 @@ def by_collection(
     many = len(collections) > MOST_BARS
     width, height = FIGURE_SIZE
     figure = Figure(
-        figsize=(width, max(height, 1.2 + ROW_HEIGHT * len(collections)) if many else height), layout="constrained"
+        figsize=(width, max(height, 1.2 + ROW_HEIGHT * len(collections)) if many else height),
+        layout="constrained",
     )
     axes = figure.add_subplot()
-    rows = {metric: numbers.reindex(list(collections)).to_numpy(float) for metric, numbers in values.items()}
+    rows = {
+        metric: numbers.reindex(list(collections)).to_numpy(float)
+        for metric, numbers in values.items()
+    }
     (_dots if many else _bars)(axes, rows, collections)
     if many:
         axes.set_xlabel(label.replace("\n", " "))
@@ -61,9 +69,15 @@ def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
     for k, (metric, numbers) in enumerate(rows.items()):
         left = np.arange(len(collections)) + (k - (len(rows) - 1) / 2) * width
         axes.bar(
-            left, np.nan_to_num(numbers), width * 0.92, color=COLOURS[k % len(COLOURS)], label=metric,
-            hatch=HATCHES[k // len(COLOURS) % len(HATCHES)], edgecolor="white", linewidth=0,
-        )  # fmt: skip
+            left,
+            np.nan_to_num(numbers),
+            width * 0.92,
+            color=COLOURS[k % len(COLOURS)],
+            label=metric,
+            hatch=HATCHES[k // len(COLOURS) % len(HATCHES)],
+            edgecolor="white",
+            linewidth=0,
+        )
     axes.set_xticks(np.arange(len(collections)), collections)
     axes.grid(axis="x", visible=False)
 
@@ -72,7 +86,13 @@ def _dots(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]
     places = np.arange(len(collections))
     for k, (metric, numbers) in enumerate(rows.items()):
         axes.plot(
-            numbers, places, linestyle="none", marker=MARKERS[k % len(MARKERS)], markersize=4.5, color=COLOURS[k % len(COLOURS)], label=metric,
-        )  # fmt: skip
+            numbers,
+            places,
+            linestyle="none",
+            marker=MARKERS[k % len(MARKERS)],
+            markersize=4.5,
+            color=COLOURS[k % len(COLOURS)],
+            label=metric,
+        )
     axes.set_yticks(places, collections, fontsize=8)
     axes.set_ylim(len(collections) - 0.4, -0.6)

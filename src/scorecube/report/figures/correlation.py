@@ -49,7 +49,10 @@ def correlation_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     with rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, height + below), layout="constrained")
         rows = figure.subfigures(
-            2 if compared else 1, 1, height_ratios=[height, below] if compared else None, squeeze=False
+            2 if compared else 1,
+            1,
+            height_ratios=[height, below] if compared else None,
+            squeeze=False,
         )[:, 0]
         if compared:
             draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
@@ -82,13 +85,21 @@ def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
     matrices = []
     for result in results:
         places = [labels_of(result, names.METRIC).index(metric) for metric in metrics]
-        matrices.append(tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)])
+        matrices.append(
+            tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)]
+        )
     with rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, matrix_height(len(metrics))), layout="constrained")
         axes = figure.add_subplot()
         draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
-        collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
-        title = ", ".join(collections) if len(collections) <= MOST_NAMED else f"{len(collections)} collections"
+        collections = list(
+            dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results)
+        )
+        title = (
+            ", ".join(collections)
+            if len(collections) <= MOST_NAMED
+            else f"{len(collections)} collections"
+        )
         axes.set_title(f"mean of {title}", loc="left", fontsize=9)
     return figure
 
@@ -128,7 +139,9 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
     shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
     lowest = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
     lowest = np.floor(10 * min(lowest, 0.9)) / 10
-    axes.imshow(shown, cmap="Blues", vmin=lowest - 0.1, vmax=1.25, aspect="auto", interpolation="none")
+    axes.imshow(
+        shown, cmap="Blues", vmin=lowest - 0.1, vmax=1.25, aspect="auto", interpolation="none"
+    )
     size = min(9.0, 62.0 / max(n - 1, 1) * WIDTH / 7.2 + 3.0)
     for (i, j), value in np.ndenumerate(shown):
         if np.isfinite(value):
@@ -145,7 +158,11 @@ def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]
             )
     long = max(map(len, metrics), default=0) * (n - 1) > 60
     axes.set_xticks(
-        range(n - 1), metrics[:-1], rotation=40 if long else 0, ha="right" if long else "center", rotation_mode="anchor"
+        range(n - 1),
+        metrics[:-1],
+        rotation=40 if long else 0,
+        ha="right" if long else "center",
+        rotation_mode="anchor",
     )
     axes.set_yticks(range(n - 1), metrics[1:])
     axes.tick_params(length=0)
@@ -164,15 +181,23 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
         scores = result["mean"].sel({names.METRIC: metric, names.GAIN: gain}).values[order]
         swops = "" if k == 0 else f", {count_swops(scores)} swops"
         axes.plot(
-            systems, scores, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.2,
-            marker="." if len(order) <= 50 else None, markersize=4, label=f"{metric}{swops}",
-        )  # fmt: skip
+            systems,
+            scores,
+            color=COLOURS[k % len(COLOURS)],
+            linestyle=DASHES[k // len(COLOURS) % len(DASHES)],
+            linewidth=1.2,
+            marker="." if len(order) <= 50 else None,
+            markersize=4,
+            label=f"{metric}{swops}",
+        )
     axes.set_xlabel(f"runs, by {labels_of(result, names.METRIC)[0]}")
     axes.set_ylabel("mean score")
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(result["mean"].values))))
     if (drawn_on := axes.get_figure(root=False)) is not None:
-        drawn_on.legend(fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3)
+        drawn_on.legend(
+            fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3
+        )
 
 
 def draw_means(axes: Axes, result: xr.Dataset, gain: str) -> None:

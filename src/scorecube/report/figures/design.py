@@ -21,14 +21,21 @@ from scorecube.report.figures.collections import MOST_BARS, by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
-CONDITIONS = {"a": (0.05, 0.20, 10), "b": (0.05, 0.10, 5), "c": (0.01, 0.20, 18), "d": (0.01, 0.10, 10)}
+CONDITIONS = {
+    "a": (0.05, 0.20, 10),
+    "b": (0.05, 0.10, 5),
+    "c": (0.01, 0.20, 18),
+    "d": (0.01, 0.10, 10),
+}
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 DASHES = ("-", "--", ":")
 WORDS = {
-    "topics": "number of topics", "min_diff": "difference to be detected", "width": "width of the confidence interval",
+    "topics": "number of topics",
+    "min_diff": "difference to be detected",
+    "width": "width of the confidence interval",
     "power": "power",
-}  # fmt: skip
+}
 PANEL = (3.6, 3.0)
 
 
@@ -47,14 +54,24 @@ def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
         for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
             risks = (np.full_like(m, alpha), np.full_like(m, beta))
             label = rf"$\alpha$ = {alpha:.2f}, $\beta$ = {beta:.2f}"
-            axes.plot(m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label)
-            axes.plot(m, exact_noncentrality(m, *risks), color=COLOURS[k], linewidth=0.8, linestyle=":")
+            axes.plot(
+                m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label
+            )
+            axes.plot(
+                m, exact_noncentrality(m, *risks), color=COLOURS[k], linewidth=0.8, linestyle=":"
+            )
         for alpha in (0.01, 0.05):
             level = four_z_squared(alpha)
             axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
             words = rf"$4 z^2$, $\alpha$ = {alpha:.2f}: {level:.2f}"
             axes.annotate(
-                words, (m[-1], level), (0, -10), textcoords="offset points", ha="right", fontsize=8, color="0.3"
+                words,
+                (m[-1], level),
+                (0, -10),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8,
+                color="0.3",
             )
         for name, (alpha, beta, number) in CONDITIONS.items():
             at = float(tool_noncentrality(np.array(float(number)), np.array(alpha), np.array(beta)))
@@ -86,7 +103,14 @@ def tools_compared(variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "
             intervals = topic_set_size(variance, width=difference, method="ci")["topics"]
             anova = topic_set_size(variance, difference, mode=mode)["topics"]
             axes.plot(difference, intervals, color=COLOURS[0], linewidth=2.4, alpha=0.5, label="CI")
-            axes.plot(difference, anova, color=COLOURS[1], linewidth=1.0, linestyle="--", label=f"ANOVA, {mode}")
+            axes.plot(
+                difference,
+                anova,
+                color=COLOURS[1],
+                linewidth=1.0,
+                linestyle="--",
+                label=f"ANOVA, {mode}",
+            )
             axes.set_yscale("log")
             axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
             axes.set_xlabel("width, or difference")
@@ -128,9 +152,24 @@ def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Fi
             chosen, setting = _at_gain(result, gain)
             for label, style, line in curves_of(chosen, "topics"):
                 marker = "o" if line["width"].size == 1 else None
-                axes.plot(line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style)
-            interval = f"{1 - float(chosen['alpha'].values.flat[0]):.0%} intervals" if chosen["alpha"].size == 1 else ""
-            axes.set_title(", ".join(word for word in (title, interval, setting) if word), loc="left", fontsize=9)
+                axes.plot(
+                    line["topics"],
+                    line["width"],
+                    linewidth=1.2,
+                    marker=marker,
+                    label=label,
+                    **style,
+                )
+            interval = (
+                f"{1 - float(chosen['alpha'].values.flat[0]):.0%} intervals"
+                if chosen["alpha"].size == 1
+                else ""
+            )
+            axes.set_title(
+                ", ".join(word for word in (title, interval, setting) if word),
+                loc="left",
+                fontsize=9,
+            )
             axes.set_ylim(bottom=0.0)
             axes.legend(fontsize=7 if len(results) > 1 else 8)
         for axes in grid[len(results) :]:
@@ -155,7 +194,9 @@ def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
         with rc_context(STYLE):
             values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
             return by_collection(values, names_of, "topics needed", logarithmic=True)
-    return wcw_panels({str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results})
+    return wcw_panels(
+        {str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results}
+    )
 
 
 def wcw_of_collections(results: Sequence[xr.Dataset]) -> Figure:
@@ -210,7 +251,12 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     axes.set_xlabel(WORDS[x])
     axes.set_ylabel(WORDS[y])
     axes.set_ylim(bottom=0.0)
-    axes.set_title(", ".join(word for word in (_title(chosen), setting) if word), loc="left", fontsize=9, wrap=True)
+    axes.set_title(
+        ", ".join(word for word in (_title(chosen), setting) if word),
+        loc="left",
+        fontsize=9,
+        wrap=True,
+    )
     axes.legend(fontsize=8)
 
 
@@ -228,12 +274,19 @@ def four_z_squared(alpha: float) -> float:
 def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
     """Yield label, style and part of the result for each curve, which runs along one dim."""
     # Routes change dashes, everything else colours, so routes vary fastest.
-    dims = sorted((str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along), key="route".__eq__)
+    dims = sorted(
+        (str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along),
+        key="route".__eq__,
+    )
     counts = [result.sizes[dim] for dim in dims]
     main = [k for k, dim in enumerate(dims) if dim != "route"]
     for index in np.ndindex(*counts):
         part = result.isel(dict(zip(dims, index, strict=True)))
-        number = int(np.ravel_multi_index([index[k] for k in main], [counts[k] for k in main])) if main else 0
+        number = (
+            int(np.ravel_multi_index([index[k] for k in main], [counts[k] for k in main]))
+            if main
+            else 0
+        )
         routes = index[dims.index("route")] if "route" in dims else number // len(COLOURS)
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[routes % len(DASHES)]}
         words = [_word(dim, part) for dim in dims] or [_word("variance", part)]
@@ -270,13 +323,23 @@ def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
         return topic_set_size(variance, width=grid, alpha=alpha, method="ci")
     systems = int(line["systems"]) if "systems" in line.variables else 2
     return topic_set_size(
-        variance, grid, systems=systems, alpha=alpha, beta=float(line["beta"]),
-        method=line.attrs["method"], mode=line.attrs["mode"], sided=int(line.attrs["sided"]),
-    )  # fmt: skip
+        variance,
+        grid,
+        systems=systems,
+        alpha=alpha,
+        beta=float(line["beta"]),
+        method=line.attrs["method"],
+        mode=line.attrs["mode"],
+        sided=int(line.attrs["sided"]),
+    )
 
 
 def _title(result: xr.Dataset) -> str:
-    words = [f"{result.attrs.get('collection', '')}", str(result.attrs["method"]), str(result.attrs["mode"])]
+    words = [
+        f"{result.attrs.get('collection', '')}",
+        str(result.attrs["method"]),
+        str(result.attrs["mode"]),
+    ]
     for name in ("systems", "alpha", "beta"):
         if name in result.coords and result[name].size == 1:
             words.append(f"{name} {result[name].values.item():g}")

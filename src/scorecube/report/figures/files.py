@@ -19,7 +19,11 @@ def save_figure(figure: Figure, path: Path) -> None:
     from matplotlib import rc_context
 
     check_figure_path(path)
-    dateless: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    dateless: dict[str, dict[str, None]] = {
+        ".png": {},
+        ".svg": {"Date": None},
+        ".pdf": {"CreationDate": None},
+    }
     with rc_context(STYLE):
         figure.savefig(path, dpi=150, metadata=dateless[path.suffix.lower()])
 
@@ -36,4 +40,6 @@ def check_figure_path(path: Path) -> None:
         found = path.suffix or "no ending"
         raise BadPlan(f"{path}: a figure is written as {', '.join(FORMATS)}; found {found}")
     if not path.parent.is_dir():
-        raise BadPlan(f"{path}: there is no folder {path.parent}; create it first, or choose another folder")
+        raise BadPlan(
+            f"{path}: there is no folder {path.parent}; create it first, or choose another folder"
+        )

@@ -18,7 +18,13 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.pairs import conditions, power
 from scorecube.report.tables.rows import COLLECTION, combine
 
-DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = (
+    "-",
+    "--",
+    "-.",
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+)
 FEW = 30
 """Pairs whose p-values are marked one by one."""
 POINTS = 1000
@@ -47,14 +53,25 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
             p = p[~np.isnan(p)]  # of tested pairs
             shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(POINTS, len(p))).astype(int))
             axes.plot(
-                shown + 1, p[shown], label=label, color=COLOURS[k % len(COLOURS)],
-                linestyle=DASHES[k // len(COLOURS) % len(DASHES)], linewidth=1.4, **few,
-            )  # fmt: skip
+                shown + 1,
+                p[shown],
+                label=label,
+                color=COLOURS[k % len(COLOURS)],
+                linestyle=DASHES[k // len(COLOURS) % len(DASHES)],
+                linewidth=1.4,
+                **few,
+            )
         for alpha in alphas:
             axes.axhline(alpha, linestyle=":", linewidth=0.9, color="0.35")
             axes.annotate(
-                f"{alpha:g}", (1.005, alpha), xycoords=("axes fraction", "data"), fontsize=8, color="0.35", va="center", annotation_clip=False
-            )  # fmt: skip
+                f"{alpha:g}",
+                (1.005, alpha),
+                xycoords=("axes fraction", "data"),
+                fontsize=8,
+                color="0.35",
+                va="center",
+                annotation_clip=False,
+            )
         top = min(1.0, max(3 * float(max(alphas)), 0.15))
         # Room below, so that curves along p = 0 are visible.
         axes.set_ylim(-0.02 * top, top)
@@ -63,7 +80,9 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.set_xlabel("pairs of runs, by p-value")
         axes.set_ylabel("p-value")
-        axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
+        axes.set_title(
+            f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+        )
         figure.legend(loc="outside right upper")
     return figure
 
@@ -79,14 +98,24 @@ def power_bars(results: Sequence[xr.Dataset]) -> Figure:
     for result in results:
         frame = power(result)
         frames.append(
-            frame[(frame["alpha"] == frame["alpha"].max()) & (frame["gain"] == labels_of(result, names.GAIN)[0])]
+            frame[
+                (frame["alpha"] == frame["alpha"].max())
+                & (frame["gain"] == labels_of(result, names.GAIN)[0])
+            ]
         )
     table = combine(frames)
     alpha = float(table["alpha"].max())
-    metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
+    metrics = list(
+        dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
+    )
     collections = list(dict.fromkeys(table[COLLECTION]))
-    shares = {metric: 100 * rows.set_index(COLLECTION)["share"] for metric, rows in table.groupby("metric", sort=False)}
+    shares = {
+        metric: 100 * rows.set_index(COLLECTION)["share"]
+        for metric, rows in table.groupby("metric", sort=False)
+    }
     with rc_context(STYLE):
         return by_collection(
-            {metric: shares[metric] for metric in metrics}, collections, f"% of pairs with p < {alpha:g}"
+            {metric: shares[metric] for metric in metrics},
+            collections,
+            f"% of pairs with p < {alpha:g}",
         )

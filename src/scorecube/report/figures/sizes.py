@@ -47,7 +47,8 @@ def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     rows = -(-(len(metrics) + 1) // columns)
     with rc_context(STYLE):
         figure = Figure(
-            figsize=(FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)), layout="constrained"
+            figsize=(FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)),
+            layout="constrained",
         )
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         _required(grid[0], result.sel(gain=setting))
@@ -64,7 +65,14 @@ def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         if bins:
             handles, labels = grid[1].get_legend_handles_labels()
             title = "difference from; dashed: fit, to the right of the grey line extrapolated"
-            figure.legend(handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8)
+            figure.legend(
+                handles,
+                labels,
+                title=title,
+                loc="outside lower center",
+                ncols=len(bins),
+                fontsize=8,
+            )
     return figure
 
 
@@ -94,7 +102,12 @@ def _required(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
     # Also sizes without a required difference.
     axes.set_xlim(0, sizes[-1] * 1.05)
-    axes.legend(fontsize=7, ncols=2 if cells.sizes[names.METRIC] > 3 else 1, loc="upper left", borderaxespad=0.0)
+    axes.legend(
+        fontsize=7,
+        ncols=2 if cells.sizes[names.METRIC] > 3 else 1,
+        loc="upper left",
+        borderaxespad=0.0,
+    )
 
 
 def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
@@ -105,9 +118,24 @@ def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
         label = "below" if np.isnan(lower) else f"{lower:.2f}"
         # A rate of 0 has no logarithm: a gap.
         seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
-        axes.plot(tried["size"], seen, marker="o", markersize=2.5, linewidth=1.0, color=colour, label=label)
+        axes.plot(
+            tried["size"],
+            seen,
+            marker="o",
+            markersize=2.5,
+            linewidth=1.0,
+            color=colour,
+            label=label,
+        )
         if len(beyond):
-            axes.plot(curve["size"], curve["fitted"], linestyle="--", linewidth=0.8, color=colour, alpha=0.7)
+            axes.plot(
+                curve["size"],
+                curve["fitted"],
+                linestyle="--",
+                linewidth=0.8,
+                color=colour,
+                alpha=0.7,
+            )
     axes.set_yscale("log")
     axes.set_xlabel("topics in a sample")
     axes.set_ylabel("swap rate")

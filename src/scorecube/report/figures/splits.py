@@ -39,9 +39,13 @@ def split_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         else:
             right = figure.add_subplot()
         _distributions(right, cells)
-        figure.suptitle(f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9)
+        figure.suptitle(
+            f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+        )
         handles, labels = right.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8)
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
+        )
     return figure
 
 
@@ -59,18 +63,33 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
             label=metric,
         )
         if cells.sizes[names.METRIC] <= MOST_BANDS:
-            axes.fill_between(sizes, at["tau_low"].values, at["tau_high"].values, color=colour, alpha=0.13, linewidth=0)
+            axes.fill_between(
+                sizes,
+                at["tau_low"].values,
+                at["tau_high"].values,
+                color=colour,
+                alpha=0.13,
+                linewidth=0,
+            )
         else:
             axes.plot(sizes, at["tau_low"].values, linewidth=0.8, linestyle=":", color=colour)
     for level in cells[names.THRESHOLD].values:
         axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
         axes.annotate(
-            f"{level:g}", (1.0, level), xycoords=("axes fraction", "data"), fontsize=8, color="0.4", ha="right", va="bottom"
-        )  # fmt: skip
+            f"{level:g}",
+            (1.0, level),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            color="0.4",
+            ha="right",
+            va="bottom",
+        )
     axes.set_ylim(top=1.0)
     axes.set_xlabel("topics in a sample")
     axes.set_ylabel("tau between the rankings by two samples")
-    quantiles = "band: 5 % to 95 %" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5 % quantile"
+    quantiles = (
+        "band: 5 % to 95 %" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5 % quantile"
+    )
     axes.set_title(f"mean; {quantiles}", loc="left", fontsize=9)
 
 
@@ -80,7 +99,14 @@ def _distributions(axes: Axes, cells: xr.Dataset) -> None:
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         tau = np.sort(largest["tau"].isel(metric=k).values)
         share = np.arange(1, len(tau) + 1) / len(tau)
-        axes.step(tau, 100 * share, where="post", linewidth=1.2, color=COLOURS[k % len(COLOURS)], label=metric)
+        axes.step(
+            tau,
+            100 * share,
+            where="post",
+            linewidth=1.2,
+            color=COLOURS[k % len(COLOURS)],
+            label=metric,
+        )
     axes.set_ylim(0, 100)
     axes.set_xlabel("tau")
     axes.set_ylabel("% of trials up to it")

@@ -32,15 +32,22 @@ def errors_and_ties(result: xr.Dataset, gain: str | None = None) -> Figure:
             ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
             for level in range(result.sizes[names.FUZZINESS]):
                 axes.plot(
-                    ties[:, level], errors[:, level], marker=MARKERS[k % len(MARKERS)], markersize=5, linewidth=1.0,
-                    color=COLOURS[k % len(COLOURS)], label=metric if level == 0 else None,
-                )  # fmt: skip
+                    ties[:, level],
+                    errors[:, level],
+                    marker=MARKERS[k % len(MARKERS)],
+                    markersize=5,
+                    linewidth=1.0,
+                    color=COLOURS[k % len(COLOURS)],
+                    label=metric if level == 0 else None,
+                )
             for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
                 words = f"{int(result[names.SIZE][step])} topics"
                 if result.sizes[names.FUZZINESS] > 1:
                     words += f", {float(result[names.FUZZINESS][level]):.0%}"
                 place = (ties[step, level], errors[step, level])
-                axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
+                axes.annotate(
+                    words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4"
+                )
         axes.set_xlabel("ties, % of comparisons")
         axes.set_ylabel("error rate, % of comparisons")
         axes.set_ylim(bottom=0.0)

@@ -71,7 +71,9 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.set_xlabel("difference in mean score, lower edge of the bin")
         axes.set_ylabel("swap rate")
         axes.set_ylim(bottom=0.0)
-        axes.set_title(f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9)
+        axes.set_title(
+            f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+        )
         axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
     return figure
 
@@ -90,7 +92,9 @@ def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
         )
 
 
-def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None) -> Figure:
+def sensitivity_bars(
+    results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None
+) -> Figure:
     """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
 
     Of several sample sizes the largest is shown.
@@ -106,12 +110,19 @@ def sensitivity_bars(results: Sequence[xr.Dataset], gain: str | None = None, con
     """
     chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
     frame = combine([_shares(result, gain, chosen) for result in results])
-    metrics = list(dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC)))
+    metrics = list(
+        dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
+    )
     collections = list(dict.fromkeys(frame[COLLECTION]))
-    shares = {metric: 100 * rows.set_index(COLLECTION)["share"] for metric, rows in frame.groupby("metric", sort=False)}
+    shares = {
+        metric: 100 * rows.set_index(COLLECTION)["share"]
+        for metric, rows in frame.groupby("metric", sort=False)
+    }
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
     with rc_context(STYLE):
-        return by_collection({metric: shares[metric] for metric in metrics if metric in shares}, collections, label)
+        return by_collection(
+            {metric: shares[metric] for metric in metrics if metric in shares}, collections, label
+        )
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:

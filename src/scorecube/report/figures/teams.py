@@ -45,12 +45,15 @@ def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
     with rc_context(STYLE):
         figure = Figure(
-            figsize=(FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows), layout="constrained"
+            figsize=(FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows),
+            layout="constrained",
         )
         axes = figure.subplot_mosaic(panels)
         _variances(axes["variance"], cells, 0)
         _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
-        axes["tau"].set_title("order of the remaining runs, mean over trials", loc="left", fontsize=9)
+        axes["tau"].set_title(
+            "order of the remaining runs, mean over trials", loc="left", fontsize=9
+        )
         _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
         axes["drop"].yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes["drop"].set_ylim(bottom=0)
@@ -61,20 +64,29 @@ def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
         for name in set(axes) - {"topics"}:
             axes[name].set_xlabel("teams left out")
             axes[name].xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.suptitle(f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9)
+        figure.suptitle(
+            f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+        )
         handles, labels = axes["tau"].get_legend_handles_labels()
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), LEGEND_COLUMNS), fontsize=8
-        )  # fmt: skip
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=min(len(labels), LEGEND_COLUMNS),
+            fontsize=8,
+        )
     return figure
 
 
 def _style(k: int) -> dict[str, Any]:
     """Return colour, dashes and marker of a metric; no two metrics have all in common."""
     return {
-        "color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
-        "marker": MARKERS[k % len(MARKERS)], "markersize": 3.0, "linewidth": 1.2,
-    }  # fmt: skip
+        "color": COLOURS[k % len(COLOURS)],
+        "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
+        "marker": MARKERS[k % len(MARKERS)],
+        "markersize": 3.0,
+        "linewidth": 1.2,
+    }
 
 
 def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
@@ -94,7 +106,14 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
         miss = np.flatnonzero(left_out == at["first_miss"].values[k])
-        axes.plot(places[miss], mean[miss], "o", markersize=9, markerfacecolor="none", color=style["color"])
+        axes.plot(
+            places[miss],
+            mean[miss],
+            "o",
+            markersize=9,
+            markerfacecolor="none",
+            color=style["color"],
+        )
     axes.set_ylabel("within-system variance")
     axes.set_ylim(bottom=0.0)
     words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"

@@ -30,7 +30,9 @@ class Answer:
     missing: tuple[str, str] | None = None
 
 
-def answers(sections: Sequence[Section], collections: Sequence[Mapping[str, Any]], study: str) -> list[Answer]:
+def answers(
+    sections: Sequence[Section], collections: Sequence[Mapping[str, Any]], study: str
+) -> list[Answer]:
     """Return the answers to all questions, made from the results that exist.
 
     Parameters
@@ -47,7 +49,9 @@ def answers(sections: Sequence[Section], collections: Sequence[Mapping[str, Any]
         if len(section.first_table):
             by_analysis.setdefault(section.kind, []).append(section)
     # Of several plans of an analysis the one with most collections answers, of equal ones the first.
-    chosen = [max(several, key=lambda section: len(section.parts)) for several in by_analysis.values()]
+    chosen = [
+        max(several, key=lambda section: len(section.parts)) for several in by_analysis.values()
+    ]
     found = []
     for question in QUESTIONS:
         lines = [
@@ -56,13 +60,19 @@ def answers(sections: Sequence[Section], collections: Sequence[Mapping[str, Any]
             if question in section.view.answers
             for line, conditions in section.view.answers[question](section.findings())
         ]
-        found.append(Answer(question.text, lines, None if lines else _missing(question, collections, study)))
+        found.append(
+            Answer(question.text, lines, None if lines else _missing(question, collections, study))
+        )
     return found
 
 
-def _missing(question: Question, collections: Sequence[Mapping[str, Any]], study: str) -> tuple[str, str]:
+def _missing(
+    question: Question, collections: Sequence[Mapping[str, Any]], study: str
+) -> tuple[str, str]:
     """Return what an answer lacks, and the command that computes it."""
-    from_rankings = question.analysis in registry.names() and registry.load(question.analysis).uses_rankings
+    from_rankings = (
+        question.analysis in registry.names() and registry.load(question.analysis).uses_rankings
+    )
     if from_rankings and not any(each["rankings"] for each in collections):
         return "The analysis needs run files and judgements; imported scores are not enough.", ""
     return "Not computed yet; run:", f"scorecube {question.analysis} {study}"

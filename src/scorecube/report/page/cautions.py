@@ -54,7 +54,8 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs[COLLECTION])
     return [Caution(text, where, detail) for text, detail in remarks] + [
-        Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where) for note in result.attrs.get("notes", [])
+        Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where)
+        for note in result.attrs.get("notes", [])
     ]
 
 
@@ -70,8 +71,12 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
         cautions.append(Caution(text, name, f"{facts['runs']} runs"))
     if facts["missing_scores"]:
         cautions.append(
-            Caution("Scores are missing; each analysis reports how it treats them.", name, f"{facts['missing_scores']:,} scores")
-        )  # fmt: skip
+            Caution(
+                "Scores are missing; each analysis reports how it treats them.",
+                name,
+                f"{facts['missing_scores']:,} scores",
+            )
+        )
     return cautions
 
 
@@ -83,9 +88,15 @@ def merge_cautions(cautions: Iterable[Caution]) -> list[dict[str, Any]]:
         if each.detail and each.detail not in details:
             details.append(each.detail)
     return [
-        {"text": text, "where": [name + (f" ({'; '.join(details)})" if details else "") for name, details in places.items()]}
+        {
+            "text": text,
+            "where": [
+                name + (f" ({'; '.join(details)})" if details else "")
+                for name, details in places.items()
+            ],
+        }
         for text, places in merged.items()
-    ]  # fmt: skip
+    ]
 
 
 def _trials(result: xr.Dataset) -> Iterable[tuple[str, str]]:

@@ -52,11 +52,19 @@ def comparisons(sections: Sequence[Section]) -> list[dict[str, Any]]:
                 counts = found["collections"].map(lambda names: name_collections(str(names)))
                 found = found.assign(collections=counts)
                 tables.append(
-                    ("Consistency of orderings", html_table(found, f"{section.name}: consistency of orderings"))
+                    (
+                        "Consistency of orderings",
+                        html_table(found, f"{section.name}: consistency of orderings"),
+                    )
                 )
         means = averages(merge_gains(frame))
         if len(means):
-            tables.append(("Means over the collections", html_table(means, f"{section.name}: means over collections")))
+            tables.append(
+                (
+                    "Means over the collections",
+                    html_table(means, f"{section.name}: means over collections"),
+                )
+            )
         compared.append({"section": section, "tables": tables, "sentence": sentence})
     return compared
 
@@ -85,8 +93,12 @@ def consistency(found: pd.DataFrame) -> str:
     """
     first = found.iloc[-1]
     conditions = [*found.columns[: list(found.columns).index("metric")], "collections"]
-    equal = (found[conditions] == first[conditions]) | (found[conditions].isna() & first[conditions].isna())
-    rows = with_labels(found[equal.all(axis=1)].assign(**{COLLECTION: ""})).sort_values("mean_rank", kind="stable")
+    equal = (found[conditions] == first[conditions]) | (
+        found[conditions].isna() & first[conditions].isna()
+    )
+    rows = with_labels(found[equal.all(axis=1)].assign(**{COLLECTION: ""})).sort_values(
+        "mean_rank", kind="stable"
+    )
     ranked = ", then ".join(rows["label"][:3])
     if pd.isna(first["kendall_w"]):
         return f"The collections ({name_collections(first['collections'])}) do not order the metrics: all are equal."

@@ -21,13 +21,21 @@ MOST_SHOWN = 300
 TALL = 40
 """Rows from which on a table scrolls in a window of its own."""
 HEADINGS = {
-    "required_difference": "(i) required difference", "max_performance": "(ii) largest mean", "relative_difference": "(iii) = (i)/(ii)",
-    "share": "(iv) share of comparisons", "required_difference_first": "(i) by the first bin alone",
-    "max_difference": "largest difference", "support": "highest bin begins at", "size": "sample size",
-    "unique": "distinct topics in a sample", "common": "topics in both samples",
-    "significant": "significant pairs", "estimated_difference": "estimated difference", "degenerate_pairs": "pairs with equal scores",
+    "required_difference": "(i) required difference",
+    "max_performance": "(ii) largest mean",
+    "relative_difference": "(iii) = (i)/(ii)",
+    "share": "(iv) share of comparisons",
+    "required_difference_first": "(i) by the first bin alone",
+    "max_difference": "largest difference",
+    "support": "highest bin begins at",
+    "size": "sample size",
+    "unique": "distinct topics in a sample",
+    "common": "topics in both samples",
+    "significant": "significant pairs",
+    "estimated_difference": "estimated difference",
+    "degenerate_pairs": "pairs with equal scores",
     "constant_pairs": "pairs with a constant difference",
-}  # fmt: skip
+}
 OF_PAIRS = {"share": "share of pairs"}
 """Headings of tables that count pairs of runs."""
 
@@ -46,7 +54,10 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     merged = merge_gains(frame)
     columns = [str(column) for column in merged.columns]
     records = merged[:MOST_SHOWN].to_dict("records")
-    number = {column: " class=number" * any(_is_number(record[column]) for record in records) for column in columns}
+    number = {
+        column: " class=number" * any(_is_number(record[column]) for record in records)
+        for column in columns
+    }
     head = "".join(
         f'<th scope="col"{number[column]}>{html.escape(headings.get(column, column.replace("_", " ")))}</th>'
         for column in columns
@@ -54,11 +65,14 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     rows = []
     for record in records:
         cells = "".join(
-            f"<td{number[column]}>{html.escape(cell_text(column, record[column]))}</td>" for column in columns
+            f"<td{number[column]}>{html.escape(cell_text(column, record[column]))}</td>"
+            for column in columns
         )
         rows.append(f"<tr>{cells}</tr>")
     more = len(merged) - MOST_SHOWN
-    note = f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""
+    note = (
+        f'<p class="soft">The first {MOST_SHOWN} of {len(merged):,} rows.</p>' if more > 0 else ""
+    )
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     tall = " tall" if len(rows) > TALL else ""
     name = html.escape(label, quote=True)
@@ -75,7 +89,9 @@ def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG without a background, with a description for screen readers."""
     buffer = io.StringIO()
     with rc_context(STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+        figure.savefig(
+            buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True
+        )
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     # Ids are made unique per figure, because figures on one page share a namespace.
@@ -88,7 +104,11 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description, quote=True)}" ', 1))  # noqa: S704 - drawn here
+    return Markup(
+        svg.replace(
+            "<svg ", f'<svg role="img" aria-label="{html.escape(description, quote=True)}" ', 1
+        )
+    )  # noqa: S704 - drawn here
 
 
 def download(frame: pd.DataFrame) -> str:

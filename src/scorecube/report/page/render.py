@@ -31,7 +31,9 @@ MANY = 8
 """With more collections the figures of each are folded."""
 
 
-def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+def write_page(
+    study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None
+) -> None:
     """Write the report of a study as one file, written atomically.
 
     Raises
@@ -60,7 +62,9 @@ def write_page(study: Study, path: str | os.PathLike[str], *, progress: Progress
         raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def write_pages(study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+def write_pages(
+    study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None
+) -> None:
     """Write the report of a study as a summary page and a page for each collection; the folder is written atomically.
 
     Only one collection is in memory at a time. A folder that contains such a report is replaced.
@@ -101,7 +105,9 @@ def _check_folder(target: Path) -> None:
         )
     inside = sorted(path.name for path in target.iterdir())
     index = target / INDEX
-    ours = index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    ours = (
+        index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    )
     foreign = [name for name in inside if not (ours and name.endswith(".html"))]
     if foreign:
         raise BadStudy(
@@ -109,7 +115,9 @@ def _check_folder(target: Path) -> None:
         )
 
 
-def _fill(study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, progress: Progress | None) -> None:
+def _fill(
+    study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, progress: Progress | None
+) -> None:
     """Write all pages into a folder."""
     links = page_names([each["name"] for each in collections])
     found = stored_results(study, list(links))
@@ -126,7 +134,9 @@ def _fill(study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, 
         for stored, part in parts:
             part.curve = {}
             summary.add(stored, part)
-    (folder / INDEX).write_text(render(study, collections, summary.in_order(), links=links), encoding="utf-8")
+    (folder / INDEX).write_text(
+        render(study, collections, summary.in_order(), links=links), encoding="utf-8"
+    )
 
 
 def page_names(collections: Sequence[str]) -> dict[str, str]:
@@ -171,9 +181,13 @@ def _counter(progress: Progress | None, total: int) -> Callable[[], None]:
 
 
 def render(
-    study: Study, collections: Sequence[Mapping[str, Any]], sections: Sequence[Section], *,
-    links: Mapping[str, str] | None = None, up: str | None = None,
-) -> str:  # fmt: skip
+    study: Study,
+    collections: Sequence[Mapping[str, Any]],
+    sections: Sequence[Section],
+    *,
+    links: Mapping[str, str] | None = None,
+    up: str | None = None,
+) -> str:
     """Return a page.
 
     Parameters
@@ -190,18 +204,38 @@ def render(
         File of the summary, if this page is about one collection of several.
     """
     cautions = [caution for each in collections for caution in cautions_of_collection(each)]
-    cautions += [caution for section in sections for part in section.parts for caution in part.cautions]
+    cautions += [
+        caution for section in sections for part in section.parts for caution in part.cautions
+    ]
     several = len(collections) > 1
     name = Path(study.path.rstrip("/")).name or study.path
     text = template().render(
-        name=name, study=study.path, version=version("scorecube"), collections=collections, several=several, many=len(collections) > MANY,
-        title=name if up is None else f"{collections[0]['name']}, {name}", up=up, links=links or {},
-        plans=[_plan(section) for section in sections], answers=answers(sections, collections, study.path), cautions=merge_cautions(cautions),
-        columns=headline_columns(sections) if several else [], comparisons=comparisons(sections) if several else [],
-        chapters=[section.chapter(curves=links is None, overview=several or links is None) for section in sections],
-        provenance=[_provenance(part) for section in sections for part in section.parts if "digest" in part.facts],
+        name=name,
+        study=study.path,
+        version=version("scorecube"),
+        collections=collections,
+        several=several,
+        many=len(collections) > MANY,
+        title=name if up is None else f"{collections[0]['name']}, {name}",
+        up=up,
+        links=links or {},
+        plans=[_plan(section) for section in sections],
+        answers=answers(sections, collections, study.path),
+        cautions=merge_cautions(cautions),
+        columns=headline_columns(sections) if several else [],
+        comparisons=comparisons(sections) if several else [],
+        chapters=[
+            section.chapter(curves=links is None, overview=several or links is None)
+            for section in sections
+        ],
+        provenance=[
+            _provenance(part)
+            for section in sections
+            for part in section.parts
+            if "digest" in part.facts
+        ],
         missing="none yet",
-    )  # fmt: skip
+    )
     return str(text)
 
 
@@ -209,20 +243,28 @@ def _plan(section: Section) -> dict[str, Any]:
     """Return the plan of a section."""
 
     def values(name: str) -> str:
-        found = sorted({part.facts[name] for part in section.parts if part.facts.get(name) is not None})
+        found = sorted(
+            {part.facts[name] for part in section.parts if part.facts.get(name) is not None}
+        )
         return ", ".join(f"{int(value):,}" if name == "trials" else str(value) for value in found)
 
     resampled = any(part.facts.get("trials") for part in section.parts)
     return {
-        "name": section.name, "title": section.title, "anchor": section.anchor, "collections": section.collections,
-        "trials": values("trials") if resampled else "-", "seed": values("seed") if resampled else "-",
-    }  # fmt: skip
+        "name": section.name,
+        "title": section.title,
+        "anchor": section.anchor,
+        "collections": section.collections,
+        "trials": values("trials") if resampled else "-",
+        "seed": values("seed") if resampled else "-",
+    }
 
 
 def template() -> Any:
     """Return the page's template."""
     folder = files("scorecube").joinpath("report/page")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.globals["style"] = folder.joinpath("page.css").read_text(encoding="utf-8")
     return environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
 
@@ -230,11 +272,24 @@ def template() -> Any:
 def _provenance(part: Part) -> dict[str, Any]:
     facts = part.facts
     plan = json.loads(facts["plan"])
-    options = ", ".join(f"{key}={value}" for key, value in plan["options"].items() if value is not None)
-    versions = ", ".join(f"{name} {number}" for name, number in json.loads(facts["versions"]).items())
+    options = ", ".join(
+        f"{key}={value}" for key, value in plan["options"].items() if value is not None
+    )
+    versions = ", ".join(
+        f"{name} {number}" for name, number in json.loads(facts["versions"]).items()
+    )
     facts_shown = {
         name: str(facts[name])
-        for name in (COLLECTION, "analysis", "seed", "digest", "started", "finished", "python", "machine")
+        for name in (
+            COLLECTION,
+            "analysis",
+            "seed",
+            "digest",
+            "started",
+            "finished",
+            "python",
+            "machine",
+        )
     }
     return facts_shown | {
         "options": options,

@@ -65,12 +65,16 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
             for facts in study[name].result_attributes(kind):
                 options = _options(facts)
 
-                def read(name: str = name, kind: str = kind, digest: str = str(facts["digest"])) -> xr.Dataset:
+                def read(
+                    name: str = name, kind: str = kind, digest: str = str(facts["digest"])
+                ) -> xr.Dataset:
                     result = study[name].find_result(kind, digest)
                     assert result is not None
                     return result.assign_attrs({COLLECTION: name})
 
-                latest[kind, options] = Stored(name, kind, options, facts | {COLLECTION: name}, read)
+                latest[kind, options] = Stored(
+                    name, kind, options, facts | {COLLECTION: name}, read
+                )
         found[name] = [*latest.values(), *_computed(study[name].cube, name)]
     return found
 
@@ -78,7 +82,9 @@ def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[S
 def in_report_order(kinds: Iterable[str]) -> list[str]:
     """Return analyses in the order of the report; those without a view come last, by name."""
     order = view_names()
-    return sorted(kinds, key=lambda kind: (order.index(kind) if kind in order else len(order), kind))
+    return sorted(
+        kinds, key=lambda kind: (order.index(kind) if kind in order else len(order), kind)
+    )
 
 
 def _options(facts: Mapping[str, Any]) -> str:
@@ -92,7 +98,9 @@ def _computed(cube: xr.Dataset, name: str) -> Iterator[Stored]:
         make = view_of(kind).page_result
         result = None if make is None else make(cube, name)
         if result is not None:
-            yield Stored(name, kind, _options(result.attrs), result.attrs, lambda result=result: result)  # type: ignore[misc]
+            yield Stored(
+                name, kind, _options(result.attrs), result.attrs, lambda result=result: result
+            )  # type: ignore[misc]
 
 
 @dataclass
@@ -150,7 +158,9 @@ class Section:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return the tables that are not too long, over all collections."""
-        kept = [name for name in self.view.tables if all(name in part.frames for part in self.parts)]
+        kept = [
+            name for name in self.view.tables if all(name in part.frames for part in self.parts)
+        ]
         return {name: combine([part.frames[name] for part in self.parts]) for name in kept}
 
     @property
@@ -171,13 +181,19 @@ class Section:
         short = [name for name in frames if self.rows[name] <= MOST_ROWS]
         words = f"{view.heading}, {', '.join(self.collections)}"
         return {
-            "name": view.heading, "title": self.title, "about": view.about, "anchor": self.anchor, "kind": self.kind,
+            "name": view.heading,
+            "title": self.title,
+            "about": view.about,
+            "anchor": self.anchor,
+            "kind": self.kind,
             "overview": picture(draw([part.small for part in self.parts]), words) if draw else None,
             "curves": [part.curve for part in self.parts] if curves else [],
             "tables": [(heading, html_table(frame, heading)) for heading, frame in shown],
             "downloads": [(name, download(frames[name])) for name in short],
-            "too_long": [(name, f"{self.rows[name]:,}") for name in view.tables if name not in short],
-        }  # fmt: skip
+            "too_long": [
+                (name, f"{self.rows[name]:,}") for name in view.tables if name not in short
+            ],
+        }
 
 
 @dataclass
@@ -227,8 +243,14 @@ def read_part(stored: Stored) -> Part:
             frames[name] = table.make(result)
             rows[name] = len(frames[name])
     return Part(
-        stored.collection, curve(result), frames, rows, without_large(result), cautions_of(stored.kind, result, frames), stored.facts
-    )  # fmt: skip
+        stored.collection,
+        curve(result),
+        frames,
+        rows,
+        without_large(result),
+        cautions_of(stored.kind, result, frames),
+        stored.facts,
+    )
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
@@ -240,10 +262,12 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
         for gain in labels_of(result, names.GAIN):
             pictures.append((gain, picture(view.figure(result, gain), f"{caption} Gains {gain}.")))
     return {
-        "picture": pictures[0][1] if pictures else "", "caption": caption,
-        "reading": [sentence(line) for line in view.headline(result)], "collection": str(result.attrs[COLLECTION]),
+        "picture": pictures[0][1] if pictures else "",
+        "caption": caption,
+        "reading": [sentence(line) for line in view.headline(result)],
+        "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],
-    }  # fmt: skip
+    }
 
 
 def sentence(line: str) -> str:
@@ -261,10 +285,17 @@ def sentence(line: str) -> str:
 
 def without_large(result: xr.Dataset) -> xr.Dataset:
     """Return a result without its large arrays; dims keep their lengths."""
-    small = result.drop_vars([name for name, variable in result.variables.items() if variable.nbytes > LARGE])
+    small = result.drop_vars(
+        [name for name, variable in result.variables.items() if variable.nbytes > LARGE]
+    )
     lost = {dim: size for dim, size in result.sizes.items() if dim not in small.sizes}
     # A broadcast array takes no memory.
-    return small.assign({f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size)) for dim, size in lost.items()})
+    return small.assign(
+        {
+            f"{NO_ARRAY}_{dim}": (dim, np.broadcast_to(np.int8(0), size))
+            for dim, size in lost.items()
+        }
+    )
 
 
 class Sections:
@@ -281,4 +312,7 @@ class Sections:
     def in_order(self) -> list[Section]:
         """Return the sections in the order of the analyses."""
         order = in_report_order({kind for kind, _ in self._made})
-        return [self._made[key] for key in sorted(self._made, key=lambda key: (order.index(key[0]), key[1]))]
+        return [
+            self._made[key]
+            for key in sorted(self._made, key=lambda key: (order.index(key[0]), key[1]))
+        ]

@@ -34,20 +34,25 @@ def rankings(result: xr.Dataset) -> pd.DataFrame:
         found |= {"tied_pairs_a": int(data["tied_first"]), "tied_pairs_b": int(data["tied_second"])}
         found |= {"tau_bias": float(data["bias"].values[0])}
         rows.append(where(result) | cell | sets(result) | found)
-    return pd.DataFrame(rows).sort_values("tau", ascending=False, kind="stable", na_position="last", ignore_index=True)
+    return pd.DataFrame(rows).sort_values(
+        "tau", ascending=False, kind="stable", na_position="last", ignore_index=True
+    )
 
 
 def decisions(result: xr.Dataset) -> pd.DataFrame:
     """Pairs of runs by the decisions of both sets of judgements, and false decisions among the best runs of the first set."""
     n_pairs = result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2
     rows = [
-        where(result) | cell | sets(result)
+        where(result)
+        | cell
+        | sets(result)
         | {"test": result.attrs["test"], "alpha": float(alpha), "pairs": n_pairs}
         | {name: int(data[name].values[k]) for name in DECISIONS}
-        | {"top": result.attrs["top"]} | {name: int(data[name].values[k]) for name in TOP_PAIR_COUNTS}
+        | {"top": result.attrs["top"]}
+        | {name: int(data[name].values[k]) for name in TOP_PAIR_COUNTS}
         for k, alpha in enumerate(result[names.ALPHA].values)
         for cell, data in parts(result)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
@@ -59,9 +64,14 @@ def runs(result: xr.Dataset) -> pd.DataFrame:
         mean_a, mean_b = data["mean_first"].values, data["mean_second"].values
         rank_a, rank_b = data["rank_first"].values, data["rank_second"].values
         columns = {
-            "run": labels, "mean_a": mean_a, "mean_b": mean_b, "mean_change": mean_b - mean_a, "rank_a": rank_a, "rank_b": rank_b,
+            "run": labels,
+            "mean_a": mean_a,
+            "mean_b": mean_b,
+            "mean_change": mean_b - mean_a,
+            "rank_a": rank_a,
+            "rank_b": rank_b,
             "rank_change": rank_b - rank_a,
-        }  # fmt: skip
+        }
         frame = pd.DataFrame(where(result) | cell | sets(result) | columns)
         frames.append(frame.sort_values("rank_a", kind="stable", ignore_index=True))
     return pd.concat(frames, ignore_index=True)

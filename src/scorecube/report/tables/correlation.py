@@ -9,7 +9,14 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.ranking_pairs import ALONG_NAME, GAIN_A, GAIN_B, METRIC_A, METRIC_B, STATISTICS
+from scorecube.analyses.rank_agreement.ranking_pairs import (
+    ALONG_NAME,
+    GAIN_A,
+    GAIN_B,
+    METRIC_A,
+    METRIC_B,
+    STATISTICS,
+)
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import COLLECTION, where
 
@@ -24,9 +31,16 @@ def metrics(result: xr.Dataset) -> pd.DataFrame:
     metric is the truth.
     """
     part = _along(result, "metric")
-    labels = {"gain": part[GAIN_A].values, METRIC_A: part[METRIC_A].values, METRIC_B: part[METRIC_B].values}
+    labels = {
+        "gain": part[GAIN_A].values,
+        METRIC_A: part[METRIC_A].values,
+        METRIC_B: part[METRIC_B].values,
+    }
     return _frame(
-        part, labels, ("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"), ("tied_pairs",)
+        part,
+        labels,
+        ("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
+        ("tied_pairs",),
     )
 
 
@@ -35,7 +49,10 @@ def gains(result: xr.Dataset) -> pd.DataFrame:
     part = _along(result, "gain")
     labels = {"metric": part[METRIC_A].values, "gain": part[GAIN_B].values}
     frame = _frame(
-        part, labels, ("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"), ("tied_pairs",)
+        part,
+        labels,
+        ("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),
+        ("tied_pairs",),
     )
     return frame.assign(default=part[GAIN_A].values)
 
@@ -44,36 +61,71 @@ def _along(result: xr.Dataset, what: str) -> xr.Dataset:
     return result.isel({names.COMPARISON: result[ALONG_NAME].values == what})
 
 
-def _frame(part: xr.Dataset, labels: dict[str, Any], first: tuple[str, ...], last: tuple[str, ...]) -> pd.DataFrame:
+def _frame(
+    part: xr.Dataset, labels: dict[str, Any], first: tuple[str, ...], last: tuple[str, ...]
+) -> pd.DataFrame:
     n = part.sizes[names.COMPARISON]
-    columns = {COLLECTION: [where(part)[COLLECTION]] * n} | labels | {name: part[name].values for name in first}
-    columns |= {"n_runs": np.full(n, part.attrs["n_runs"])} | {name: part[name].values for name in last}
+    columns = (
+        {COLLECTION: [where(part)[COLLECTION]] * n}
+        | labels
+        | {name: part[name].values for name in first}
+    )
+    columns |= {"n_runs": np.full(n, part.attrs["n_runs"])} | {
+        name: part[name].values for name in last
+    }
     for what in resampled(part):
         at = part.sel({names.RESAMPLED: what, names.STATISTIC: "tau"})
         columns |= {f"{what}_low": at["low"].values, f"{what}_high": at["high"].values}
     exceeds = part["tau_high"].values > 1.0
     bold = part.attrs["bold"]
     columns |= {name: part[name].values for name in FURTHER}
-    columns |= {"exceeds_one": exceeds, "bold": exceeds if bold == "" else part["tau"].values > float(bold)}
+    columns |= {
+        "exceeds_one": exceeds,
+        "bold": exceeds if bold == "" else part["tau"].values > float(bold),
+    }
     return pd.DataFrame(columns)
 
 
 def intervals(result: xr.Dataset) -> pd.DataFrame:
     """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled."""
-    columns = [COLLECTION, ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B, "statistic", "value", "resampled", "low", "high", "standard_error", "trials"]  # fmt: skip
+    columns = [
+        COLLECTION,
+        ALONG_NAME,
+        GAIN_A,
+        METRIC_A,
+        GAIN_B,
+        METRIC_B,
+        "statistic",
+        "value",
+        "resampled",
+        "low",
+        "high",
+        "standard_error",
+        "trials",
+    ]
     rows = []
     for k in range(result.sizes[names.COMPARISON]):
         part = result.isel({names.COMPARISON: k})
-        labels = {name: str(part[name].values) for name in (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)}
+        labels = {
+            name: str(part[name].values)
+            for name in (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)
+        }
         for statistic in STATISTICS:
             for what in resampled(result):
                 at = part.sel({names.STATISTIC: statistic, names.RESAMPLED: what})
                 rows.append(
-                    where(result) | labels | {
-                        "statistic": statistic, "value": float(part[statistic]), "resampled": what, "low": float(at["low"]),
-                        "high": float(at["high"]), "standard_error": float(at["standard_error"]), "trials": result.attrs["trials"],
+                    where(result)
+                    | labels
+                    | {
+                        "statistic": statistic,
+                        "value": float(part[statistic]),
+                        "resampled": what,
+                        "low": float(at["low"]),
+                        "high": float(at["high"]),
+                        "standard_error": float(at["standard_error"]),
+                        "trials": result.attrs["trials"],
                     }
-                )  # fmt: skip
+                )
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -86,7 +138,11 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
         for metric in labels_of(result, names.METRIC):
             scores = result["mean"].sel({names.METRIC: metric, names.GAIN: gain}).values[order]
             cell = where(result) | {"metric": metric, "gain": gain}
-            frames.append(pd.DataFrame(cell | {"system": np.arange(1, len(order) + 1), "run": runs, "mean": scores}))
+            frames.append(
+                pd.DataFrame(
+                    cell | {"system": np.arange(1, len(order) + 1), "run": runs, "mean": scores}
+                )
+            )
     return pd.concat(frames, ignore_index=True)
 
 
@@ -99,16 +155,23 @@ def swops(result: xr.Dataset) -> pd.DataFrame:
         for metric in labels_of(result, names.METRIC):
             scores = result["mean"].sel({names.METRIC: metric, names.GAIN: gain}).values[order]
             rows.append(
-                where(result) | {
-                    "metric": metric, "gain": gain, "sorted_by": sorted_by, "swops": count_swops(scores), "n_runs": len(order),
+                where(result)
+                | {
+                    "metric": metric,
+                    "gain": gain,
+                    "sorted_by": sorted_by,
+                    "swops": count_swops(scores),
+                    "n_runs": len(order),
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)
 
 
 def sorted_runs(result: xr.Dataset, gain: str) -> np.ndarray[Any, Any]:
     """Return the positions of the runs by descending mean of the first metric; equal ones in label order."""
-    return np.argsort(-result["mean"].isel({names.METRIC: 0}).sel({names.GAIN: gain}).values, kind="stable")
+    return np.argsort(
+        -result["mean"].isel({names.METRIC: 0}).sel({names.GAIN: gain}).values, kind="stable"
+    )
 
 
 def count_swops(scores: np.ndarray[Any, Any]) -> int:

@@ -11,7 +11,18 @@ import xarray as xr
 from scorecube import names
 from scorecube.report.tables.rows import COLLECTION
 
-SIZES = ("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta", "topics", "power")
+SIZES = (
+    "method",
+    "mode",
+    "variance",
+    "min_diff",
+    "width",
+    "systems",
+    "alpha",
+    "beta",
+    "topics",
+    "power",
+)
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
 WHOLE = ("systems", "topics")
@@ -25,7 +36,9 @@ def sizes(result: xr.Dataset) -> pd.DataFrame:
     result
         Of `topic_set_size` or one of the inverse questions.
     """
-    frame = _rows(result, SIZES, {**_facts(result), **{key: result.attrs[key] for key in ("method", "mode")}})
+    frame = _rows(
+        result, SIZES, {**_facts(result), **{key: result.attrs[key] for key in ("method", "mode")}}
+    )
     if "expected_width" in result:
         frame["expected_width"] = _column(result, "expected_width")
     return frame[[*SIZES, *(column for column in frame if column not in SIZES)]]
@@ -63,7 +76,9 @@ def _rows(result: xr.Dataset, columns: tuple[str, ...], facts: dict[str, Any]) -
             frame[column] = _column(result, column)
         elif column not in WHERE:
             frame[column] = pd.Series([None] * n_rows, dtype=object)
-    further = [str(dim) for dim in result.dims if str(dim) not in frame and str(dim) in result.coords]
+    further = [
+        str(dim) for dim in result.dims if str(dim) not in frame and str(dim) in result.coords
+    ]
     for dim in further:
         frame[dim] = _column(result, dim)
     return frame
@@ -72,5 +87,10 @@ def _rows(result: xr.Dataset, columns: tuple[str, ...], facts: dict[str, Any]) -
 def _column(result: xr.Dataset, name: str) -> np.ndarray[Any, Any]:
     """Return a variable's values over all dims of the result, in the order of its rows."""
     shape = {str(dim): result.sizes[dim] for dim in result[next(iter(result.data_vars))].dims}
-    values = result[name].broadcast_like(result[next(iter(result.data_vars))]).transpose(*shape).values.ravel()
+    values = (
+        result[name]
+        .broadcast_like(result[next(iter(result.data_vars))])
+        .transpose(*shape)
+        .values.ravel()
+    )
     return values.astype(np.int64) if name in WHOLE else values

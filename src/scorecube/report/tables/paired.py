@@ -23,9 +23,15 @@ def power(result: xr.Dataset) -> pd.DataFrame:
                     found = int((p < alpha).sum())
                     facts = {"test": test, "alpha": float(alpha), "adjustment": method}
                     rows.append(
-                        where(result) | cell | facts
-                        | {"significant": found, "pairs": n_tested(data), "share": share_of(found, n_tested(data))}
-                    )  # fmt: skip
+                        where(result)
+                        | cell
+                        | facts
+                        | {
+                            "significant": found,
+                            "pairs": n_tested(data),
+                            "share": share_of(found, n_tested(data)),
+                        }
+                    )
     return pd.DataFrame(rows).sort_values(
         ["test", "adjustment", "alpha", "share"],
         ascending=[False, False, False, False],
@@ -39,7 +45,10 @@ def pairs(result: xr.Dataset) -> pd.DataFrame:
     runs = {name: result[name].values for name in (names.RUN_A, names.RUN_B)}
     frames = []
     for cell, data in parts(result):
-        columns = {f"p_{test}": data["p_value"].values[k] for k, test in enumerate(labels_of(result, names.TEST))}
+        columns = {
+            f"p_{test}": data["p_value"].values[k]
+            for k, test in enumerate(labels_of(result, names.TEST))
+        }
         means = differences(result, data)
         frames.append(pd.DataFrame(where(result) | cell | runs | means | columns))
     return pd.concat(frames, ignore_index=True)

@@ -22,9 +22,11 @@ def power(result: xr.Dataset) -> pd.DataFrame:
     for cell, data in parts(result):
         for k, alpha in enumerate(result[names.ALPHA].values):
             found = {
-                "alpha": float(alpha), "significant": int(data["significant"].values[k]), "pairs": n_tested(data),
+                "alpha": float(alpha),
+                "significant": int(data["significant"].values[k]),
+                "pairs": n_tested(data),
                 "share": float(data["share"].values[k]),
-            }  # fmt: skip
+            }
             if estimated:
                 found["estimated_difference"] = float(data["estimated_difference"].values[k])
             odd: dict[str, int] = {
@@ -56,12 +58,19 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
         never_zero = without_zeros(data, int(result.attrs["trials"]))
         frames.append(
             pd.DataFrame(
-                where(result) | cell | {
-                    names.RUN_A: result[names.RUN_A].values, names.RUN_B: result[names.RUN_B].values, **differences(result, data),
-                    "t": data["t"].values, label: p, f"{label}_holm": adjusted(never_zero, "holm"), f"{label}_bh": adjusted(never_zero, "bh"),
+                where(result)
+                | cell
+                | {
+                    names.RUN_A: result[names.RUN_A].values,
+                    names.RUN_B: result[names.RUN_B].values,
+                    **differences(result, data),
+                    "t": data["t"].values,
+                    label: p,
+                    f"{label}_holm": adjusted(never_zero, "holm"),
+                    f"{label}_bh": adjusted(never_zero, "bh"),
                 }
             )
-        )  # fmt: skip
+        )
     frame = pd.concat(frames, ignore_index=True)
     return frame.drop(columns="t") if label == "p_value" else frame
 
@@ -69,7 +78,10 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
 def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[Any, Any]]:
     """Return the differences of means of all pairs of a cell; over the common topics of a pair, with their number, where scores are missing."""
     if "common_topics" in data:
-        return {"n_topics": data["common_topics"].values, "mean_difference": data["common_difference"].values}
+        return {
+            "n_topics": data["common_topics"].values,
+            "mean_difference": data["common_difference"].values,
+        }
     mean = data["mean"].values
     first, second = pair_positions(result.sizes[names.RUN])
     return {"mean_difference": mean[first] - mean[second]}
@@ -100,15 +112,24 @@ def adjusted_power(result: xr.Dataset) -> pd.DataFrame:
     for cell, data in parts(result):
         for method in METHODS:
             p = data["p_value"].values
-            p = p if method == "none" else adjusted(without_zeros(data, int(result.attrs["trials"])), method)
+            p = (
+                p
+                if method == "none"
+                else adjusted(without_zeros(data, int(result.attrs["trials"])), method)
+            )
             for alpha in result[names.ALPHA].values:
                 found = int((p < alpha).sum())
                 rows.append(
-                    where(result) | cell | {
-                        "alpha": float(alpha), "adjustment": method, "significant": found, "pairs": n_tested(data),
+                    where(result)
+                    | cell
+                    | {
+                        "alpha": float(alpha),
+                        "adjustment": method,
+                        "significant": found,
+                        "pairs": n_tested(data),
                         "share": share_of(found, n_tested(data)),
                     }
-                )  # fmt: skip
+                )
     return pd.DataFrame(rows)
 
 
@@ -116,10 +137,15 @@ def curve(result: xr.Dataset) -> pd.DataFrame:
     """Sorted p-values: how many pairs have one up to a value (S2, section 2)."""
     frames = [
         pd.DataFrame(
-            where(result) | cell | {"rank": np.arange(1, n_tested(data) + 1), "p_value": np.sort(data["p_value"].values)[: n_tested(data)]}
+            where(result)
+            | cell
+            | {
+                "rank": np.arange(1, n_tested(data) + 1),
+                "p_value": np.sort(data["p_value"].values)[: n_tested(data)],
+            }
         )
         for cell, data in parts(result)
-    ]  # fmt: skip
+    ]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -129,5 +155,9 @@ def conditions(result: xr.Dataset) -> str:
     return (
         f"{facts.get('collection', '')}  {facts['n_runs']} runs ({result.sizes[names.PAIR]:,} pairs), "
         f"{facts['n_topics']} topics, "
-        + (f"{facts['trials']:,} trials" if facts["trials"] else f"{result[names.TEST].item()} test")
+        + (
+            f"{facts['trials']:,} trials"
+            if facts["trials"]
+            else f"{result[names.TEST].item()} test"
+        )
     ).strip()

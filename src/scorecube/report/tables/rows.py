@@ -35,8 +35,21 @@ def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
 
 
 CONDITIONS = {
-    "alpha", "bin", "confidence", "cutoff", "fuzziness", "k", "left_out", "lower", "n_topics_wanted", "rank", "size", "system", "threshold", "trial",
-}  # fmt: skip
+    "alpha",
+    "bin",
+    "confidence",
+    "cutoff",
+    "fuzziness",
+    "k",
+    "left_out",
+    "lower",
+    "n_topics_wanted",
+    "rank",
+    "size",
+    "system",
+    "threshold",
+    "trial",
+}
 """Columns of numbers that are conditions of a row."""
 
 
@@ -46,10 +59,14 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
     """
     texts = [
-        column for column in frame.columns
-        if column != COLLECTION and (column in CONDITIONS or not pd.api.types.is_numeric_dtype(frame[column]))
-    ]  # fmt: skip
-    frame = frame.drop(columns=[column for column in frame.columns if pd.api.types.is_bool_dtype(frame[column])])
+        column
+        for column in frame.columns
+        if column != COLLECTION
+        and (column in CONDITIONS or not pd.api.types.is_numeric_dtype(frame[column]))
+    ]
+    frame = frame.drop(
+        columns=[column for column in frame.columns if pd.api.types.is_bool_dtype(frame[column])]
+    )
     collections = list(dict.fromkeys(frame[COLLECTION]))
     groups = frame.groupby(texts, sort=False, dropna=False)
     complete = frame[groups[COLLECTION].transform("nunique") == len(collections)]
@@ -63,6 +80,9 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
 def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values, None for missing numbers."""
     return [
-        {str(key): None if isinstance(value, float) and np.isnan(value) else value for key, value in row.items()}
+        {
+            str(key): None if isinstance(value, float) and np.isnan(value) else value
+            for key, value in row.items()
+        }
         for row in frame.to_dict("records")
     ]

@@ -40,17 +40,29 @@ def variance(cube: xr.Dataset) -> pd.DataFrame:
     found = variances(cube)
     frame = found.to_dataframe(dim_order=[names.METRIC, names.GAIN]).reset_index()
     frame.insert(0, COLLECTION, cube.attrs.get(COLLECTION, ""))
-    return frame[[COLLECTION, names.METRIC, names.GAIN, "n_runs", "n_topics", "variance", "residual_variance"]]
+    return frame[
+        [
+            COLLECTION,
+            names.METRIC,
+            names.GAIN,
+            "n_runs",
+            "n_topics",
+            "variance",
+            "residual_variance",
+        ]
+    ]
 
 
 def statistics(rankings: xr.Dataset) -> pd.DataFrame:
     """Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
     judged = rankings[names.N_JUDGED].values
     row: dict[str, Any] = {
-        COLLECTION: rankings.attrs.get(COLLECTION, ""), "n_runs": rankings.sizes[names.RUN],
-        "n_teams": len(set(map(str, rankings[names.TEAM].values))), "n_topics": rankings.sizes[names.TOPIC],
+        COLLECTION: rankings.attrs.get(COLLECTION, ""),
+        "n_runs": rankings.sizes[names.RUN],
+        "n_teams": len(set(map(str, rankings[names.TEAM].values))),
+        "n_topics": rankings.sizes[names.TOPIC],
         "judged": int(judged.sum()),
-    }  # fmt: skip
+    }
     row |= {f"n_level_{level}": float(judged[:, level].mean()) for level in range(judged.shape[1])}
     return pd.DataFrame([row])
 
@@ -74,7 +86,10 @@ def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
         row: dict[str, Any] = {COLLECTION: rankings.attrs.get(COLLECTION, ""), names.TOPIC: topic}
         row |= {names.RUN: runs[run] if rank else None, names.RANK: rank or None}
         for level in range(judged.shape[1] - 1, 0, -1):
-            row |= {f"found_level_{level}": int((found == level).sum()), f"n_level_{level}": int(judged[j, level])}
+            row |= {
+                f"found_level_{level}": int((found == level).sum()),
+                f"n_level_{level}": int(judged[j, level]),
+            }
         rows.append(row)
     # Objects, so that whole numbers stay whole beside missing ones, also of collections with fewer levels.
     return pd.DataFrame(rows, dtype=object)

@@ -15,19 +15,30 @@ from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
     """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
     rows = [
-        cell | {
-            "confidence": float(at.confidence), "required_difference": float(at.required_difference),
-            "max_performance": float(at.max_performance), "relative_difference": float(at.relative_difference),
-            "share": float(at.share), "trials": result.attrs["trials"], "size": size, "sampling": result.attrs["sampling"],
-            "required_difference_first": float(at.required_difference_first), "max_difference": float(at.max_difference),
+        cell
+        | {
+            "confidence": float(at.confidence),
+            "required_difference": float(at.required_difference),
+            "max_performance": float(at.max_performance),
+            "relative_difference": float(at.relative_difference),
+            "share": float(at.share),
+            "trials": result.attrs["trials"],
+            "size": size,
+            "sampling": result.attrs["sampling"],
+            "required_difference_first": float(at.required_difference_first),
+            "max_difference": float(at.max_difference),
             "support": float(at.support),
         }
         for cell, size, data in by_size(result)
         for at in (data.isel(confidence=k) for k in range(data.sizes[names.CONFIDENCE]))
-    ]  # fmt: skip
+    ]
     frame = pd.DataFrame(rows)
     return frame.sort_values(
-        ["confidence", "size", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
+        ["confidence", "size", "share"],
+        ascending=False,
+        kind="stable",
+        na_position="last",
+        ignore_index=True,
     )
 
 
@@ -63,12 +74,17 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
             known = [*zip(tried, measured[k], [False] * len(tried), strict=True)]
             further = [(size, np.nan, True) for size in beyond] if np.isfinite(height) else []
             rows += [
-                where(result) | cell | bin_ | {
-                    "size": int(size), "swap_rate": float(rate), "fitted": float(height * np.exp(-decay * size)),
+                where(result)
+                | cell
+                | bin_
+                | {
+                    "size": int(size),
+                    "swap_rate": float(rate),
+                    "fitted": float(height * np.exp(-decay * size)),
                     "extrapolated": extrapolated,
                 }
                 for size, rate, extrapolated in known + further
-            ]  # fmt: skip
+            ]
     return pd.DataFrame(rows)
 
 
@@ -76,13 +92,16 @@ def overlap(result: xr.Dataset) -> pd.DataFrame:
     """Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
     return pd.DataFrame(
         [
-            where(result) | {
-                "size": size, "sampling": result.attrs["sampling"], "unique": float(result["unique"].sel(size=size)),
+            where(result)
+            | {
+                "size": size,
+                "sampling": result.attrs["sampling"],
+                "unique": float(result["unique"].sel(size=size)),
                 "common": float(result["common"].sel(size=size)),
             }
             for size in sizes_of(result)
         ]
-    )  # fmt: skip
+    )
 
 
 def interval_of(result: xr.Dataset) -> str:

@@ -18,9 +18,7 @@ LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
 def conditions(result: xr.Dataset) -> str:
     """Return runs, teams, topics and trials in one line."""
     teams, runs, topics = (result.sizes[dim] for dim in (names.TEAM, names.RUN, names.TOPIC))
-    return (
-        f"{runs} runs of {teams} teams, {topics} topics, {result.sizes[names.TRIAL]:,} trials for each number of teams"
-    )
+    return f"{runs} runs of {teams} teams, {topics} topics, {result.sizes[names.TRIAL]:,} trials for each number of teams"
 
 
 def variance(result: xr.Dataset) -> pd.DataFrame:
@@ -35,11 +33,17 @@ def variance(result: xr.Dataset) -> pd.DataFrame:
                 at = part.isel({names.LEAVE: k, names.TOPIC_STEP: step})
                 n_topics = at["n_topics"].values
                 row: dict[str, Any] = {**first, **cell, LEFT_OUT: left_out, WANTED: wanted}
-                row |= {name: float(at[name]) for name in ("variance_mean", "variance_low", "variance_high")}
+                row |= {
+                    name: float(at[name])
+                    for name in ("variance_mean", "variance_low", "variance_high")
+                }
                 # Without any team left out all trials are equal.
                 row |= {"trials": min(int(at["n_defined"]), 1 if left_out == 0 else trials)}
                 for name, counts in (("runs", n_runs), ("topics", n_topics)):
-                    row |= {f"{name}_min": int(counts[there].min()), f"{name}_max": int(counts[there].max())}
+                    row |= {
+                        f"{name}_min": int(counts[there].min()),
+                        f"{name}_max": int(counts[there].max()),
+                    }
                 rows.append(row)
     return pd.DataFrame(rows)
 
@@ -58,11 +62,17 @@ def trials(result: xr.Dataset) -> pd.DataFrame:
                 for trial in np.flatnonzero(n_runs[k] > 0)[: 1 if left_out == 0 else None].tolist():
                     rows.append(
                         {
-                            **first, **cell, LEFT_OUT: left_out, WANTED: wanted, names.TRIAL: trial,
-                            "variance": float(found[k, step, trial]), "n_runs": int(n_runs[k, trial]),
-                            "n_topics": int(n_topics[k, step, trial]), "teams_left_out": ",".join(teams[left[k, trial]]),
+                            **first,
+                            **cell,
+                            LEFT_OUT: left_out,
+                            WANTED: wanted,
+                            names.TRIAL: trial,
+                            "variance": float(found[k, step, trial]),
+                            "n_runs": int(n_runs[k, trial]),
+                            "n_topics": int(n_topics[k, step, trial]),
+                            "teams_left_out": ",".join(teams[left[k, trial]]),
                         }
-                    )  # fmt: skip
+                    )
     return pd.DataFrame(rows)
 
 
@@ -75,7 +85,10 @@ def first_miss(result: xr.Dataset) -> pd.DataFrame:
     rows = []
     for cell, part in parts(result):
         for step, wanted in enumerate(result[names.TOPIC_STEP].values.tolist()):
-            mean, miss = part["variance_mean"].values[:, step], float(part["first_miss"].values[step])
+            mean, miss = (
+                part["variance_mean"].values[:, step],
+                float(part["first_miss"].values[step]),
+            )
             there = None if np.isnan(miss) else int(miss)
             row: dict[str, Any] = {
                 **where(result),
@@ -84,7 +97,10 @@ def first_miss(result: xr.Dataset) -> pd.DataFrame:
                 "variance": float(mean[0]),
                 "first_miss": there,
             }
-            rows.append(row | {"variance_there": None if there is None else float(mean[leaves.index(there)])})
+            rows.append(
+                row
+                | {"variance_there": None if there is None else float(mean[leaves.index(there)])}
+            )
     # Objects, so that whole numbers stay whole beside missing ones.
     return pd.DataFrame(rows, dtype=object)
 
@@ -100,13 +116,18 @@ def reusability(result: xr.Dataset) -> pd.DataFrame:
             some = np.isfinite(largest)
             rows.append(
                 {
-                    **where(result), **cell, LEFT_OUT: left_out,
-                    "tau_mean": float(at["tau_mean"]), "tau_lowest": float(at["tau_lowest"]),
+                    **where(result),
+                    **cell,
+                    LEFT_OUT: left_out,
+                    "tau_mean": float(at["tau_mean"]),
+                    "tau_lowest": float(at["tau_lowest"]),
                     "rank_drop_largest": int(at["rank_drop_largest"]),
                     "mean_change": float(np.mean(change[some])) if some.any() else np.nan,
-                    "mean_change_largest": float(largest[some][np.abs(largest[some]).argmax()]) if some.any() else np.nan,
+                    "mean_change_largest": float(largest[some][np.abs(largest[some]).argmax()])
+                    if some.any()
+                    else np.nan,
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)
 
 
@@ -120,11 +141,17 @@ def own(result: xr.Dataset) -> pd.DataFrame:
         for k, run in enumerate(labels_of(result, names.RUN)):
             rows.append(
                 {
-                    **where(result), **cell, names.RUN: run, "team": team_of[k], "mean": float(mean[k]),
-                    "mean_without": float(without[k]), "change": float(without[k] - mean[k]),
-                    "rank": int(rank[k]), "rank_without": int(rank_without[k]),
+                    **where(result),
+                    **cell,
+                    names.RUN: run,
+                    "team": team_of[k],
+                    "mean": float(mean[k]),
+                    "mean_without": float(without[k]),
+                    "change": float(without[k] - mean[k]),
+                    "rank": int(rank[k]),
+                    "rank_without": int(rank_without[k]),
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)
 
 
@@ -134,9 +161,12 @@ def contributions(result: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                **where(result), "team": team, "n_runs": team_of.count(team), "n_unique": int(result["n_unique"].values[k]),
+                **where(result),
+                "team": team,
+                "n_runs": team_of.count(team),
+                "n_unique": int(result["n_unique"].values[k]),
                 "n_unique_relevant": int(result["n_unique_relevant"].values[k]),
             }
             for k, team in enumerate(labels_of(result, names.TEAM))
         ]
-    )  # fmt: skip
+    )

@@ -26,10 +26,16 @@ def values(result: xr.Dataset) -> pd.DataFrame:
             else pd.DataFrame({"value": [variable.item()]})
         )
         frames.append(plain.assign(variable=str(name)))
-    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["variable", "value"])
+    frame = (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else pd.DataFrame(columns=["variable", "value"])
+    )
     first = [dim for dim in (names.METRIC, names.GAIN) if dim in frame]
     labels = [*first, *(column for column in frame if column not in (*first, "variable", "value"))]
-    return frame[[*labels, "variable", "value"]].assign(**where(result))[[*where(result), *labels, "variable", "value"]]
+    return frame[[*labels, "variable", "value"]].assign(**where(result))[
+        [*where(result), *labels, "variable", "value"]
+    ]
 
 
 def number_of_values(result: xr.Dataset) -> int:

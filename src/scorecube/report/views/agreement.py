@@ -13,7 +13,16 @@ from scorecube.report.tables import agreement
 from scorecube.report.tables.rows import as_records
 from scorecube.report.text_formats import cell_text, with_labels
 from scorecube.report.views.phrases import NONE
-from scorecube.report.views.view import Column, Frames, Headed, Table, View, on_demand, rows_along, select_tables
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Table,
+    View,
+    on_demand,
+    rows_along,
+    select_tables,
+)
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -32,7 +41,9 @@ def headline(result: xr.Dataset) -> list[str]:
             if row["largest_drop"]
             else "no run loses a rank"
         )
-        tau, low, high, rbo = (cell_text(name, row[name]) for name in ("tau", "tau_low", "tau_high", "rbo"))
+        tau, low, high, rbo = (
+            cell_text(name, row[name]) for name in ("tau", "tau_low", "tau_high", "rbo")
+        )
         lines.append(
             f"{row['label']}: tau {tau} [{low}, {high}] between {facts['set_a']} and {facts['set_b']}, RBO {rbo}; {drop}"
         )

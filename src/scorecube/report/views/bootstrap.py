@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from scorecube.report.tables import pairs
-from scorecube.report.views.pair_tests import ADJUSTED, PAIR_ROWS, TABLES, estimated_differences, pair_test_view
+from scorecube.report.views.pair_tests import (
+    ADJUSTED,
+    PAIR_ROWS,
+    TABLES,
+    estimated_differences,
+    pair_test_view,
+)
 from scorecube.report.views.questions import DIFFERENCE
 from scorecube.report.views.view import Table
 

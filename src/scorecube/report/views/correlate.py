@@ -13,7 +13,17 @@ from scorecube.report.tables.rows import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains
 from scorecube.report.views.phrases import NONE, on_collection, value_range
 from scorecube.report.views.questions import AGREEMENT
-from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Table, View, on_demand, select_tables
+from scorecube.report.views.view import (
+    Column,
+    Findings,
+    Frames,
+    Headed,
+    Lines,
+    Table,
+    View,
+    on_demand,
+    select_tables,
+)
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 """Tables of comparisons, and the columns that name the two sides."""
@@ -58,14 +68,19 @@ def headline(result: xr.Dataset) -> list[str]:
 
 def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the comparisons that have a tau, the lowest first."""
-    rows = merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    rows = (
+        merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    )
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
 def page_tables(frames: Frames) -> Headed:
     """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
     tables: Headed = []
-    for heading, name in (("Between metrics", "metrics"), ("Gain settings against the default", "gains")):
+    for heading, name in (
+        ("Between metrics", "metrics"),
+        ("Gain settings against the default", "gains"),
+    ):
         frame = frames[name].drop(columns=list(correlation.COUNTS))
         if len(frame):
             tables.append((heading, frame))
@@ -95,7 +110,11 @@ def answer(findings: Findings) -> Lines:
             for row in (rows[0], rows[-1])
         )
         what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
-        median = f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}" if len(rows) > 2 else ""
+        median = (
+            f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}"
+            if len(rows) > 2
+            else ""
+        )
         sentence = f"{what} disagree most often on which of two runs is better for {least}"
         yield (
             f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
@@ -106,7 +125,14 @@ def answer(findings: Findings) -> Lines:
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return a remark on runs with equal means."""
     ties = int(
-        max((frame["tied_pairs"].max() for frame in frames.values() if "tied_pairs" in frame and len(frame)), default=0)
+        max(
+            (
+                frame["tied_pairs"].max()
+                for frame in frames.values()
+                if "tied_pairs" in frame and len(frame)
+            ),
+            default=0,
+        )
     )
     n_runs = int(result.attrs["n_runs"])
     text = "Runs have equal means: such pairs count as neither concordant nor discordant, and keep tau below 1."

@@ -20,7 +20,17 @@ from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.views.phrases import on_collection, value_range
 from scorecube.report.views.questions import TOPICS
-from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Order, Table, View, on_demand
+from scorecube.report.views.view import (
+    Column,
+    Findings,
+    Frames,
+    Headed,
+    Lines,
+    Order,
+    Table,
+    View,
+    on_demand,
+)
 
 TOPICS_AT_HAND = "topics_at_hand"
 """Attribute of a design: topics that the collection has."""
@@ -57,7 +67,9 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     if not cube.sizes[names.METRIC]:
         return None
     scores = cube[names.SCORE]
-    variance = scores.isel({names.RUN: 0, names.TOPIC: 0}, drop=True).copy(data=within_system_variance(scores.values))
+    variance = scores.isel({names.RUN: 0, names.TOPIC: 0}, drop=True).copy(
+        data=within_system_variance(scores.values)
+    )
     variance = variance.isel({names.METRIC: (variance.values > 0).all(axis=1)})
     if not variance.sizes[names.METRIC]:
         return None
@@ -68,7 +80,11 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     options = {key: result.attrs[key] for key in SHOWN_OPTIONS} | {
         key: float(result[key]) for key in ("min_diff", "systems", "alpha", "beta")
     }
-    facts = {COLLECTION: name, "plan": json.dumps({"options": options}), TOPICS_AT_HAND: cube.sizes[names.TOPIC]}
+    facts = {
+        COLLECTION: name,
+        "plan": json.dumps({"options": options}),
+        TOPICS_AT_HAND: cube.sizes[names.TOPIC],
+    }
     return result.assign_attrs(facts)
 
 
@@ -102,7 +118,8 @@ def answer(findings: Findings) -> Lines:
     at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in findings.facts}
     several = len(at_hand) > 1
     least, most = (
-        f"{row['topics']:,} topics by {row['label']}{on_collection(row, several)}" for row in (first, rows[-1])
+        f"{row['topics']:,} topics by {row['label']}{on_collection(row, several)}"
+        for row in (first, rows[-1])
     )
     enough = sum(row["topics"] <= at_hand[row[COLLECTION]] for row in rows)
     what = "cases (metric and collection)" if several else "metrics"
@@ -150,7 +167,9 @@ VIEW = View(
     overview=on_demand("figures.design:widths_of_designs"),
     column=Column("topics needed", topics_needed),
     order=Order(
-        "topics", more_is_better=False, conditions=("method", "mode", "min_diff", "width", "systems", "alpha", "beta")
+        "topics",
+        more_is_better=False,
+        conditions=("method", "mode", "min_diff", "width", "systems", "alpha", "beta"),
     ),
     answers={TOPICS: answer},
     cautions=cautions,

@@ -13,9 +13,15 @@ from scorecube import names
 from scorecube.report.tables import pairs
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import MOST_NAMED, first_of, first_places, labels_by_share, value_range
+from scorecube.report.views.phrases import (
+    MOST_NAMED,
+    first_of,
+    first_places,
+    labels_by_share,
+    value_range,
+)
 from scorecube.report.views.questions import DISCRIMINATION, Question
-from scorecube.report.views.view import (  # fmt: skip
+from scorecube.report.views.view import (
     Column,
     Findings,
     Frames,
@@ -43,7 +49,9 @@ def title(options: Mapping[str, Any]) -> str:
 def page_tables(frames: Frames) -> Headed:
     """Return discriminative power at each level, and how much is left after an adjustment for the number of pairs."""
     frame = frames["power"].drop(columns="trials")
-    frame = frame.drop(columns=[odd for odd in ("degenerate_pairs", "constant_pairs") if not frame[odd].any()])
+    frame = frame.drop(
+        columns=[odd for odd in ("degenerate_pairs", "constant_pairs") if not frame[odd].any()]
+    )
     tables = [
         (f"Discriminative power at {alpha:g}", part.drop(columns="alpha"))
         for alpha, part in frame.groupby("alpha", sort=False)
@@ -63,7 +71,9 @@ def headline(result: xr.Dataset) -> list[str]:
     best = frame[frame["alpha"] == frame["alpha"].max()].iloc[0]
     difference = best.get("estimated_difference")
     enough = (
-        "" if difference is None or pd.isna(difference) else f"; a difference of {difference:.2f} is enough for that"
+        ""
+        if difference is None or pd.isna(difference)
+        else f"; a difference of {difference:.2f} is enough for that"
     )
     lines = [
         f"no pair of runs has p < {best['alpha']:g}, whatever the metric ({best['pairs']:,} pairs)"
@@ -73,13 +83,17 @@ def headline(result: xr.Dataset) -> list[str]:
     ]
     equal = int(frame["degenerate_pairs"].max())
     if equal:
-        lines.append(f"up to {equal} pairs of runs have equal scores on every topic; they count as not different")
+        lines.append(
+            f"up to {equal} pairs of runs have equal scores on every topic; they count as not different"
+        )
     return [*lines, *result.attrs["notes"]]
 
 
 def strongest(frame: pd.DataFrame) -> str:
     """Return the metric with the largest share of significant pairs at the largest level."""
-    frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values("share", ascending=False, kind="stable")
+    frame = frame[frame["alpha"] == frame["alpha"].max()].sort_values(
+        "share", ascending=False, kind="stable"
+    )
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
 
 
@@ -98,9 +112,15 @@ def discrimination(findings: Findings, *, scope: str = "for each pair by itself"
         yield _of_one_collection(frame), where
         return
     means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
-    everywhere = means[means["count"] == frame[COLLECTION].nunique()].sort_values("mean", ascending=False)
+    everywhere = means[means["count"] == frame[COLLECTION].nunique()].sort_values(
+        "mean", ascending=False
+    )
     shares = [f"{name} {row['mean']:.1%}" for name, row in everywhere.iterrows()]
-    listed = f" Mean share, of the metrics of all collections: {', '.join(shares[:MOST_NAMED])}." if shares else ""
+    listed = (
+        f" Mean share, of the metrics of all collections: {', '.join(shares[:MOST_NAMED])}."
+        if shares
+        else ""
+    )
     if places := first_places(frame):
         yield f"The most pairs of runs are separated by {places}.{listed}", where
     else:
@@ -142,12 +162,20 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str
     frame = frames["power"]
     remarks = []
     for column, text in (
-        ("degenerate_pairs", "Pairs of runs have equal scores on every topic: they count as not different."),
-        ("constant_pairs", "Pairs of runs differ by the same amount on every topic: their t statistic is infinite."),
+        (
+            "degenerate_pairs",
+            "Pairs of runs have equal scores on every topic: they count as not different.",
+        ),
+        (
+            "constant_pairs",
+            "Pairs of runs differ by the same amount on every topic: their t statistic is infinite.",
+        ),
         ("untested_pairs", "Pairs of runs have too few common topics to be tested."),
     ):
         if column in frame and int(frame[column].max()):
-            remarks.append((text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs"))
+            remarks.append(
+                (text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs")
+            )
     return remarks
 
 

@@ -48,7 +48,9 @@ def occurrences(labels: Iterable[str]) -> str:
     >>> occurrences(["Q", "AP", "Q"])
     'Q in 2, AP in 1'
     """
-    counts = pd.Series(list(labels)).value_counts(sort=False).sort_values(ascending=False, kind="stable")
+    counts = (
+        pd.Series(list(labels)).value_counts(sort=False).sort_values(ascending=False, kind="stable")
+    )
     return ", ".join(f"{name} in {count}" for name, count in counts[:MOST_NAMED].items())
 
 
@@ -69,7 +71,11 @@ def first_places(frame: pd.DataFrame) -> str:
 
 def labels_by_share(frame: pd.DataFrame) -> list[str]:
     """Return the labels of the metrics by mean share over the collections, the largest first."""
-    shares = frame.groupby("label", sort=False)["share"].mean().sort_values(ascending=False, kind="stable")
+    shares = (
+        frame.groupby("label", sort=False)["share"]
+        .mean()
+        .sort_values(ascending=False, kind="stable")
+    )
     return [str(label) for label in shares.index]
 
 

@@ -10,7 +10,16 @@ from scorecube.report.tables import splits
 from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import sample_title
-from scorecube.report.views.view import Column, Frames, Headed, Table, View, on_demand, rows_along, select_tables
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Table,
+    View,
+    on_demand,
+    rows_along,
+    select_tables,
+)
 
 
 def headline(result: xr.Dataset) -> list[str]:
@@ -20,7 +29,9 @@ def headline(result: xr.Dataset) -> list[str]:
         f"{best['label']} ranks the runs most similarly on two samples of {best['size']} topics: tau {best['tau_mean']:.3f} on average, "
         f"{best['tau_5']:.3f} to {best['tau_95']:.3f} in 90% of the trials; the same run is best in {best['share_same_best']:.0%}"
     ]
-    for level, rows in splits.settled(result).dropna(subset="settled_at").groupby("tau", sort=False):
+    for level, rows in (
+        splits.settled(result).dropna(subset="settled_at").groupby("tau", sort=False)
+    ):
         soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
         lines.append(
             f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}"
@@ -53,10 +64,14 @@ VIEW = View(
     tables={
         "quantiles": Table(splits.quantiles),
         "settled": Table(splits.settled),
-        "trials": Table(splits.trials, rows_along(names.METRIC, names.GAIN, names.SIZE, names.TRIAL)),
+        "trials": Table(
+            splits.trials, rows_along(names.METRIC, names.GAIN, names.SIZE, names.TRIAL)
+        ),
     },
     title=sample_title,
-    caption=lambda result: f"{conditions(result)}. Tau by topic set size, and its distribution at the largest.",
+    caption=lambda result: (
+        f"{conditions(result)}. Tau by topic set size, and its distribution at the largest."
+    ),
     headline=headline,
     page_tables=page_tables,
     figure=on_demand("figures.splits:split_curves"),

@@ -32,7 +32,9 @@ def headline(result: xr.Dataset) -> list[str]:
 
 def fewest_errors(frame: pd.DataFrame) -> str:
     """Return the metric with the lowest error rate at the largest size."""
-    row = frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable").iloc[0]
+    row = (
+        frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable").iloc[0]
+    )
     return f"{row['label']} {row['error_rate']:.2%}"
 
 
@@ -46,7 +48,9 @@ VIEW = View(
     ),
     tables={"stability": Table(stability)},
     title=title,
-    caption=lambda result: f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better.",
+    caption=lambda result: (
+        f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
+    ),
     headline=headline,
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=on_demand("figures.stability:errors_and_ties"),

@@ -13,9 +13,26 @@ from scorecube.report.tables import swap
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.tables.topic_samples import conditions, sizes_of
 from scorecube.report.text_formats import cell_text, merge_gains, with_labels
-from scorecube.report.views.phrases import NONE, first_of, first_places, labels_by_share, sample_title, value_range
+from scorecube.report.views.phrases import (
+    NONE,
+    first_of,
+    first_places,
+    labels_by_share,
+    sample_title,
+    value_range,
+)
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
-from scorecube.report.views.view import Column, Findings, Frames, Headed, Lines, Order, Table, View, on_demand
+from scorecube.report.views.view import (
+    Column,
+    Findings,
+    Frames,
+    Headed,
+    Lines,
+    Order,
+    Table,
+    View,
+    on_demand,
+)
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -45,7 +62,9 @@ def headline(result: xr.Dataset) -> list[str]:
     size = sizes_of(result)[-1]
     strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == size)]
     known = strictest.dropna(subset="share")
-    samples = f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
+    samples = (
+        f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
+    )
     if known.empty:
         confidence = strictest["confidence"].iloc[0]
         return [f"at {confidence:.0%} confidence no metric has a required difference; {samples}"]
@@ -64,7 +83,9 @@ def _by_size(frame: pd.DataFrame, confidence: float) -> list[str]:
         return []
     needs = [
         f"{'none' if missing else cell_text('required_difference', row.required_difference)} with {row.size}"
-        for row, missing in zip(chosen.itertuples(), chosen["required_difference"].isna(), strict=True)
+        for row, missing in zip(
+            chosen.itertuples(), chosen["required_difference"].isna(), strict=True
+        )
     ]
     return [f"required difference by sample size: {', '.join(needs)}"]
 
@@ -84,9 +105,15 @@ def page_tables(frames: Frames) -> Headed:
 
 def most_sensitive(frame: pd.DataFrame) -> str:
     """Return the most sensitive metric and its required difference, at the highest confidence and the largest size."""
-    strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())]
+    strictest = frame[
+        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
+    ]
     known = strictest.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
-    return f"{known['label'].iloc[0]} {known['required_difference'].iloc[0]:.2f}" if len(known) else NONE
+    return (
+        f"{known['label'].iloc[0]} {known['required_difference'].iloc[0]:.2f}"
+        if len(known)
+        else NONE
+    )
 
 
 def discrimination(findings: Findings) -> Lines:
@@ -127,7 +154,11 @@ def required_differences(findings: Findings) -> Lines:
         for label in labels_by_share(known)
     ]
     named = first_of(needs, rest=", and {} more in the table")
-    span = f" over {known[COLLECTION].nunique()} collections" if known[COLLECTION].nunique() > 1 else ""
+    span = (
+        f" over {known[COLLECTION].nunique()} collections"
+        if known[COLLECTION].nunique() > 1
+        else ""
+    )
     yield (
         f"Required differences in mean score, which another topic set is likely to confirm: {named}{span}. With more topics smaller differences suffice.",
         where,
@@ -138,7 +169,9 @@ def _strictest(findings: Findings) -> pd.DataFrame:
     """Return the rows of the highest confidence and of each collection's largest size."""
     frame = with_labels(findings.first_table)
     frame = frame[frame["confidence"] == frame["confidence"].max()]
-    strictest: pd.DataFrame = frame[frame["size"] == frame.groupby(COLLECTION)["size"].transform("max")]
+    strictest: pd.DataFrame = frame[
+        frame["size"] == frame.groupby(COLLECTION)["size"].transform("max")
+    ]
     return strictest
 
 
@@ -146,7 +179,9 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
     remarks = []
     frame = merge_gains(frames["sensitivity"])
-    strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())]
+    strictest = frame[
+        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
+    ]
     none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
     if none:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."

@@ -14,7 +14,16 @@ from scorecube.report.tables.rows import COLLECTION, as_records
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import first_of, value_range
 from scorecube.report.views.questions import TEAMS
-from scorecube.report.views.view import Column, Findings, Lines, Table, View, on_demand, rows_along, select_tables
+from scorecube.report.views.view import (
+    Column,
+    Findings,
+    Lines,
+    Table,
+    View,
+    on_demand,
+    rows_along,
+    select_tables,
+)
 
 MOST_NAMED = 6
 """Metrics that the headline names."""
@@ -26,14 +35,18 @@ def title(options: Mapping[str, Any]) -> str:
     odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
     odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
     odd += [] if options["keep_unpooled"] else ["documents outside the pool are removed"]
-    odd += ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    odd += (
+        ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    )
     odd += ["different teams in all trials"] if options["distinct"] else []
     return ", ".join([f"pool depth {options['pool_depth']}", *odd])
 
 
 def caption(result: xr.Dataset) -> str:
     """Describe the panels."""
-    chain = " Below, the same with the fewest topics, and by number of topics." * (result.sizes[names.TOPIC_STEP] > 1)
+    chain = " Below, the same with the fewest topics, and by number of topics." * (
+        result.sizes[names.TOPIC_STEP] > 1
+    )
     return (
         f"{teams.conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs, with a ring "
         f"where the interval first excludes it. Tau and lost ranks of the remaining runs.{chain}"
@@ -71,7 +84,9 @@ def _first_misses(result: xr.Dataset) -> str:
 
 def _order_kept(frame: pd.DataFrame) -> list[str]:
     """Return how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
-    fewest = frame[frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()]
+    fewest = frame[
+        frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()
+    ]
     # With equal means tau is below 1 even with all teams.
     whole = frame.loc[frame[teams.LEFT_OUT] == 0, "tau_mean"].to_numpy()
     fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
@@ -106,7 +121,9 @@ def answer(findings: Findings) -> Lines:
     where = f"{findings.title}, {findings.trials:,} trials for each number of teams"
     if "reusability" in findings.frames:
         frame = findings.frames["reusability"].dropna(subset="tau_mean")
-        fewest = frame[frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()]
+        fewest = frame[
+            frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()
+        ]
         for name, rows in fewest.groupby(COLLECTION, sort=False):
             worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
             yield (
@@ -138,7 +155,10 @@ VIEW = View(
     ),
     tables={
         "variance": Table(teams.variance),
-        "trials": Table(teams.trials, rows_along(names.METRIC, names.GAIN, names.LEAVE, names.TOPIC_STEP, names.TRIAL)),
+        "trials": Table(
+            teams.trials,
+            rows_along(names.METRIC, names.GAIN, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
+        ),
         "first_miss": Table(teams.first_miss),
         "reusability": Table(teams.reusability),
         "own": Table(teams.own, rows_along(names.METRIC, names.GAIN, names.RUN)),

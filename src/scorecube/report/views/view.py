@@ -137,7 +137,10 @@ def title_of_options(options: Mapping[str, Any]) -> str:
     >>> title_of_options({"size": 20, "top": None})
     'size 20'
     """
-    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None) or "default options"
+    return (
+        ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+        or "default options"
+    )
 
 
 def caption_of_sizes(result: xr.Dataset) -> str:
@@ -149,8 +152,13 @@ def caption_of_sizes(result: xr.Dataset) -> str:
 
 def headline_of_variables(result: xr.Dataset) -> list[str]:
     """Return one line that names the variables of a result with their dims."""
-    variables = [f"{name}[{', '.join(map(str, array.dims))}]" for name, array in result.data_vars.items()]
-    return [f"{result.attrs.get('analysis', 'result')}: {', '.join(variables)}", *result.attrs.get("notes", [])]
+    variables = [
+        f"{name}[{', '.join(map(str, array.dims))}]" for name, array in result.data_vars.items()
+    ]
+    return [
+        f"{result.attrs.get('analysis', 'result')}: {', '.join(variables)}",
+        *result.attrs.get("notes", []),
+    ]
 
 
 def first_table_only(frames: Frames) -> Headed:
@@ -202,7 +210,9 @@ class View:
 
     name: str
     heading: str
-    tables: Mapping[str, Table] = field(default_factory=lambda: {"values": Table(values, number_of_values)})
+    tables: Mapping[str, Table] = field(
+        default_factory=lambda: {"values": Table(values, number_of_values)}
+    )
     about: str = ""
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
@@ -232,7 +242,9 @@ class View:
         """
         chosen = name or self.first_table
         if chosen not in self.tables:
-            raise BadName(f"no table {chosen!r} of {self.name}; nearest: {nearest(chosen, list(self.tables))}")
+            raise BadName(
+                f"no table {chosen!r} of {self.name}; nearest: {nearest(chosen, list(self.tables))}"
+            )
         return chosen, self.tables[chosen]
 
 
@@ -257,7 +269,9 @@ def on_demand(path: str) -> Callable[..., Any]:
     return call
 
 
-def select_tables(frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()) -> Headed:
+def select_tables(
+    frames: Frames, headings: Mapping[str, str], without: Sequence[str] = ()
+) -> Headed:
     """Return the existing ones of some tables with their headings, without some columns.
 
     Parameters

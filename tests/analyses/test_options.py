@@ -93,9 +93,8 @@ def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -
 @pytest.mark.parametrize(("name", "option"), EVERY, ids=IDS)
 def test_every_field_is_declared(name: str, option: Option) -> None:
     assert option.help.endswith(".")
-    field = next(
-        each for each in dataclasses.fields(registry.load(name)) if each.name == option.name
-    )  # type: ignore[arg-type]
+    record: Any = registry.load(name)
+    field = next(each for each in dataclasses.fields(record) if each.name == option.name)
     assert field.metadata
     option.check(option.default)
 
@@ -187,3 +186,15 @@ def test_option_tables_name_every_flag() -> None:
         for line in text.replace("\\|", "").splitlines()
         if line.startswith("|")
     )
+
+
+def test_an_option_of_a_later_version_changes_digests_only_where_it_is_set() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Later(sc.Stability):
+        """Stability method with a later option."""
+
+        added: int = option_field(3, "Added later.", since="9.9")
+
+    plain, same, other = sc.Stability().options(), Later().options(), Later(added=4).options()
+    assert plain == same
+    assert other == plain | {"added": 4}

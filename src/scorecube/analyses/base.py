@@ -197,8 +197,14 @@ class Analysis(ABC):
         """Return the resamples that are drawn for a seed, in the form that `replay` takes."""
 
     def options(self) -> dict[str, Any]:
-        """Return the options as JSON values."""
+        """Return the options as JSON values, without options of later versions at their defaults."""
+        known = options_of(type(self))
         values = dataclasses.asdict(self)  # type: ignore[call-overload]
+        values = {
+            name: value
+            for name, value in values.items()
+            if not known[name].since or value != known[name].default
+        }
         return {
             name: np.asarray(value).tolist() if value is not None else None
             for name, value in values.items()

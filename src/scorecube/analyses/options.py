@@ -47,6 +47,9 @@ class Option:
         Unit of a number, such as ``topics``.
     finalize
         Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
+    since
+        Version that added the option to an analysis that existed before; at its default it is not part of a plan's
+        digest, so that results of earlier versions are found.
     aliases
         Texts that stand for a value, such as ``all`` for None.
     convert
@@ -64,6 +67,7 @@ class Option:
     maximum: int | None = None
     unit: str = ""
     finalize: bool = False
+    since: str = ""
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True

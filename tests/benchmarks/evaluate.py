@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -178,9 +179,7 @@ def compare(files: Sequence[Path], qrels: Path) -> None:
         mine.append(seconds(lambda: ours(files)) / len(files))
         for name, work in others.items():
             if work is not None:
-                theirs[name].append(
-                    seconds(lambda work=work: [work(path) for path in few]) / len(few)
-                )  # type: ignore[misc]
+                theirs[name].append(seconds(partial(evaluate_all, work, few)) / len(few))
         more_gains.append(seconds(lambda: ours(files, FIVE_GAINS)) / len(files))
     print(f"{'reader and metrics':24} {'ms per file':>18}  times ours, median [min..max]")
     print(f"{'scorecube, 24 metrics':24} {spread([1e3 * each for each in mine]):>18}")
@@ -223,10 +222,8 @@ def parts(files: Sequence[Path], qrels: Path) -> None:
     for label in METRICS:
         metric = parse_metric(label)
         metric.score(levels, judged, gains)
-        best = min(
-            seconds(lambda metric=metric: metric.score(levels, judged, gains))
-            for _ in range(REPEATS)
-        )  # type: ignore[misc]
+        score = partial(metric.score, levels, judged, gains)
+        best = min(seconds(score) for _ in range(REPEATS))
         total += best
         print(f"{label:24} {best * 1e9 / (len(files) * N_TOPICS):18,.0f}")
     print(
@@ -263,6 +260,12 @@ def memory(files: Sequence[Path], qrels: Path) -> None:
     command = [sys.executable, "-c", code, str(folder), str(qrels)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     print(f"\npeak memory of {N_FILES_OF_MEMORY} files: {done.stdout.strip()}")
+
+
+def evaluate_all(work: Callable[[Path], Any], files: Sequence[Path]) -> None:
+    """Evaluate files one after the other with another tool."""
+    for path in files:
+        work(path)
 
 
 def main() -> None:

@@ -340,7 +340,7 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
         analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])
     ]
     assert [text.get_text() for text in average_matrix(apart).axes[0].texts] == [
-        "no two metrics that all of these have"
+        "fewer than two metrics in all collections"
     ]
     swops = table(result, "swops").set_index("metric")["swops"]
     lines = {str(line.get_label()): line for line in system_curves(result).axes[0].get_lines()}

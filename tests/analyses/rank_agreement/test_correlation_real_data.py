@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,10 +73,10 @@ def test_web_tracks_and_their_average(web: dict[str, xr.Dataset]) -> None:
 @pytest.fixture(scope="module")
 def by_gain(data: Path) -> Callable[[str], xr.Dataset]:
     def evaluated(name: str) -> xr.Dataset:
-        how = RUN_COLLECTIONS[name]
+        how: dict[str, Any] = RUN_COLLECTIONS[name]
         rankings = sc.read_rankings(
             data / name / "runs", data / name / "qrels.txt", data / name / "teams.csv", **how
-        )  # type: ignore[arg-type]
+        )
         return sc.evaluate(
             rankings, metrics=["AP", "Q", "nDCG@10", "P+", "O", "Rmeasure"], gains=GAINS
         )

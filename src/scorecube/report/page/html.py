@@ -104,11 +104,9 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
-    return Markup(
-        svg.replace(
-            "<svg ", f'<svg role="img" aria-label="{html.escape(description, quote=True)}" ', 1
-        )
-    )  # noqa: S704 - drawn here
+    label = html.escape(description, quote=True)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    return Markup(svg)  # noqa: S704 - drawn here
 
 
 def download(frame: pd.DataFrame) -> str:

@@ -98,9 +98,7 @@ def _computed(cube: xr.Dataset, name: str) -> Iterator[Stored]:
         make = view_of(kind).page_result
         result = None if make is None else make(cube, name)
         if result is not None:
-            yield Stored(
-                name, kind, _options(result.attrs), result.attrs, lambda result=result: result
-            )  # type: ignore[misc]
+            yield Stored(name, kind, _options(result.attrs), result.attrs, result.copy)
 
 
 @dataclass

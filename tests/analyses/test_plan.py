@@ -11,13 +11,14 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Swap, registry
+from scorecube.analyses.options import options_of
 from scorecube.analyses.plan import Plan, make_plan, samples_digest
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 
 BASE = Swap(size=10)
 READ_LATER = {
-    "swap": {"rule", "confidence", "allow_zero"}, "stability": set(), "bootstrap": {"plus_one", "only_significant", "precision"},
+    "swap": {"rule", "confidence", "allow_zero", "required"}, "stability": set(), "bootstrap": {"plus_one", "only_significant", "precision"},
     "randomisation": {"plus_one", "only_significant"}, "tukey": {"alphas", "plus_one"}, "unpaired": {"plus_one", "only_significant"},
     "paired": {"alphas"}, "correlate": {"confidence", "bold"}, "splits": {"thresholds"},
     "agreement": {"first", "second", "confidence", "interval", "test", "alphas", "top"}, "teams": {"interval", "confidence"},
@@ -104,7 +105,7 @@ def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
         "interval",
         "groups",
     }
-    assert set(Swap().options()) == counted | Swap.finalize_options()
+    assert set(options_of(Swap)) == counted | Swap.finalize_options()
     assert {
         name: set(registry.load(name).finalize_options()) for name in registry.names()
     } == READ_LATER

@@ -315,3 +315,21 @@ def test_tables_tell_both_rules_and_the_support() -> None:
     row = table(analyse(cube, Swap(size=1), trials=4, seed=0, samples=samples, workers=1)).iloc[0]
     assert (row["required_difference"], row["required_difference_first"]) == (0.15, 0.05)
     assert (row["support"], round(row["max_difference"], 9), row["size"]) == (0.15, 0.15, 1)
+
+
+def test_the_required_difference_follows_the_chosen_rule() -> None:
+    cube = simulate_cube(n_runs=12, seed=5)
+    suffix, first = (
+        analyse(cube, Swap(size=10, required=rule, bin_width=0.005, bins=60), trials=200, seed=1)
+        for rule in ("suffix", "first")
+    )
+    by_first = suffix["required_difference_first"].values
+    assert np.array_equal(first["required_difference"].values, by_first, equal_nan=True)
+    assert not np.array_equal(suffix["required_difference"].values, by_first, equal_nan=True)
+    count, lower = first["count"].values, first["lower"].values
+    reached = np.where(
+        lower >= first["required_difference"].values[..., np.newaxis], count[..., np.newaxis, :], 0
+    )
+    share = reached.sum(axis=-1) / count.sum(axis=-1)[..., np.newaxis]
+    known = ~np.isnan(by_first)
+    np.testing.assert_allclose(first["share"].values[known], share[known])

@@ -72,6 +72,9 @@ class Swap(TopicSampling):
         Estimand of the 95 % intervals of swap rates. ``trials``: the rate of infinitely many trials with these topics and runs; more
         trials narrow the interval. ``population``: the mean rate of collections of as many topics and runs from the same population;
         the interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.
+    required
+        Rule of the required difference. ``suffix``: the lower edge of the first bin from which on no swap rate is too high (S1).
+        ``first``: of the first bin whose swap rate is not too high; a higher bin may have a rate that is.
     groups
         Number of groups of topics, and of runs, that are left out in turn for the interval about the population, 3 to 1000.
 
@@ -124,6 +127,14 @@ class Swap(TopicSampling):
         "trials",
         "Intervals of swap rates over trials, or about the population of topics and runs (slow).",
         choices=("trials", "population"),
+    )
+    required: str = option_field(
+        "suffix",
+        "Required difference: lower edge of the first bin whose swap rate is low enough, or (suffix) "
+        "of the first from which on all rates are.",
+        choices=("suffix", "first"),
+        finalize=True,
+        since="0.2.0",
     )
     groups: int = option_field(
         10,
@@ -414,16 +425,17 @@ class Swap(TopicSampling):
         first, suffix = required_bins(
             count, swaps, self.confidence, lowest=0 if self.allow_zero else 1
         )
-        required = np.where(suffix >= 0, edges[suffix], np.nan)
+        chosen = suffix if self.required == "suffix" else first
+        required = np.where(chosen >= 0, edges[chosen], np.nan)
         at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
-        reached = np.take_along_axis(at_least, np.maximum(suffix, 0), axis=-1) / at_least[..., :1]
+        reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = required / max_performance[..., np.newaxis]
         return {
             "required_difference": required,
             "required_difference_first": np.where(first >= 0, edges[first], np.nan),
             "relative_difference": relative,
-            "share": np.where(suffix >= 0, reached, np.nan),
+            "share": np.where(chosen >= 0, reached, np.nan),
             "support": edges[self.bins - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],
         }
 
@@ -467,10 +479,6 @@ class Swap(TopicSampling):
 _CELL = (names.METRIC, names.GAIN, names.SIZE)
 _BINS = (*_CELL, names.BIN)
 _LEVELS = (*_CELL, names.CONFIDENCE)
-_RATE, _ANY = (
-    "lowest bin whose swap rate is not too high",
-    "lowest bin from which on no swap rate is too high",
-)
 VARIABLES = (
     Variable(
         "count",
@@ -508,8 +516,20 @@ VARIABLES = (
         "1",
         "upper limit of the swap rate (95 %), see the attribute interval",
     ),
-    Variable("required_difference", _LEVELS, "f", "score", f"lower edge of the {_ANY}"),
-    Variable("required_difference_first", _LEVELS, "f", "score", f"lower edge of the {_RATE}"),
+    Variable(
+        "required_difference",
+        _LEVELS,
+        "f",
+        "score",
+        "lower edge of the bin that the option required chooses",
+    ),
+    Variable(
+        "required_difference_first",
+        _LEVELS,
+        "f",
+        "score",
+        "lower edge of the lowest bin whose swap rate is not too high",
+    ),
     Variable(
         "max_performance",
         _CELL,

@@ -25,12 +25,41 @@ Study = Annotated[
 Variance = Annotated[
     Optional[str], typer.Option("--variance", help="Within-system variances, separated by commas.")
 ]
+MinDiff = Annotated[
+    Optional[str],
+    typer.Option("--min-diff", help="Difference in mean score to detect; 0.1 by default."),
+]
+Width = Annotated[
+    Optional[str],
+    typer.Option("--width", help="Widest confidence interval (--method ci); 0.1 by default."),
+]
+AvailableTopics = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topics",
+        help="Available numbers of topics, e.g. 50 or 25..100:25: compute the difference they detect, the power with "
+        "--min-diff, or the width with --method ci.",
+    ),
+]
 Systems = Annotated[str, typer.Option("--systems", help="Number of systems to compare (ANOVA).")]
 Alpha = Annotated[
     str, typer.Option("--alpha", help="Significance level; 1 - confidence level of intervals.")
 ]
 Beta = Annotated[
     str, typer.Option("--beta", help="Probability of a type II error; power is 1 - beta.")
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        help="anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
+    ),
+]
+Mode = Annotated[
+    str, typer.Option("--mode", help="exact power, or sakai: as in Sakai's spreadsheets.")
+]
+Sided = Annotated[
+    int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")
 ]
 Collections = Annotated[
     Optional[str],
@@ -64,38 +93,15 @@ FigureFile = Annotated[
 def design(
     study: Study = None,
     variance: Variance = None,
-    min_diff: Annotated[
-        Optional[str],
-        typer.Option("--min-diff", help="Difference in mean score to detect; 0.1 by default."),
-    ] = None,
-    width: Annotated[
-        Optional[str],
-        typer.Option("--width", help="Widest confidence interval (--method ci); 0.1 by default."),
-    ] = None,
-    topics: Annotated[
-        Optional[str],
-        typer.Option(
-            "--topics",
-            help="Available numbers of topics, e.g. 50 or 25..100:25: compute the difference they detect, the power with "
-            "--min-diff, or the width with --method ci.",
-        ),
-    ] = None,
+    min_diff: MinDiff = None,
+    width: Width = None,
+    topics: AvailableTopics = None,
     systems: Systems = "10",
     alpha: Alpha = "0.05",
     beta: Beta = "0.2",
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            help="anova (best and worst of several systems), t (paired t test) or ci (confidence interval).",
-        ),
-    ] = "anova",
-    mode: Annotated[
-        str, typer.Option("--mode", help="exact power, or sakai: as in Sakai's spreadsheets.")
-    ] = "exact",
-    sided: Annotated[
-        int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")
-    ] = 2,
+    method: Method = "anova",
+    mode: Mode = "exact",
+    sided: Sided = 2,
     collection: Collections = None,
     metrics: Metrics = None,
     gains: Gains = None,

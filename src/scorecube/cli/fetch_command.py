@@ -13,42 +13,48 @@ from scorecube.cli.terminal import notify
 if TYPE_CHECKING:
     from scorecube.ingest.public import PublicCollection
 
+Names = Annotated[
+    Optional[list[str]], typer.Argument(metavar="NAME", help="Collections, see --list.")
+]
+Into = Annotated[
+    Optional[str], typer.Option("--into", metavar="STUDY", help="Add the scores to this study.")
+]
+Out = Annotated[
+    Optional[Path],
+    typer.Option("--out", metavar="DIR", help="Write the files to DIR/NAME, with their source."),
+]
+ShowList = Annotated[
+    bool, typer.Option("--list", help="List the public collections with source and licence.")
+]
+Base = Annotated[
+    Optional[str],
+    typer.Option(
+        "--from",
+        metavar="ADDRESS",
+        help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror.",
+    ),
+]
+Cache = Annotated[
+    Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")
+]
+Registry = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--registry",
+        metavar="FILE",
+        help="More collections, in the format of scorecube's data/public.toml.",
+    ),
+]
+
 
 def fetch(
-    names: Annotated[
-        Optional[list[str]], typer.Argument(metavar="NAME", help="Collections, see --list.")
-    ] = None,
-    into: Annotated[
-        Optional[str], typer.Option("--into", metavar="STUDY", help="Add the scores to this study.")
-    ] = None,
-    out: Annotated[
-        Optional[Path],
-        typer.Option(
-            "--out", metavar="DIR", help="Write the files to DIR/NAME, with their source."
-        ),
-    ] = None,
-    show_list: Annotated[
-        bool, typer.Option("--list", help="List the public collections with source and licence.")
-    ] = False,
-    base: Annotated[
-        Optional[str],
-        typer.Option(
-            "--from",
-            metavar="ADDRESS",
-            help="Fetch from ADDRESS/<repository>/<commit>/<path>, a mirror.",
-        ),
-    ] = None,
-    cache: Annotated[
-        Optional[Path], typer.Option("--cache", metavar="DIR", help="Folder for fetched files.")
-    ] = None,
-    registry: Annotated[
-        Optional[Path],
-        typer.Option(
-            "--registry",
-            metavar="FILE",
-            help="More collections, in the format of scorecube's data/public.toml.",
-        ),
-    ] = None,
+    names: Names = None,
+    into: Into = None,
+    out: Out = None,
+    show_list: ShowList = False,
+    base: Base = None,
+    cache: Cache = None,
+    registry: Registry = None,
     replace: options.Replace = False,
 ) -> None:
     """Fetch public score matrices from their sources, check their SHA-256 sums, and add them to a study.

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -37,6 +37,11 @@ from scorecube.cli.terminal import (
 )
 from scorecube.errors import ScorecubeError, counted
 from scorecube.ingest.formats import AUTO, layouts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scorecube.execute.profiles import Profile
 
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""
@@ -157,7 +162,7 @@ def evaluate(
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --metrics AP,nDCG@20 --gains 2:1,1:1
     """
-    from scorecube.execute.clusters import choose_profile, open_executor
+    from scorecube.execute.clusters import choose_profile
     from scorecube.ingest.qrels import parse_level_map
     from scorecube.workflow import api
 
@@ -173,19 +178,8 @@ def evaluate(
         "level_map": None if levels is None else parse_level_map(levels),
         "intents": intents,
     }
-    with (
-        open_executor(choose_profile(cluster, scheduler, workers)) as executor,
-        track_progress("reading runs", "files") as progress,
-    ):
-        rankings = api.read_rankings(
-            runs,
-            qrels,
-            teams,
-            workers=executor.workers,
-            client=executor.client,
-            progress=progress,
-            **reading,
-        )
+    profile = choose_profile(cluster, scheduler, workers)
+    rankings = read_rankings(profile, runs, qrels, teams, reading)
     scoring: dict[str, Any] = {
         "no_relevant": no_relevant,
         "missing_topic": missing_topic,
@@ -200,6 +194,25 @@ def evaluate(
     notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
     for line in remarks(rankings, cube):
         notify(line)
+
+
+def read_rankings(
+    profile: Profile, runs: list[str], qrels: Path, teams: Path | None, settings: dict[str, Any]
+) -> xr.Dataset:
+    """Read runs and judgements in the workers of a profile and show the progress."""
+    from scorecube.execute.clusters import open_executor
+    from scorecube.workflow import api
+
+    with open_executor(profile) as executor, track_progress("reading runs", "files") as progress:
+        return api.read_rankings(
+            runs,
+            qrels,
+            teams,
+            workers=executor.workers,
+            client=executor.client,
+            progress=progress,
+            **settings,
+        )
 
 
 def import_(

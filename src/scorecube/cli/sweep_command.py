@@ -17,27 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorecube.workflow import SweepPlan
+    from scorecube.workflow.sweep_run import Utilisation
     from scorecube.workflow.tasks import Task
+
+SweepPath = Annotated[
+    Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Resume an existing study, and refuse to create a new one.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plans and estimates.")]
 
 MAX_NAMES = 5
 """Largest number of collections named in a line on skipped plans."""
 
 
 def sweep(
-    file: Annotated[
-        Path, typer.Argument(metavar="SWEEP.toml", help="Collections, analyses and their options.")
-    ],
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Resume an existing study, and refuse to create a new one."),
-    ] = False,
+    file: SweepPath,
+    resume: Resume = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
     memory: options.Memory = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only print the plans and estimates.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Run many analyses of many collections from one file, except those with stored results.
 
@@ -65,18 +67,11 @@ def sweep(
             workers or settings.workers,
         )
         executor = stack.enter_context(open_executor(chosen))
-        names = (
-            add_collections(
-                study,
-                settings.sources,
-                notify=notify,
-                workers=executor.workers,
-                client=executor.client,
-            )
-            or None
+        names = add_collections(
+            study, settings.sources, notify=notify, workers=executor.workers, client=executor.client
         )
         plan = plan_sweep(
-            study, settings.entries, collections=names, impossible=settings.impossible
+            study, settings.entries, collections=names or None, impossible=settings.impossible
         )
         pending = [task for task in plan.tasks if not task.is_stored()]
         describe(settings.study, plan, pending, executor.workers, limit)
@@ -91,15 +86,20 @@ def sweep(
                 memory=limit,
                 progress=progress,
             )
-    line = (
-        f"{settings.study}: {counted(len(pending), 'result')} in {time.monotonic() - start:,.0f} s"
-    )
-    if executor.client is None:
+    seconds = time.monotonic() - start
+    known = utilisation if executor.client is None else None
+    report_completion(settings.study, len(pending), seconds, known)
+
+
+def report_completion(
+    study: str, n_results: int, seconds: float, utilisation: Utilisation | None
+) -> None:
+    """Print the duration of a sweep and how to show its results."""
+    line = f"{study}: {counted(n_results, 'result')} in {seconds:,.0f} s"
+    if utilisation is not None:
         line += f"; utilisation of workers {utilisation.with_work:.0%}, of cores {utilisation.on_cores:.0%}"
     notify(line)
-    notify(
-        f"show results with: scorecube show {settings.study} ANALYSIS, or: scorecube report {settings.study}"
-    )
+    notify(f"show results with: scorecube show {study} ANALYSIS, or: scorecube report {study}")
 
 
 def describe(

@@ -404,29 +404,41 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
         values = {key: value for key, value in table.items() if key != GRID} | dict(
             zip(grid, combination, strict=True)
         )
-        _check_table(
-            {key: value for key, value in values.items() if key in ENTRY_SETTINGS},
-            ENTRY_SETTINGS,
-            kind.name,
-            location,
-        )
-        options = _read_options(kind.name, own, values, location)
-        settings = _read_options(kind.name, shared, values, location)
-        try:
-            analysis = kind(**options)
-        except (ScorecubeError, TypeError, ValueError) as error:
-            raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {error}") from None
-        width = settings.get("until_width")
-        yield Entry(
-            analysis,
-            trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
-            seed=settings.get("seed", content.get("seed")),
-            collections=tuple(values.get("collections", ("*",))),
-            until=None
-            if width is None
-            else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
-            selection={key: settings[key] for key in SELECTION if key in settings},
-        )
+        yield _read_entry(kind, own, shared, values, content, location)
+
+
+def _read_entry(
+    kind: type[Analysis],
+    own: Mapping[str, Option],
+    shared: Mapping[str, Option],
+    values: Table,
+    content: Table,
+    location: tuple[str, int],
+) -> Entry:
+    """Return the entry of an analysis with one combination of values."""
+    _check_table(
+        {key: value for key, value in values.items() if key in ENTRY_SETTINGS},
+        ENTRY_SETTINGS,
+        kind.name,
+        location,
+    )
+    options = _read_options(kind.name, own, values, location)
+    settings = _read_options(kind.name, shared, values, location)
+    try:
+        analysis = kind(**options)
+    except (ScorecubeError, TypeError, ValueError) as error:
+        raise BadPlan(f"{location[0]}:{location[1]}: {kind.name}: {error}") from None
+    width = settings.get("until_width")
+    return Entry(
+        analysis,
+        trials=settings.get("trials") or content.get("trials", SHARED["trials"].default),
+        seed=settings.get("seed", content.get("seed")),
+        collections=tuple(values.get("collections", ("*",))),
+        until=None
+        if width is None
+        else Until(width, settings.get("most_trials", SHARED["most_trials"].default)),
+        selection={key: settings[key] for key in SELECTION if key in settings},
+    )
 
 
 def _read_options(

@@ -191,25 +191,18 @@ def _compress(
             called = f"llvm.x86.avx512.mask.compress.v{lanes}{letter}{512 // lanes}"
             of = ir.FunctionType(values.type, [values.type, values.type, wanted.type])
             zero = ir.Constant(values.type, [0] * lanes)
-            return builder.call(
-                get_or_insert_function(builder.module, of, called), [values, zero, wanted]
-            )
+            compress = get_or_insert_function(builder.module, of, called)
+            return builder.call(compress, [values, zero, wanted])
 
         def put(values: Value, base: Value, where: Value) -> None:
-            builder.store(
-                values,
-                builder.bitcast(builder.gep(base, [where]), values.type.as_pointer()),
-                align=4,
-            )
+            address = builder.bitcast(builder.gep(base, [where]), values.type.as_pointer())
+            builder.store(values, address, align=4)
 
         first, target = (builder.inttoptr(arguments[k], kind.as_pointer()) for k in (0, 3))
         places = builder.inttoptr(arguments[4], small.as_pointer())
         threshold = _spread(builder, arguments[2], lanes)
-        before, loop, after = (
-            builder.block,
-            builder.append_basic_block("vector"),
-            builder.append_basic_block("all"),
-        )
+        before, loop = builder.block, builder.append_basic_block("vector")
+        after = builder.append_basic_block("all")
         builder.branch(loop)
         builder.position_at_end(loop)
         start, found, here = builder.phi(word), builder.phi(word), builder.phi(numbers)

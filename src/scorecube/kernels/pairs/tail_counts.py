@@ -372,18 +372,13 @@ def tail_studentised(
     (centred, sums, counts), (first, second, observed, exact, ties) = resamples, pairs
     (guard, snap, sided), (ranks, guesses) = comparison, levels
     n_topics, n_trials = counts.shape
-    snap_sum, infinite, widest = (
-        n_topics * snap,
-        n_topics * (1.0 - 2.0 * (guard + EQUAL)),
-        ranks.argmax(),
-    )
+    snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
+    widest = ranks.argmax()
     padded = np.full((n_trials + STRIDE - 1) // STRIDE * STRIDE, -math.inf, squares.dtype)
     values, kept = padded[:n_trials], np.empty(n_trials, squares.dtype)
     room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
-    upper, upper_places = (
-        np.empty(n_trials + 2 * STRIDE, squares.dtype),
-        np.empty(n_trials + 2 * STRIDE, np.int32),
-    )
+    upper = np.empty(n_trials + 2 * STRIDE, squares.dtype)
+    upper_places = np.empty(n_trials + 2 * STRIDE, np.int32)
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
         sums_x, sums_y = sums[first[pair]][:n_trials], sums[second[pair]][:n_trials]
@@ -392,19 +387,11 @@ def tail_studentised(
         count, unsure, extreme, undefined = ratios(
             sums_x, sums_y, squares[pair][:n_trials], snap_sum, sided, low, high, infinite, values
         )
-        if math.isnan(edge):
-            count = n_trials
-        elif edge == 0.0:
-            # t = 0: a replicate without t reaches it; others do if they are on the right side.
-            count = n_trials if sided == 2 else count_from(values, 0.0) + undefined
-        elif unsure > 0:
+        if unsure > 0:
             n = gather(values, low, high, kept, places)
             decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
             count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
-        count += (
-            undefined if sided == 1 and edge < 0.0 else 0
-        )  # without t counts as t* = 0, which is more than t
-        tails.reached[pair] = count
+        tails.reached[pair] = reaching(values, edge, sided, count, undefined)
         tails.degenerate[0] += undefined
         if extreme > undefined:
             n = gather(np.abs(values), infinite, math.inf, kept, places)
@@ -434,6 +421,20 @@ def tail_studentised(
                 decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
                 chosen = first_equal(decided, places, rank, EQUAL)
             tails.totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if n > 0 else 0.0
+
+
+@inlined
+def reaching(values: FloatArray1, edge: float, sided: int, count: int, undefined: int) -> int:
+    """Return how many trials reach `edge`: all if it is NaN.
+
+    `count` trials with t reach an edge that is not 0; `undefined` trials have no t, which counts as t* = 0.
+    """
+    if math.isnan(edge):
+        return values.shape[0]
+    if edge == 0.0:
+        # t = 0: a replicate without t reaches it; others do if they are on the right side.
+        return values.shape[0] if sided == 2 else count_from(values, 0.0) + undefined
+    return count + undefined if sided == 1 and edge < 0.0 else count
 
 
 @inlined

@@ -236,16 +236,10 @@ def _compare_all(
     n_trials, n_rankings, n_runs = keys.shape
     n_words = (n_runs + WORD - 1) // WORD
     above = np.zeros((n_rankings, n_words, n_runs), np.uint64)
-    runs, higher = (
-        np.empty((n_rankings, n_runs), np.int32),
-        np.empty((n_rankings, n_runs), np.int32),
-    )
-    ranks = np.empty((n_rankings, n_runs), np.int32)
-    weights, within, below_top = (
-        np.empty((2, n_rankings, n_runs)),
-        np.empty(n_rankings),
-        np.empty(n_rankings, np.int64),
-    )
+    shape = (n_rankings, n_runs)
+    runs, higher = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    ranks, weights = np.empty(shape, np.int32), np.empty((2, n_rankings, n_runs))
+    within, below_top = np.empty(n_rankings), np.empty(n_rankings, np.int64)
     counts, inverses = np.empty(n_runs, np.int32), np.zeros(n_runs + 1)
     for place in range(1, n_runs + 1):
         inverses[place] = 1.0 / place

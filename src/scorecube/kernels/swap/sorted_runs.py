@@ -70,7 +70,7 @@ def count_swaps_sorted(
     offsets.sort(axis=-1)
     ends = keys[half][..., [0, -1]] >> bits
     multiples = int(((ends[..., 1] - ends[..., 0]) // widths).max()) + 2
-    _count(keys[half], keys[1 - half], offsets, multiples, widths, int(tolerance), counted)
+    _count(keys[half], keys[1 - half], offsets, multiples, widths, np.int64(tolerance), counted)
 
 
 def sort_keys(sums: Float64Array4) -> Int64Array4:
@@ -120,7 +120,7 @@ def _count(
     offsets: Int64Array3,
     multiples: int,
     widths: Int64Array1,
-    tolerance: int,
+    tolerance: np.int64,
     counted: Int32Array3,
 ) -> None:
     """Add the counts of `count_swaps_sorted`.
@@ -160,29 +160,14 @@ def _count(
             agreeing[:] = 0
             _place(first[trial, cell], bits, sums, position)
             _find_edges(
-                sums,
-                offsets[trial, cell],
-                bits,
-                np.int64(widths[cell]),
-                np.int64(tolerance),
-                ends,
-                below,
+                sums, offsets[trial, cell], bits, np.int64(widths[cell]), tolerance, ends, below
             )
             for run in range(n_runs):
                 for k in range(n_bins):
                     all_below[k] += below[run, k]
-            _walk(
-                second[trial, cell],
-                bits,
-                np.int64(tolerance),
-                position,
-                below,
-                passed,
-                blocks,
-                other,
-                agreeing,
-            )
-            tied = _both_tied(sums, other, np.int64(tolerance))
+            row = second[trial, cell]
+            _walk(row, bits, tolerance, position, below, passed, blocks, other, agreeing)
+            tied = _both_tied(sums, other, tolerance)
             places = counted[cell, trial]
             beyond, beyond_agreeing = np.int64(0), np.int64(0)
             for column in range(n_bins):

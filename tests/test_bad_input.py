@@ -258,7 +258,7 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
             "a sample of 9 topics without replacement needs 9 topics",
         ),
         ("--size 0", "sample size 0 must be at least 1"),
-        ("--confidence 1.5", "confidence (1.5,) must be numbers between 0 and 1"),
+        ("--confidence 1.5", "--confidence 1.5 must be numbers between 0 and 1"),
         ("--confidence high", "--confidence 'high' is not numbers separated by commas"),
         ("--collection smal", "{study}: no collection 'smal'; it has: small"),
         ("--metrics AP,nDCG@20", "no metric 'nDCG@20' in the cube; nearest: nDCG@10"),

@@ -74,6 +74,6 @@ def test_an_analysis_without_width_is_refused(scorecube: Cli, tmp_path: Path) ->
     path = study_at(tmp_path / "s.zarr")
     outcome = scorecube("correlate", path, *OPTIONS, 0.01)
     assert outcome.status == 1
-    assert "no width to reach is known of correlate" in outcome.stderr
+    assert "--until-width is not available for correlate" in outcome.stderr
     with pytest.raises(BadPlan, match="between 0 and 1"):
         Until(2.0, 100)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy
 from scorecube.workflow.api import analyse, cube_from_scores, open_study
+from tests.conftest import Cli, Files
 
 
 def make_cube(shift: float = 0.0, n_topics: int = 4) -> xr.Dataset:
@@ -104,3 +108,33 @@ def test_advice_for_infinite_scores_does_not_drop_missing_ones() -> None:
         BadPlan, match="1 scores are infinite, the first is m of run a on topic 0; choose other"
     ):
         analyse(cube, Swap(), trials=1, seed=1, workers=1)
+
+
+@pytest.mark.parametrize("left", ["small.old", "small.new"])
+def test_a_replacement_killed_while_it_removed_a_copy_is_recovered(
+    study: Path, files: Files, scorecube: Cli, left: str
+) -> None:
+    shutil.copytree(study / "small", study / left)
+    (study / left / "zarr.json").unlink()  # what a killed deletion leaves is no group
+    how = ["--name", "small", *files.options(), "--metrics", "RR", "--gains", "auto", "--replace"]
+    for _ in range(2):
+        scorecube("evaluate", study, *how).succeeded()
+        assert sorted(path.name for path in study.iterdir()) == ["small", "zarr.json"]
+    assert open_study(study)["small"].cube["metric"].values.tolist() == ["RR"]
+    scorecube("verify", study).succeeded()
+
+
+@pytest.mark.process
+def test_what_does_not_fit_on_the_disk_is_not_taken_for_written(tmp_path: Path) -> None:
+    code = """
+import resource, sys
+from scorecube.storage.location import LocalDirectory
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+LocalDirectory(sys.argv[1]).replace("group", {"c/0": b"x" * 2000}, b"{}", b"done")
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "File too large" in done.stderr
+    assert (tmp_path / "group" / "zarr.json").read_bytes() == b"{}"

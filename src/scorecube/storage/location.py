@@ -50,6 +50,9 @@ class Location(Protocol):
     def rename(self, old: str, new: str) -> None:
         """Rename a group; only if `can_rename`."""
 
+    def remove(self, path: str) -> None:
+        """Remove everything at and below a path, whether it is a whole group or the rest of one."""
+
     def replace(
         self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
     ) -> None:
@@ -94,19 +97,26 @@ class LocalDirectory:
         """See `Location`."""
         Path(self.name, old).rename(Path(self.name, new))
 
+    def remove(self, path: str) -> None:
+        """See `Location`."""
+        directory = Path(self.name, path)
+        if directory.exists():
+            shutil.rmtree(directory)
+
     def replace(
         self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
     ) -> None:
         """See `Location`."""
         directory = Path(self.name, group)
-        if directory.exists():
-            shutil.rmtree(directory)
+        self.remove(group)
         for parent in sorted({Path(key).parent for key in (METADATA, *contents)}):
             (directory / parent).mkdir(parents=True, exist_ok=True)
         partial = METADATA + PARTIAL_SUFFIX
         for key, content in ((METADATA, initial), *contents.items(), (partial, final)):
             with (directory / key).open("wb", buffering=0) as file:
-                file.write(content)
+                rest = memoryview(content)
+                while rest:  # a file system may take a part only
+                    rest = rest[file.write(rest) :]
         (directory / partial).replace(directory / METADATA)
 
     def lock_file(self, collection: str = "") -> LockFile:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import zarr
+from zarr.errors import ZarrUserWarning
 
 
 def child_group(group: zarr.Group, path: str) -> zarr.Group | None:
@@ -19,6 +21,13 @@ def child_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
     if not isinstance(node, zarr.Array):
         raise KeyError(name)
     return node
+
+
+def child_groups(group: zarr.Group) -> dict[str, zarr.Group]:
+    """Return the groups of a group by name, without what a killed deletion left of one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object at .* is not recognized", ZarrUserWarning)
+        return dict(group.groups())
 
 
 def member_names(group: zarr.Group | None) -> list[str]:

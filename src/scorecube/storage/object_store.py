@@ -95,6 +95,10 @@ class ObjectPrefix:
         """Not available: object stores have no directories."""
         raise NotImplementedError
 
+    def remove(self, path: str) -> None:
+        """See `Location`."""
+        sync(self.store.delete_dir(path))
+
     def replace(
         self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
     ) -> None:

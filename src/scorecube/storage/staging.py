@@ -13,6 +13,7 @@ import zarr
 
 from scorecube.storage.encoding import ZARR_FORMAT
 from scorecube.storage.location import Location
+from scorecube.storage.nodes import child_groups
 
 COMPLETE = "complete"
 """Attribute of a complete group, written last."""
@@ -36,7 +37,7 @@ def _current_names(group: zarr.Group) -> dict[str, str]:
 
 def complete_members(root: zarr.Group) -> dict[str, str]:
     """Return the complete groups: name -> name under which the content is stored."""
-    complete = {name for name, group in root.groups() if group.attrs.get(COMPLETE)}
+    complete = {name for name, group in child_groups(root).items() if group.attrs.get(COMPLETE)}
     candidates = {name for name in complete if not name.endswith((STAGING, OLD))} | set(
         _current_names(root)
     )
@@ -68,34 +69,33 @@ def replace_group(location: Location, parent: str, name: str, write: Callable[[s
     # An incomplete collection was left by a killed process.
     complete = exists and (bool(parent) or bool(group[current].attrs.get(COMPLETE)))
     target = name + STAGING if current == name and (renaming or complete) else name
+    path = f"{parent}/{name}".lstrip("/")
+    # A killed process may have left parts of them, which are no groups any more.
     for stale in {target, name + OLD}:
-        if stale in group:
-            del group[stale]
+        location.remove(f"{parent}/{stale}".lstrip("/"))
     write(f"{parent}/{target}".lstrip("/"))
     if renaming:
-        _rename(location, group, f"{parent}/{name}".lstrip("/"), exists)
+        _rename(location, path, exists)
     elif target != current:
         group.attrs[CURRENT_NAMES] = {
             key: at for key, at in _current_names(group).items() if key != name
         } | ({} if target == name else {name: target})
         if exists:
-            del group[current]
+            location.remove(f"{parent}/{current}".lstrip("/"))
 
 
-def _rename(location: Location, parent: zarr.Group, path: str, exists: bool) -> None:
+def _rename(location: Location, path: str, exists: bool) -> None:
     if exists:
         location.rename(path, path + OLD)
     location.rename(path + STAGING, path)
-    old = path.rpartition("/")[2] + OLD
-    if old in parent:
-        del parent[old]
+    location.remove(path + OLD)
 
 
 def unfinished_replacements(root: zarr.Group) -> list[str]:
     """Return the names of groups that a killed process wrote but did not rename."""
     return [
         name.removesuffix(STAGING)
-        for name, group in root.groups()
+        for name, group in child_groups(root).items()
         if name.endswith(STAGING)
         and group.attrs.get(COMPLETE)
         and name.removesuffix(STAGING) not in root

@@ -9,7 +9,7 @@ import zarr
 from scorecube.analyses import registry
 from scorecube.errors import CorruptStudy
 from scorecube.storage.datasets import CONTENT, read_dataset
-from scorecube.storage.nodes import child_group, member_names
+from scorecube.storage.nodes import child_group, child_groups, member_names
 from scorecube.storage.staging import OLD, STAGING
 from scorecube.storage.study import Study
 
@@ -62,7 +62,7 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
 def _obsolete_paths(study: Study) -> tuple[str, ...]:
     """Return the paths of possibly incomplete groups left by a killed process."""
     current = {study[name].group_path: study[name].cube_name for name in study}
-    obsolete = [name for name, _ in study.root.groups() if name not in current]
+    obsolete = [name for name in child_groups(study.root) if name not in current]
     for path, cube in current.items():
         obsolete += [
             f"{path}/{each}" for each in ("cube", "cube" + STAGING, "cube" + OLD) if each != cube

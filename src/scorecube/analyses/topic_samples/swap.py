@@ -73,7 +73,7 @@ class Swap(TopicSampling):
         trials narrow the interval. ``population``: the mean rate of collections of as many topics and runs from the same population;
         the interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.
     required
-        Rule of the required difference. ``suffix``: the lower edge of the first bin from which on no swap rate is too high (S1).
+        Rule of the required difference. ``suffix``: the lower edge of the first bin from which on no swap rate is too high.
         ``first``: of the first bin whose swap rate is not too high; a higher bin may have a rate that is.
     groups
         Number of groups of topics, and of runs, that are left out in turn for the interval about the population, 3 to 1000.

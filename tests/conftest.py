@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import random
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ settings.register_profile("dev", settings.get_profile("ci"), max_examples=20)
 settings.load_profile("dev")
 
 REPO = Path(__file__).parents[1]
+os.environ.setdefault("SCORECUBE_SYNC", "0")  # no power failure is tested, and disks are slow
 collect_ignore_glob = ["recipes/toy_*.py"]
 """Importing them would register what they define in this process."""
 Tree = dict[str, tuple[str, int]]
@@ -55,7 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("hypothesis"):
             test = item.obj  # type: ignore[attr-defined]
-            own = test._hypothesis_internal_use_settings
+            own = getattr(test, "_hypothesis_internal_use_settings", None)
+            if own is None:
+                continue  # a state machine, which has settings of its own
             test._hypothesis_internal_use_settings = settings(
                 own, max_examples=min(most, own.max_examples)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import xarray as xr
 
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy
+from scorecube.storage.lock import machine_name
 from scorecube.workflow.api import analyse, cube_from_scores, open_study
 from tests.conftest import Cli, Files
 
@@ -32,45 +34,6 @@ def make_cube(shift: float = 0.0, n_topics: int = 4) -> xr.Dataset:
 def path(tmp_path: Path) -> Path:
     open_study(tmp_path / "s", mode="a").add("demo", cube=make_cube())
     return tmp_path / "s"
-
-
-def cut_off(monkeypatch: pytest.MonkeyPatch, rename_number: int) -> None:
-    """Let the process die at its n-th renaming."""
-    rename, calls = Path.rename, []
-
-    def dying(self: Path, target: Path) -> Path:
-        calls.append(self)
-        if len(calls) == rename_number:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", dying)
-
-
-@pytest.mark.parametrize("rename_number", [1, 2])
-def test_a_replacement_is_either_old_or_new(
-    path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int
-) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        cut_off(patch, rename_number)
-        open_study(path, mode="a").add("demo", cube=make_cube(1.0), replace=True)
-    again = open_study(path, mode="a")
-    assert list(again) == ["demo"]
-    xr.testing.assert_identical(again["demo"].cube, make_cube(1.0 if rename_number == 2 else 0.0))
-    again.add("demo", cube=make_cube(2.0), replace=True)
-    assert sorted(entry.name for entry in path.iterdir()) == ["demo", "zarr.json"]
-
-
-@pytest.mark.parametrize("rename_number", [1, 2])
-def test_an_added_metric_is_there_or_not(
-    path: Path, monkeypatch: pytest.MonkeyPatch, rename_number: int
-) -> None:
-    more = make_cube().assign_coords(metric=np.array(["n"], object))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        cut_off(patch, rename_number)
-        open_study(path, mode="a").add("demo", cube=more)
-    found = open_study(path)["demo"].cube["metric"].values.tolist()
-    assert found == (["m", "n"] if rename_number == 2 else ["m"])
 
 
 def test_a_study_opened_for_reading_is_not_added_to(path: Path) -> None:
@@ -110,16 +73,20 @@ def test_advice_for_infinite_scores_does_not_drop_missing_ones() -> None:
         analyse(cube, Swap(), trials=1, seed=1, workers=1)
 
 
-@pytest.mark.parametrize("left", ["small.old", "small.new"])
-def test_a_replacement_killed_while_it_removed_a_copy_is_recovered(
+@pytest.mark.parametrize("left", ["small/cube.2", "small/cube.2.0123.staged", "other"])
+def test_what_a_killed_writer_left_is_removed_by_the_next(
     study: Path, files: Files, scorecube: Cli, left: str
 ) -> None:
-    shutil.copytree(study / "small", study / left)
-    (study / left / "zarr.json").unlink()  # what a killed deletion leaves is no group
+    shutil.copytree(study / "small/cube", study / left)
+    for lock in ("", ".small"):  # of a process that has ended
+        text = json.dumps({"machine": machine_name(), "process": 2**22 + 1, "since": ""})
+        Path(f"{study}{lock}.lock").write_text(text)
     how = ["--name", "small", *files.options(), "--metrics", "RR", "--gains", "auto", "--replace"]
-    for _ in range(2):
-        scorecube("evaluate", study, *how).succeeded()
-        assert sorted(path.name for path in study.iterdir()) == ["small", "zarr.json"]
+    scorecube("evaluate", study, *how).succeeded()
+    assert sorted(path.name for path in study.iterdir()) == ["small", "zarr.json"]
+    inside = {path.name for path in (study / "small").iterdir()}
+    listed = {path.partition("/")[0] for path in open_study(study)["small"].manifest.paths()}
+    assert inside - {"blocks"} == listed | {"zarr.json"}
     assert open_study(study)["small"].cube["metric"].values.tolist() == ["RR"]
     scorecube("verify", study).succeeded()
 
@@ -131,10 +98,11 @@ import resource, sys
 from scorecube.storage.location import LocalDirectory
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-LocalDirectory(sys.argv[1]).replace("group", {"c/0": b"x" * 2000}, b"{}", b"done")
+location = LocalDirectory(sys.argv[1])
+with location.failures():
+    location.write_new("group", {"c/0": b"x" * 2000})
 """
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "File too large" in done.stderr
-    assert (tmp_path / "group" / "zarr.json").read_bytes() == b"{}"
+    assert "group/c/0: File too large; nothing that was stored is lost: raise" in done.stderr

@@ -62,7 +62,7 @@ def test_another_process_is_refused_and_named(
     ):
         open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert not open_location(location).exists()
-    lock_file.remove()
+    lock_file.remove(content(other))
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert lock_file.create(content(other))  # of adding collections: results are no business of it
     scorecube("swap", location, "--trials", 2, "--seed", 1).succeeded()
@@ -74,7 +74,7 @@ def test_another_process_is_refused_and_named(
     with pytest.raises(BadStudy, match="being written"):
         open_study(location, mode="a").add("demo", cube=simulate_cube(metrics=["RR"], n_runs=2))
     # Other collections are nobody's yet.
-    lock_file.remove()
+    lock_file.remove(content(other))
     open_study(location, mode="a").add("other", cube=simulate_cube(n_runs=2))
     scorecube("swap", location, "--collection", "other", "--trials", 3, "--seed", 1).succeeded()
     # Reading needs no leave.
@@ -156,7 +156,9 @@ def test_it_is_renewed_while_it_is_held(
 
 def test_one_that_was_taken_over_is_not_removed(lock_file: LockFile) -> None:
     with hold_lock(lock_file):
-        lock_file.remove()
+        found = lock_file.read()
+        assert found is not None
+        lock_file.remove(found[0])
         assert lock_file.create(content(os.getppid()))
     found = lock_file.read()
     assert found is not None

@@ -16,7 +16,7 @@ from scorecube.analyses import Swap
 from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
 from scorecube.storage import Study, datasets
-from scorecube.storage import study as study_module
+from scorecube.storage import collection as collection_module
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import cube_from_scores, evaluate_into, open_study, plan_in_study
@@ -172,7 +172,7 @@ def test_adding_leaves_nothing_behind_in_the_cube(path: Path, empty: Study) -> N
     empty.add("demo", cube=small_cube("m1"))
     empty.add("demo", cube=small_cube("m2"))
     assert open_study(path)["demo"].cube.attrs == small_cube().attrs
-    assert sorted(each.name for each in (path / "demo").iterdir()) == ["cube", "zarr.json"]
+    assert sorted(each.name for each in (path / "demo").iterdir()) == ["cube.2", "zarr.json"]
 
 
 @pytest.mark.parametrize(
@@ -196,13 +196,17 @@ def test_scores_that_do_not_fit_are_refused(
     xr.testing.assert_identical(open_study(path)["demo"].cube, small_cube("m"))
 
 
-def test_replacing_drops_scores_rankings_and_results(path: Path, filled: Study) -> None:
+def test_replacing_drops_scores_and_rankings_and_outdates_results(
+    path: Path, filled: Study
+) -> None:
     filled.add("other", cube=small_cube())
     filled.add("demo", cube=small_cube("m", runs=("x", "y")), replace=True)
     again = open_study(path)
     xr.testing.assert_identical(again["demo"].cube, small_cube("m", runs=("x", "y")))
     assert again["demo"].results("swap") == []
-    assert again["demo"].contents() == {"rankings": False, "results": {}}
+    assert again["demo"].contents() == {"rankings": False, "results": {}, "outdated": {"swap": 1}}
+    with pytest.raises(BadStudy, match=r"no result of swap .* of the scores that are there now"):
+        again["demo"].result("swap")
     with pytest.raises(BadStudy, match="imported as scores and has no rankings"):
         _ = again["demo"].rankings
     xr.testing.assert_identical(again["other"].cube, small_cube())
@@ -213,26 +217,42 @@ def test_replacing_nothing_adds(empty: Study) -> None:
     xr.testing.assert_identical(empty["demo"].cube, small_cube())
 
 
-def test_a_half_written_collection_is_not_listed(path: Path, empty: Study) -> None:
-    empty.add("whole", cube=small_cube())
-    empty.add("half", cube=small_cube())
-    empty.root["half"].attrs["complete"] = False
-    again = open_study(path, mode="a")
-    assert list(again) == ["whole"]
-    with pytest.raises(BadStudy, match="no collection 'half'"):
-        _ = again["half"]
-    again.add("half", cube=small_cube("m2", runs=("x", "y", "z")))
-    xr.testing.assert_identical(
-        open_study(path)["half"].cube, small_cube("m2", runs=("x", "y", "z"))
-    )
+def test_an_outdated_result_is_kept_until_it_is_computed_again(path: Path, empty: Study) -> None:
+    def computed(trials: int) -> None:
+        for analysis in (Swap(), Swap(sampling="replacement", size=2)):
+            plan_in_study(empty, analysis, trials=trials, seed=1)[0].run()
+
+    empty.add("demo", cube=small_cube())
+    computed(20)
+    empty.add("demo", cube=small_cube(), replace=True)
+    assert open_study(path)["demo"].contents()["results"] == {"swap": 2}  # the same scores
+    empty.add("demo", cube=small_cube(shift=0.125), replace=True)
+    assert open_study(path)["demo"].contents()["outdated"] == {"swap": 2}
+    assert len(open_study(path)["demo"].result_attributes("swap", outdated=True)) == 2
+    plan_in_study(empty, Swap(), trials=30, seed=2)[0].run()
+    contents = open_study(path)["demo"].contents()
+    assert (contents["results"], contents["outdated"]) == ({"swap": 1}, {"swap": 1})
+    left = open_study(path)["demo"].result_attributes("swap", outdated=True)
+    assert left[0]["sampling"] == "replacement"
+    computed(20)
+    assert open_study(path)["demo"].contents()["outdated"] == {}
+    groups = (path / "demo/results/swap").glob("*/zarr.json")
+    assert len(list(groups)) == 3
+    assert verify_study(open_study(path))[1] == []
 
 
-def test_a_half_written_result_is_not_found(filled: Study) -> None:
-    result = filled["demo"].result("swap")
-    filled["demo"].group[f"results/swap/{result.attrs['digest']}"].attrs["complete"] = False
-    assert filled["demo"].find_result("swap", result.attrs["digest"]) is None
-    with pytest.raises(BadStudy, match="no result of swap for collection 'demo'"):
-        filled["demo"].result("swap")
+def test_a_result_of_scores_that_were_replaced_meanwhile_is_not_stored(
+    path: Path, empty: Study
+) -> None:
+    empty.add("demo", cube=small_cube())
+    (task,) = plan_in_study(empty, Swap(), trials=20, seed=1)
+    open_study(path, mode="a").add("demo", cube=small_cube("m2"))
+    task.run()  # its scores are there still
+    (task,) = plan_in_study(empty, Swap(), trials=30, seed=1)
+    open_study(path, mode="a").add("demo", cube=small_cube(shift=0.125), replace=True)
+    with pytest.raises(BadStudy, match="demo: its scores were replaced while this command ran"):
+        task.run()
+    assert open_study(path)["demo"].contents()["results"] == {}
 
 
 def test_a_large_group_is_written_and_read_in_pieces(
@@ -282,7 +302,7 @@ def test_an_interruption_leaves_what_was_there(
     if how != "new":
         empty.add("demo", cube=small_cube("m1"))
     with monkeypatch.context() as patch:
-        patch.setattr(study_module, "write_dataset", interrupted)
+        patch.setattr(collection_module, "write_dataset", interrupted)
         with pytest.raises(KeyboardInterrupt):
             empty.add("demo", cube=small_cube("m2"), replace=how == "replace")
     again = open_study(path, mode="a")
@@ -295,8 +315,9 @@ def test_an_interruption_leaves_what_was_there(
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json"]
-)
+    "name",
+    ["", ".", "..", ".hidden", "a/b", "/a", "a\\b", "a\0b", "zarr.json", "a.new", "a.staged", "é" * 80, "a\x1b[2J", "\udcff"],
+)  # fmt: skip
 def test_bad_names_are_refused(path: Path, empty: Study, name: str) -> None:
     empty.add("demo", cube=small_cube())
     with pytest.raises(BadStudy, match="cannot name a collection"):
@@ -337,7 +358,7 @@ def test_what_is_no_study_is_refused_and_left_alone(tmp_path: Path, kind: str, m
         path.mkdir()
         (path / "zarr.json").write_text("{ not JSON")
     before = {each: each.read_bytes() for each in [path, *path.rglob("*")] if each.is_file()}
-    with pytest.raises(BadStudy, match="other"):
+    with pytest.raises((BadStudy, CorruptStudy), match="other"):
         open_study(path, mode=mode)
     assert {
         each: each.read_bytes() for each in [path, *path.rglob("*")] if each.is_file()
@@ -374,7 +395,8 @@ def test_a_whole_study_has_no_damage(filled: Study) -> None:
     arrays = [
         place for place, node in filled.root.members(max_depth=None) if isinstance(node, zarr.Array)
     ]
-    assert checked == len([place for place in arrays if "/blocks/" not in place]) + 1
+    # The study, the collection, its blocks, and the arrays of other groups.
+    assert checked == 3 + len([place for place in arrays if "/blocks/" not in place])
 
 
 @pytest.mark.parametrize("pattern", CHUNKS)

@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import zarr
+import zarr.errors
 from zarr.abc.buffer import Buffer
 from zarr.storage import MemoryStore
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Output
-from scorecube.storage.datasets import write_objects
 from scorecube.storage.encoding import ZARR_FORMAT, compressor, plain_bytes
 from scorecube.storage.location import Location
-from scorecube.storage.nodes import child_array, child_group
+from scorecube.storage.manifest import Entry, digests_of
+from scorecube.storage.nodes import child_array
 
 RECORD = "record"
+SYNC_SECONDS = 1.0
+"""A power failure loses at most the blocks that were recorded in so many seconds."""
+SEGMENTS, WHOLE = "segments", "records"
+"""Facts in the manifest: number of reserved segments, and of records when the last run ended."""
 BY_UNIT = "by_unit"
 """Attribute of an output: whether its last axis is units; it may be longer than the segment."""
 
@@ -61,37 +67,62 @@ def content_hash(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
     return hasher.hexdigest()
 
 
+class BlockEntry(Protocol):
+    """The entry of a block store in the manifest of its collection."""
+
+    def read(self) -> Entry | None:
+        """Return the entry; None if there is none."""
+
+    def commit(self, entry: Entry) -> None:
+        """Write the entry."""
+
+    def check_lock(self) -> None:
+        """Refuse to go on if the lock of the collection was lost."""
+
+
 class BlockStore:
-    """Blocks of one piece of work (see `Plan.work_digest`) inside a collection's group.
+    """Blocks of one piece of work (see `Plan.work_digest`).
 
     Parameters
     ----------
     location
         Of the study.
-    collection
-        Group of the collection.
     path
-        Of the blocks in this group.
+        Of the group of the blocks.
+    work
+        Digest of the work.
+    entry
+        In the manifest.
     """
 
-    def __init__(self, location: Location, collection: zarr.Group, path: str) -> None:
+    def __init__(self, location: Location, path: str, work: str, entry: BlockEntry) -> None:
         self._location = location
-        self._collection = collection
         self._path = path
+        self._work = work
+        self._entry = entry
         self._arrays: dict[str, zarr.Array[Any]] = {}
         """Opened once by `reserve`: on an object store each opening is a request."""
+        self._synced = time.monotonic()
 
-    def _group(self) -> zarr.Group | None:
-        """Return the group of the blocks; None if no segment has been reserved."""
-        group = child_group(self._collection, self._path)
-        return group if group is not None and RECORD in group else None
+    def _group(self, mode: Literal["r", "a"] = "r") -> zarr.Group | None:
+        """Return the group of the blocks; None if no segment has been reserved, or if it is damaged."""
+        if self._entry.read() is None:
+            return None
+        try:
+            with self._location.failures():
+                group = zarr.open_group(
+                    self._location.store, path=self._path, mode=mode, zarr_format=ZARR_FORMAT
+                )
+                return group if RECORD in group else None
+        except (ValueError, KeyError, TypeError, FileNotFoundError, zarr.errors.BaseZarrError):
+            return None
 
     def records(self) -> list[Record]:
         """Return the records of all segments; their contents are not read."""
         group = self._group()
         if group is None:
             return []
-        parsed = [_parse(index, text) for index, text in enumerate(_texts(group[RECORD]))]
+        parsed = [self._parse(index, text) for index, text in enumerate(_texts(group))]
         return [record for record in parsed if record is not None]
 
     def valid_segments(self, outputs: Sequence[Output], n_units: int) -> Iterator[Segment]:
@@ -103,69 +134,150 @@ class BlockStore:
                 yield segment
 
     def find_damage(self) -> list[str]:
-        """Return one line for each segment that does not match its record."""
+        """Return one line for each segment that does not match its record, and for missing or changed metadata."""
+        entry = self._entry.read()
+        if entry is None:
+            return []
+        if entry.files is not None:
+            found = _digests(self._location.metadata(self._path))
+            changed = sorted(
+                key for key in {*entry.files, *found} if found.get(key) != entry.files.get(key)
+            )
+            if changed:
+                return [f"{self._path}: {key} is missing or changed" for key in changed]
         group = self._group()
         if group is None:
-            return []
-        return [
+            return [f"{self._path}: cannot be read"]
+        texts = _texts(group)
+        problems = [
             f"{self._path} segment {index}: content does not match its record"
-            for index in self._damaged_indices(group)
+            for index in self._damaged_indices(group, texts)
         ]
+        missing = int(entry.facts.get(WHOLE, 0)) - sum(map(bool, texts))
+        if missing > 0 or len(texts) < int(entry.facts.get(SEGMENTS, 0)):
+            problems.append(f"{self._path}: {max(missing, 1)} records are missing")
+        return problems
 
-    def _damaged_indices(self, group: zarr.Group) -> list[int]:
+    def _damaged_indices(self, group: zarr.Group, texts: Sequence[str]) -> list[int]:
         outputs = [name for name, _ in group.arrays() if name != RECORD]
-        found = [
-            (index, text, _parse(index, text))
-            for index, text in enumerate(_texts(group[RECORD]))
-            if text
-        ]
+        found = [(index, self._parse(index, text)) for index, text in enumerate(texts) if text]
         return [
             index
-            for index, _, record in found
+            for index, record in found
             if record is None or _read(group, record, outputs) is None
         ]
 
+    def _parse(self, index: int, text: str) -> Record | None:
+        try:
+            content = json.loads(text)
+            if content.get("work", self._work) != self._work:
+                return None  # of other blocks
+            return Record(
+                index, int(content["start"]), int(content["stop"]), str(content["sha256"])
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+
     def reserve(self, outputs: Sequence[Output], intervals: Sequence[tuple[int, int]]) -> int:
         """Extend the arrays for more segments; return the index of the first."""
+        self._entry.check_lock()
         longest, count = max(stop - start for start, stop in intervals), len(intervals)
-        group = self._group()
-        if group is None:  # also if a process was killed before it created the records
-            objects: dict[str, Buffer] = {}
-            new_group = zarr.create_group(MemoryStore(objects), zarr_format=ZARR_FORMAT)
-            _create_arrays(new_group, outputs, longest, count)
-            write_objects(objects, self._location, f"{self._collection.path}/{self._path}")
-            group = self._collection.require_group(self._path)
+        with self._location.failures():
+            first = self._extend(outputs, longest, count)
+            if first is None:  # there are no blocks, or their metadata is damaged
+                self._create(outputs, longest, count)
+                first = 0
+            group = self._group("a")
+            assert group is not None
             self._arrays = {
                 name: child_array(group, name)
                 for name in (RECORD, *(output.name for output in outputs))
             }
-            return 0
-        record = self._arrays[RECORD] = child_array(group, RECORD)
-        for index in self._damaged_indices(group):
-            record[index] = ""  # computed again as another segment
-        start = int(record.shape[0])
-        for output in outputs:
-            array = self._arrays[output.name] = child_array(group, output.name)
-            shape = output.shape_of(max(longest, array.shape[-1]))
-            array.resize((start + count, *shape))
-        record.resize((start + count,))
-        return start
+        return first
+
+    def _create(self, outputs: Sequence[Output], longest: int, count: int) -> None:
+        objects: dict[str, Buffer] = {}
+        _create_arrays(
+            zarr.create_group(MemoryStore(objects), zarr_format=ZARR_FORMAT),
+            outputs,
+            longest,
+            count,
+        )
+        contents = {key: value.to_bytes() for key, value in objects.items()}
+        self._location.remove(self._path)
+        self._location.write_new(self._path, contents)
+        self._location.sync(self._path)
+        self._entry.commit(Entry(self._path, _digests(contents), {SEGMENTS: count}))
+
+    def _extend(self, outputs: Sequence[Output], longest: int, count: int) -> int | None:
+        """Extend arrays that are there; None if there are none that can be."""
+        group, entry = self._group("a"), self._entry.read()
+        if group is None or entry is None:
+            return None
+        files = _digests(self._location.metadata(self._path))
+        if entry.files is not None and files != entry.files:
+            return None
+        try:
+            record = child_array(group, RECORD)
+            for index in self._damaged_indices(group, _texts(group)):
+                record[index] = ""  # computed again as another segment
+            first = int(record.shape[0])
+            for output in outputs:
+                array = child_array(group, output.name)
+                shape = output.shape_of(max(longest, array.shape[-1]))
+                array.resize((first + count, *shape))
+            record.resize((first + count,))
+        except (ValueError, KeyError, TypeError, FileNotFoundError, zarr.errors.BaseZarrError):
+            return None
+        self._entry.commit(Entry(self._path, files, {SEGMENTS: first + count}))
+        return first
 
     def write(self, segment: Segment, facts: Mapping[str, Any]) -> None:
-        """Write the outputs of a reserved segment, then its record with `facts`."""
-        for name, array in segment.arrays.items():
-            target = self._arrays[name]
-            if target.attrs[BY_UNIT]:
-                target[segment.index, ..., : array.shape[-1]] = array
-            else:
-                target[segment.index] = array
-        record = {
-            "start": segment.start,
-            "stop": segment.stop,
-            "sha256": content_hash(segment.arrays),
-            **facts,
-        }
-        self._arrays[RECORD][segment.index] = json.dumps(record)
+        """Write the outputs of a reserved segment, then its record with `facts`.
+
+        They are synced together, at most every `SYNC_SECONDS`: after a power failure, a block whose data does not match its record is
+        computed again.
+        """
+        self._entry.check_lock()
+        with self._location.failures():
+            for name, array in segment.arrays.items():
+                target = self._arrays[name]
+                if target.attrs[BY_UNIT]:
+                    target[segment.index, ..., : array.shape[-1]] = array
+                else:
+                    target[segment.index] = array
+            record = {
+                "start": segment.start,
+                "stop": segment.stop,
+                "sha256": content_hash(segment.arrays),
+                **facts,
+                "work": self._work,
+            }
+            self._arrays[RECORD][segment.index] = json.dumps(record)
+            if time.monotonic() > self._synced + SYNC_SECONDS:
+                self._location.sync(self._path)
+                self._synced = time.monotonic()
+
+    def finish(self) -> None:
+        """Note in the manifest how many records there are, so that a missing one is noticed."""
+        entry = self._entry.read()
+        if entry is not None and WHOLE not in entry.facts:
+            records = {WHOLE: len(self.records())}
+            self._entry.commit(Entry(entry.path, entry.files, {**entry.facts, **records}))
+
+
+def _digests(objects: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the digests of metadata files without the number of segments and the length of the longest, which grow."""
+    return digests_of({key: _without_shape(content) for key, content in objects.items()})
+
+
+def _without_shape(content: bytes) -> bytes:
+    try:
+        metadata = json.loads(content)
+        metadata.pop("shape", None)
+        return json.dumps(metadata, sort_keys=True).encode()
+    except (ValueError, AttributeError, RecursionError):
+        return content
 
 
 def _create_arrays(group: zarr.Group, outputs: Sequence[Output], longest: int, count: int) -> None:
@@ -219,7 +331,9 @@ def gaps(intervals: Sequence[tuple[int, int]], n_units: int) -> list[tuple[int, 
     return [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high]
 
 
-def _texts(array: Any) -> list[str]:
+def _texts(group: zarr.Group) -> list[str]:
+    """Return the records as JSON; "?" for one that cannot be read."""
+    array: Any = group[RECORD]
     try:
         return [str(text) for text in array[...]]
     except (ValueError, RuntimeError, OSError):
@@ -231,14 +345,6 @@ def _texts(array: Any) -> list[str]:
         except (ValueError, RuntimeError, OSError):
             texts.append("?")
     return texts
-
-
-def _parse(index: int, text: str) -> Record | None:
-    try:
-        content = json.loads(text)
-        return Record(index, int(content["start"]), int(content["stop"]), str(content["sha256"]))
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def _read(group: Any, record: Record, output_names: Sequence[str]) -> Segment | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from types import MappingProxyType
+from contextlib import contextmanager
 from typing import Any, Final
 
 import xarray as xr
@@ -16,10 +14,9 @@ from zarr.abc.buffer import Buffer
 from zarr.storage import MemoryStore
 
 from scorecube.collection import schema
-from scorecube.errors import CorruptStudy
+from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.encoding import (
     CONSOLIDATED,
-    METADATA,
     ZARR_FORMAT,
     encoding,
     pairs_as_labels,
@@ -27,6 +24,7 @@ from scorecube.storage.encoding import (
     plain_bytes,
 )
 from scorecube.storage.location import Location
+from scorecube.storage.manifest import check_files, digests_of
 
 CONTENT = "content_sha256"
 CONCURRENT_CHUNKS: Final = 4
@@ -35,8 +33,6 @@ MAX_LOADED_BYTES: Final = 2**28
 """Larger results are opened without loading their values."""
 MAX_BUFFERED_BYTES: Final = 2**26
 """Larger datasets are written directly, not through memory."""
-_PARENT_GROUP: Final = threading.Lock()
-"""Keeps threads that store results of the same analysis from creating its group at the same time."""
 
 
 def open_dataset(location: Location, group: str) -> xr.Dataset:
@@ -50,22 +46,65 @@ def open_dataset(location: Location, group: str) -> xr.Dataset:
     return opened
 
 
-def read_dataset(location: Location, group: str) -> xr.Dataset:
-    """Read one group into memory, with labels as object strings."""
-    return _load(open_dataset(location, group), location, group)
+def read_dataset(
+    location: Location, group: str, files: Mapping[str, str] | None = None
+) -> xr.Dataset:
+    """Read one group into memory, with labels as object strings.
+
+    Parameters
+    ----------
+    location
+        Of the store.
+    group
+        Path of the group.
+    files
+        Digests of its metadata files; None if they are unknown.
+
+    Raises
+    ------
+    CorruptStudy
+        Metadata or values that are missing, cannot be read, or do not match their digests.
+    """
+    with _reading(location, group, files):
+        return _load(open_dataset(location, group), location, group)
 
 
-def read_or_open(location: Location, group: str) -> xr.Dataset:
-    """Read one group into memory; values of a large one are read and checked on use."""
-    dataset = open_dataset(location, group)
-    if dataset.nbytes <= MAX_LOADED_BYTES:
-        return _load(dataset, location, group)
-    arrays = zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
-    incomplete = [name for name, array in arrays if array.nchunks_initialized < array.nchunks]
-    if incomplete:
-        raise _corrupt(location, group, f"chunks of {', '.join(sorted(incomplete))} are missing")
-    del dataset.attrs[CONTENT]
-    return _with_object_labels(dataset)
+def read_or_open(
+    location: Location, group: str, files: Mapping[str, str] | None = None
+) -> xr.Dataset:
+    """Read one group into memory; values of a large one are read and checked on use. See `read_dataset`."""
+    with _reading(location, group, files):
+        dataset = open_dataset(location, group)
+        if dataset.nbytes <= MAX_LOADED_BYTES:
+            return _load(dataset, location, group)
+        opened = zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT)
+        incomplete = [
+            name for name, array in opened.arrays() if array.nchunks_initialized < array.nchunks
+        ]
+        if incomplete:
+            raise _corrupt(
+                location, group, f"chunks of {', '.join(sorted(incomplete))} are missing"
+            )
+        dataset.attrs.pop(CONTENT, None)
+        return _with_object_labels(dataset)
+
+
+@contextmanager
+def _reading(location: Location, group: str, files: Mapping[str, str] | None) -> Iterator[None]:
+    """Check the metadata of a group, and raise failures to read it as `CorruptStudy`."""
+    with location.failures():
+        problems = check_files(location, group, files)
+    if problems:
+        raise _corrupt(location, group, "; ".join(problems))
+    try:
+        with location.failures():
+            yield
+    except ScorecubeError:
+        raise
+    except Exception as error:
+        if files is None:
+            raise  # a group without digests may be no group of ours at all
+        raise _corrupt(location, group, f"cannot be read: {error}") from None
 
 
 def _load(dataset: xr.Dataset, location: Location, group: str) -> xr.Dataset:
@@ -95,26 +134,17 @@ def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
     return pairs_as_labels(dataset)
 
 
-def write_dataset(
-    dataset: xr.Dataset,
-    location: Location,
-    group: str = "",
-    *,
-    last: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Write one group, replacing its content; the attributes `last` are set last.
+def write_dataset(dataset: xr.Dataset, location: Location, group: str = "") -> dict[str, str]:
+    """Write a new group and return the digests of its metadata files; install or sync it afterwards.
 
     zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
     in memory and its objects are copied.
     """
     plain = pairs_as_positions(dataset.drop_encoding())
     if plain.nbytes <= MAX_BUFFERED_BYTES:
-        objects: dict[str, Buffer] = {}
-        _write(
-            plain.assign_attrs({CONTENT: content_digest(plain), **last}), MemoryStore(objects), ""
-        )
-        write_objects(objects, location, group)
-        return
+        objects = dataset_objects(plain)
+        location.write_new(group, objects)
+        return digests_of(objects)
     with (
         ThreadPoolExecutor(1, thread_name_prefix="digest") as thread,
         zarr.config.set({"async.concurrency": CONCURRENT_CHUNKS}),
@@ -122,8 +152,17 @@ def write_dataset(
         digest = thread.submit(content_digest, plain)  # while zarr compresses
         _write(plain, location.store, group)
     zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
-        {CONTENT: digest.result(), **last}
+        {CONTENT: digest.result()}
     )
+    return digests_of(location.metadata(group))
+
+
+def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
+    """Return the objects of a group that holds a dataset, by key."""
+    plain = pairs_as_positions(dataset.drop_encoding())
+    objects: dict[str, Buffer] = {}
+    _write(plain.assign_attrs({CONTENT: content_digest(plain)}), MemoryStore(objects), "")
+    return {key: value.to_bytes() for key, value in objects.items()}
 
 
 def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
@@ -136,28 +175,6 @@ def _write(dataset: xr.Dataset, store: Any, group: str) -> None:
         consolidated=CONSOLIDATED,
         write_empty_chunks=True,
     )
-
-
-def write_objects(objects: Mapping[str, Buffer], location: Location, group: str) -> None:
-    """Write a group that was built in memory, replacing its previous content.
-
-    The group's own metadata is written last, since its attributes describe what the arrays must hold.
-    """
-    parent = group.rpartition("/")[0]
-    with _PARENT_GROUP:
-        if group and not location.holds_zarr(parent):
-            zarr.open_group(location.store, path=parent, mode="a", zarr_format=ZARR_FORMAT)
-    contents = {key: value.to_bytes() for key, value in objects.items()}
-    metadata = contents.pop(METADATA)
-    location.replace(group, contents, _empty_group_metadata(), metadata)
-
-
-@cache
-def _empty_group_metadata() -> bytes:
-    """Return the metadata of a group without attributes."""
-    objects: dict[str, Buffer] = {}
-    zarr.create_group(MemoryStore(objects), zarr_format=ZARR_FORMAT)
-    return objects[METADATA].to_bytes()
 
 
 def content_digest(dataset: xr.Dataset) -> str:

@@ -19,7 +19,7 @@ from scorecube.collection.run_pairs import pair_labels, pair_positions
 
 ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Version of the layout of a study, in the attributes of its root."""
 METADATA: Final = "zarr.json"
 """Name of the file or object with the metadata of a group or array."""

@@ -1,30 +1,33 @@
 """Locations of zarr stores: directories and prefixes of object stores.
 
 zarr opens a directory by its path, and an object store through ``obstore``. This module holds the operations that differ between the
-two: testing for existence, renaming, replacing a group, and the lock file.
+two: reading objects, writing groups, exchanging one object, removing, and the lock file.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-import shutil
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
+from scorecube.storage import files
 from scorecube.storage.encoding import METADATA
 from scorecube.storage.lock import LocalLockFile, LockFile, lock_suffix
 
-PARTIAL_SUFFIX = ".whole"
-"""Suffix of the metadata file of a group until it is renamed to its final name."""
+STAGED = ".staged"
+"""Suffix of a group of a directory until it is renamed to its final name; names of collections cannot end in it."""
 SCHEMES = ("s3", "gs", "az")
 """Object stores that support listing and conditional writes."""
 
 
 class Location(Protocol):
-    """Where one zarr hierarchy lies."""
+    """Where one zarr hierarchy lies; keys and paths are relative to it."""
 
     @property
     def name(self) -> str:
@@ -33,10 +36,6 @@ class Location(Protocol):
     @property
     def store(self) -> Any:
         """What zarr and xarray open."""
-
-    @property
-    def can_rename(self) -> bool:
-        """Whether a group can be renamed in one step."""
 
     def holds_zarr(self, path: str = "") -> bool:
         """Whether there is a zarr node at a path, by default the root."""
@@ -47,16 +46,44 @@ class Location(Protocol):
     def refuse_occupied(self) -> None:
         """Refuse to create a study over other files or objects (BadStudy)."""
 
-    def rename(self, old: str, new: str) -> None:
-        """Rename a group; only if `can_rename`."""
+    def failures(self) -> AbstractContextManager[None]:
+        """Raise failures of the file system or the object store as `StoreFailed`."""
+
+    def read(self, key: str) -> bytes | None:
+        """Return an object; None if it does not exist."""
+
+    def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
+        """Return several objects."""
+
+    def children(self, path: str) -> list[str]:
+        """Return the names directly below a path, sorted."""
+
+    def metadata(self, path: str) -> dict[str, bytes]:
+        """Return the metadata of a group and of all groups and arrays below it, by key relative to the group."""
+
+    def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
+        """Replace an object if its content is `old` (None: if it does not exist); False otherwise."""
+
+    def staging_path(self, path: str) -> str:
+        """Return the path to which a group is written before `install`."""
+
+    def install(self, staged: str, path: str) -> str:
+        """Sync a staged group and return its final path, which no other process has."""
 
     def remove(self, path: str) -> None:
         """Remove everything at and below a path, whether it is a whole group or the rest of one."""
 
-    def replace(
-        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
-    ) -> None:
-        """Replace a group: initial metadata, then its contents, then final metadata."""
+    def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
+        """Write the objects of a group where there is none; install or sync it afterwards."""
+
+    def sync(self, path: str) -> None:
+        """Wait until everything that was written is on the disk; the path exists."""
+
+    def is_below_zarr(self) -> bool:
+        """Whether it lies inside another zarr hierarchy."""
+
+    def replace_all(self, objects: Mapping[str, bytes]) -> None:
+        """Replace everything that is there by the objects of one group."""
 
     def lock_file(self, collection: str = "") -> LockFile:
         """Return the lock file of the study, or of one collection."""
@@ -70,8 +97,6 @@ class LocalDirectory:
     path
         Of the directory; it need not exist.
     """
-
-    can_rename = True
 
     def __init__(self, path: str) -> None:
         self.name = self.store = path
@@ -93,31 +118,99 @@ class LocalDirectory:
         if parent is not None and parent.is_file():
             raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
 
-    def rename(self, old: str, new: str) -> None:
+    def failures(self) -> AbstractContextManager[None]:
         """See `Location`."""
-        Path(self.name, old).rename(Path(self.name, new))
+        return files.translate_errors(self.name)
+
+    def read(self, key: str) -> bytes | None:
+        """See `Location`."""
+        try:
+            return Path(self.name, key).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
+        """See `Location`."""
+        return {key: self.read(key) for key in keys}
+
+    def children(self, path: str) -> list[str]:
+        """See `Location`."""
+        try:
+            return sorted(os.listdir(Path(self.name, path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def metadata(self, path: str) -> dict[str, bytes]:
+        """See `Location`."""
+        root = Path(self.name, path)
+        return {
+            file.relative_to(root).as_posix(): file.read_bytes() for file in root.rglob(METADATA)
+        }
+
+    def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
+        """See `Location`."""
+        path = Path(self.name, key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not files.exchange_file(path, new, lambda: self.read(key) == old):
+            return False
+        if old is None:  # its directories may be new, too
+            files.sync_directories([path.parent.parent])
+        return True
+
+    def staging_path(self, path: str) -> str:
+        """See `Location`."""
+        return f"{path}.{secrets.token_hex(4)}{STAGED}"
+
+    def install(self, staged: str, path: str) -> str:
+        """See `Location`."""
+        self.sync(staged)
+        source, target = Path(self.name, staged), Path(self.name, path)
+        try:
+            source.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # Of another process, which may yet commit it.
+            path = f"{path}.{secrets.token_hex(4)}"
+            source.rename(Path(self.name, path))
+        files.sync_directories([target.parent])
+        return path
 
     def remove(self, path: str) -> None:
         """See `Location`."""
-        directory = Path(self.name, path)
-        if directory.exists():
-            shutil.rmtree(directory)
+        files.remove_tree(Path(self.name, path))
 
-    def replace(
-        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
-    ) -> None:
+    def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
         directory = Path(self.name, group)
-        self.remove(group)
-        for parent in sorted({Path(key).parent for key in (METADATA, *contents)}):
+        for parent in sorted({Path(key).parent for key in objects}):
             (directory / parent).mkdir(parents=True, exist_ok=True)
-        partial = METADATA + PARTIAL_SUFFIX
-        for key, content in ((METADATA, initial), *contents.items(), (partial, final)):
-            with (directory / key).open("wb", buffering=0) as file:
-                rest = memoryview(content)
-                while rest:  # a file system may take a part only
-                    rest = rest[file.write(rest) :]
-        (directory / partial).replace(directory / METADATA)
+        for key, content in objects.items():
+            files.write_file(directory / key, content)
+
+    def sync(self, path: str) -> None:
+        """See `Location`."""
+        files.sync_file_system(Path(self.name, path))
+
+    def is_below_zarr(self) -> bool:
+        """See `Location`."""
+        return any(Path(parent, METADATA).exists() for parent in Path(self.name).resolve().parents)
+
+    def replace_all(self, objects: Mapping[str, bytes]) -> None:
+        """See `Location`."""
+        path = Path(self.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged, old = Path(self.staging_path(self.name)), Path(self.staging_path(self.name))
+        try:
+            LocalDirectory(str(staged)).write_new("", objects)
+            files.sync_file_system(staged)
+            if path.exists():
+                path.rename(old)
+            staged.rename(path)
+        finally:
+            files.remove_tree(staged)
+            files.remove_tree(old)
+        files.sync_directories([path.parent])
 
     def lock_file(self, collection: str = "") -> LockFile:
         """See `Location`."""

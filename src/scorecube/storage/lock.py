@@ -1,13 +1,14 @@
 """Lock files, with which one process at a time writes a collection of a study.
 
-Another lock file is for adding collections. A lock file lies beside the study. It is created only if it does not exist (``O_EXCL``, or a conditional PUT), renewed while its process
-lives, and removed at the end. The lock file of a killed process is taken over: at once on the same machine, otherwise when it has not been
-renewed for `EXPIRY_SECONDS`. Locks keep two commands from doing the same work twice; correct results do not depend on them, since blocks
-are checked against their digests.
+Another lock file is for the list of collections. A lock file lies beside the study. It appears with its content in one step, is renewed while
+its process lives, and removed at the end. The lock file of a process that has ended is taken over: at once on the same machine, otherwise when it
+has not been renewed for `EXPIRY_SECONDS`. A process that was stopped for longer may thus lose its lock to another: its content, with a token of
+its own, is looked at again before each commit (see `manifest.py`), which then fails with `LockLost`.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -18,10 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from scorecube.errors import BadStudy
+from scorecube.storage.files import write_file
 
 RENEWAL_SECONDS, EXPIRY_SECONDS = 15.0, 90.0
 """Time between two renewals, and time without renewal after which a lock file is stale."""
@@ -55,10 +58,10 @@ class LockFile(Protocol):
         """Replace a stale file; False if it has changed since it was read."""
 
     def renew(self, content: str) -> None:
-        """Write the file again."""
+        """Set its age to 0 if it has this content."""
 
-    def remove(self) -> None:
-        """Remove the file."""
+    def remove(self, content: str) -> None:
+        """Remove the file if it has this content."""
 
 
 class LocalLockFile:
@@ -78,6 +81,23 @@ class LocalLockFile:
     def create(self, content: str) -> bool:
         """See `LockFile`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._temporary_path()
+        try:
+            write_file(temporary, content.encode())
+            try:
+                os.link(temporary, self.path)  # in one step, with its content
+            except FileExistsError:
+                return False
+            except OSError as error:  # a file system without links
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                return self._create_empty(content)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        return True
+
+    def _create_empty(self, content: str) -> bool:
         try:
             with self.path.open("x") as file:
                 file.write(content)
@@ -87,47 +107,79 @@ class LocalLockFile:
 
     def read(self) -> tuple[str, float] | None:
         """See `LockFile`."""
+        if self.path.is_symlink():
+            raise BadStudy(
+                f"{self.path} is a symbolic link where a lock file belongs; remove it, then run the same command again"
+            )
         try:
-            self._last_read = self.path.read_text()
-            return self._last_read, time.time() - self.path.stat().st_mtime
+            self._last_read = self.path.read_text(encoding="utf-8", errors="replace")
+            return self._last_read, self._now() - self.path.stat().st_mtime
         except FileNotFoundError:
             return None
 
+    def _now(self) -> float:
+        """Return the time of the file system's clock, which may be another machine's."""
+        temporary = self._temporary_path()
+        try:
+            temporary.touch()
+            return temporary.stat().st_mtime
+        except OSError:
+            return time.time()
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
     def take_over(self, content: str) -> bool:
         """See `LockFile`."""
-        renamed = self._temporary_path()
-        try:
-            self.path.rename(renamed)  # succeeds for one of several processes
-        except FileNotFoundError:
-            return False
-        if (
-            renamed.read_text() != self._last_read
-        ):  # another process has taken it over since: restore its file
-            renamed.rename(self.path)
-            return False
-        renamed.unlink()
-        return self.create(content)
+        return self._remove(self._last_read) and self.create(content)
 
     def renew(self, content: str) -> None:
         """See `LockFile`."""
-        temporary = self._temporary_path()
-        temporary.write_text(content)
-        temporary.rename(self.path)
+        with self.path.open(encoding="utf-8") as file:
+            # The open file: another one may have taken its place meanwhile.
+            if file.read() == content:
+                os.utime(file.fileno())
 
-    def remove(self) -> None:
+    def remove(self, content: str) -> None:
         """See `LockFile`."""
-        self.path.unlink(missing_ok=True)
+        self._remove(content)
+
+    def _remove(self, content: str) -> bool:
+        """Remove the file if it has this content; of several processes one succeeds."""
+        renamed = self._temporary_path()
+        try:
+            self.path.rename(renamed)
+        except FileNotFoundError:
+            return False
+        ours = False
+        try:
+            ours = renamed.read_text(encoding="utf-8", errors="replace") == content
+        finally:
+            with suppress(OSError):
+                if not ours:
+                    os.link(renamed, self.path)  # unless another process has created it since
+            with suppress(OSError):
+                renamed.unlink()
+        return ours
 
     def _temporary_path(self) -> Path:
         return self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
 
 
+class LockLost(BadStudy):
+    """A lock that another process took over while this one was stopped; nothing was stored since."""
+
+
 @dataclass
 class _HeldLock:
-    """A lock that this process holds, and how many of its writers share it."""
+    """A lock that this process holds, and how many of its writers share it.
 
-    content: str
+    Without `content` there is no lock file, as its directory may not be written to.
+    """
+
+    content: str | None
     writers: int = 0
+    taken_over: bool = False
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -137,8 +189,8 @@ _HELD_GUARD = threading.Lock()
 
 
 @contextmanager
-def hold_lock(lock_file: LockFile) -> Iterator[None]:
-    """Hold a lock; writers in the same process share it.
+def hold_lock(lock_file: LockFile) -> Iterator[bool]:
+    """Hold a lock; writers in the same process share it. Yield whether it was taken over from a process that has ended.
 
     Raises
     ------
@@ -151,8 +203,9 @@ def hold_lock(lock_file: LockFile) -> Iterator[None]:
             _HELD[key] = _acquire(lock_file)
         held = _HELD[key]
         held.writers += 1
+        taken_over, held.taken_over = held.taken_over, False
     try:
-        yield
+        yield taken_over
     finally:
         with _HELD_GUARD:
             held.writers -= 1
@@ -162,70 +215,88 @@ def hold_lock(lock_file: LockFile) -> Iterator[None]:
                 _release(lock_file, held)
 
 
+def check_held(lock_file: LockFile) -> None:
+    """Refuse to go on without a lock that this process held and another has taken over.
+
+    Raises
+    ------
+    LockLost
+        The lock file is gone, or of another process.
+    """
+    held = _HELD.get((os.getpid(), lock_file.name))
+    if held is None or held.content is None:
+        return
+    found = lock_file.read()
+    if found is None or found[0] != held.content:
+        who = "gone" if found is None else f"now that of {_owner(found[0])}"
+        raise LockLost(
+            f"{lock_file.name.removesuffix('.lock')}: this process stood still for longer than {EXPIRY_SECONDS:.0f} s, and its lock is "
+            f"{who}; nothing was stored since. Run the same command again when the other has ended"
+        )
+
+
 def _acquire(lock_file: LockFile) -> _HeldLock:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
         {
             "machine": machine_name(),
             "process": os.getpid(),
+            "started": started(os.getpid()),
             "since": since,
             "token": secrets.token_hex(8),
         },
         sort_keys=True,
     )
-    while not _create(lock_file, content):
-        found = lock_file.read()
-        if found is None:
-            continue
-        if not is_stale(*found):
-            raise BadStudy(_refusal(lock_file, *found))
-        if lock_file.take_over(content):
-            break
-    held = _HeldLock(content)
+    taken_over = False
+    try:
+        while not lock_file.create(content):
+            found = lock_file.read()
+            if found is None:
+                continue
+            if not is_stale(*found):
+                raise BadStudy(_refusal(lock_file, *found))
+            if lock_file.take_over(content):
+                taken_over = True
+                break
+    except PermissionError:
+        return _HeldLock(None)  # the study may be writable where its parent directory is not
+    held = _HeldLock(content, taken_over=taken_over)
     threading.Thread(
-        target=_renew_until_released, args=(lock_file, held), name="renew-lock", daemon=True
+        target=_renew_until_released,
+        args=(lock_file, content, held),
+        name="renew-lock",
+        daemon=True,
     ).start()
     return held
 
 
-def _create(lock_file: LockFile, content: str) -> bool:
-    try:
-        return lock_file.create(content)
-    except PermissionError:
-        return True  # the study may be writable where its parent directory is not: write without a lock
-
-
-def _renew_until_released(lock_file: LockFile, held: _HeldLock) -> None:
+def _renew_until_released(lock_file: LockFile, content: str, held: _HeldLock) -> None:
     while not held.released.wait(RENEWAL_SECONDS):
         # A store that fails now may answer the next time.
         with suppress(Exception):
-            if _is_ours(lock_file, held):
-                lock_file.renew(held.content)
+            lock_file.renew(content)
 
 
 def _release(lock_file: LockFile, held: _HeldLock) -> None:
-    # Finished work must not fail because its lock file cannot be removed: the file expires.
-    with suppress(Exception):
-        if _is_ours(lock_file, held):
-            lock_file.remove()
-
-
-def _is_ours(lock_file: LockFile, held: _HeldLock) -> bool:
-    found = lock_file.read()
-    return found is not None and found[0] == held.content
+    # Finished work must not fail because its lock file cannot be removed: it is taken over when this process has ended.
+    for _ in range(2):
+        with suppress(Exception):
+            if held.content is not None:
+                lock_file.remove(held.content)
+            return
 
 
 def is_stale(content: str, age: float) -> bool:
-    """Whether the process that created a lock file no longer runs.
+    """Whether the process that created a lock file has ended, or has not renewed it for too long.
 
     Parameters
     ----------
     content
         Of the file.
     age
-        Seconds since it was renewed.
+        Seconds since it was renewed, by the clock of its file system. A file dated far in the future was not renewed by anybody.
     """
-    if age > EXPIRY_SECONDS:
+    if abs(age) > EXPIRY_SECONDS:
         return True
     try:
         owner = json.loads(content)
@@ -234,33 +305,49 @@ def is_stale(content: str, age: float) -> bool:
         process = int(owner["process"])
         if process == os.getpid():
             return True  # not held by this process, so by an earlier one with the same number
-        os.kill(process, 0)
-    except ProcessLookupError:
+        with suppress(PermissionError):  # a process of another user
+            os.kill(process, 0)
+        # Another process may have got the number since.
+        return bool("started" in owner and owner["started"] != started(process))
+    except (ProcessLookupError, OverflowError):
         return True
-    except PermissionError:
-        return False  # a process of another user
-    except (ValueError, KeyError, TypeError):
-        return False  # the file is still being written
-    return False
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False  # not one of ours: left to its age
 
 
-def machine_name() -> str:
-    """Return the host name and the process namespace: containers may share the former."""
+def started(process: int) -> str:
+    """Return when a process of this machine started, in ticks since boot; empty if unknown or ended."""
     try:
-        namespace = str(Path("/proc/self/ns/pid").readlink())
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        namespace = ""
-    return f"{socket.gethostname()} {namespace}".strip()
+        return ""
+    state, *rest = stat.rpartition(")")[2].split()
+    return "" if state in "ZX" else rest[18]
+
+
+@cache
+def machine_name() -> str:
+    """Return the host name, the boot and the process namespace: containers may share the first two."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        parts.append(boot.read_text(encoding="ascii").strip())
+    with suppress(OSError):
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(parts)
+
+
+def _owner(content: str) -> str:
+    try:
+        owner = json.loads(content)
+        return f"process {owner['process']} on {owner['machine'].split()[0]} since {owner['since']}"
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        return "another process"
 
 
 def _refusal(lock_file: LockFile, content: str, age: float) -> str:
-    try:
-        owner = json.loads(content)
-        who = f"process {owner['process']} on {owner['machine'].split()[0]} since {owner['since']}"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        who = "another process"
     study = lock_file.name.removesuffix(".lock")
     return (
-        f"{study} is being written by {who}; wait for it to finish. If it no longer runs, its lock expires in "
-        f"{max(1, round(EXPIRY_SECONDS - age))} s; to continue at once, delete {lock_file.name}"
+        f"{study} is being written by {_owner(content)}; wait for it to finish. If it no longer runs, its lock expires in "
+        f"{max(1, round(EXPIRY_SECONDS - max(age, 0.0)))} s; to continue at once, delete {lock_file.name}"
     )

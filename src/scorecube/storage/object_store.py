@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+import secrets
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,7 +41,7 @@ INSTANCE_METADATA = "169.254.169.254"
 """Address of the service that provides the credentials of a machine's role, asked if the environment has none."""
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In responses of a store."""
-CONCURRENT_UPLOADS = 16
+CONCURRENT_REQUESTS = 16
 MAX_REASON_CHARACTERS = 300
 """Of a store's response, in a message."""
 
@@ -54,8 +55,6 @@ class ObjectPrefix:
         E.g. ``s3://bucket/prefix``.
     """
 
-    can_rename = False
-
     def __init__(self, url: str) -> None:
         self.name = url.rstrip("/")
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
@@ -65,8 +64,8 @@ class ObjectPrefix:
             )
         _refuse_unencrypted(self.name)
         with translate_errors(self.name):
-            upstream = from_url(self.name)
-        self.store = ErrorTranslatingStore(upstream, url=self.name)
+            self._upstream = from_url(self.name)
+        self.store = ErrorTranslatingStore(self._upstream, url=self.name)
 
     def _list(self, path: str = "") -> tuple[set[str], bool]:
         """Return the names of objects at a path, and whether any is at or below it."""
@@ -91,19 +90,96 @@ class ObjectPrefix:
         if self.exists():
             raise BadStudy(f"{self.name} holds objects that are not a study; choose another prefix")
 
-    def rename(self, old: str, new: str) -> None:
-        """Not available: object stores have no directories."""
-        raise NotImplementedError
+    def failures(self) -> AbstractContextManager[None]:
+        """See `Location`."""
+        return translate_errors(self.name)
+
+    def read(self, key: str) -> bytes | None:
+        """See `Location`."""
+        found = self._get(key)
+        return None if found is None else found[0]
+
+    def _get(self, key: str) -> tuple[bytes, Any] | None:
+        """Return an object and its tag."""
+        try:
+            with translate_errors(self.name):
+                response = obstore.get(self._upstream, key)
+                return bytes(response.bytes()), response.meta.get("e_tag")
+        except (FileNotFoundError, NotFoundError):
+            return None
+
+    def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
+        """See `Location`."""
+        wanted = list(keys)
+        return dict(zip(wanted, sync(_read_many(self.store, wanted)), strict=True))
+
+    def children(self, path: str) -> list[str]:
+        """See `Location`."""
+        with translate_errors(self.name):
+            listing = obstore.list_with_delimiter(self._upstream, path or None)
+        below = [*(entry["path"] for entry in listing["objects"]), *listing["common_prefixes"]]
+        return sorted(each.rstrip("/").rpartition("/")[2] for each in below)
+
+    def metadata(self, path: str) -> dict[str, bytes]:
+        """See `Location`."""
+        with translate_errors(self.name):
+            keys = [
+                str(entry["path"])
+                for entries in obstore.list(self._upstream, path or None)
+                for entry in entries
+                if str(entry["path"]).rpartition("/")[2] == METADATA
+            ]
+        prefix = f"{path}/" if path else ""
+        contents = self.read_many(keys)
+        return {key.removeprefix(prefix): content for key, content in contents.items() if content}
+
+    def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
+        """See `Location`."""
+        found = self._get(key)
+        if (None if found is None else found[0]) != old:
+            return False
+        condition: Any = "create" if found is None else {"e_tag": found[1]}
+        try:
+            with translate_errors(self.name):
+                obstore.put(self._upstream, key, new, mode=condition, use_multipart=False)
+        except (AlreadyExistsError, PreconditionError):
+            return False
+        return True
+
+    def staging_path(self, path: str) -> str:
+        """See `Location`; groups cannot be renamed, so this is the final path."""
+        return f"{path}.{secrets.token_hex(4)}"
+
+    def install(self, staged: str, path: str) -> str:  # noqa: ARG002
+        """See `Location`; nothing is left to do."""
+        return staged
 
     def remove(self, path: str) -> None:
         """See `Location`."""
         sync(self.store.delete_dir(path))
 
-    def replace(
-        self, group: str, contents: Mapping[str, bytes], initial: bytes, final: bytes
-    ) -> None:
+    def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
-        sync(_replace(self.store, f"{group}/".lstrip("/"), contents, initial, final))
+        sync(_write(self.store, f"{group}/".lstrip("/"), objects))
+
+    def sync(self, path: str) -> None:
+        """See `Location`; a request that has succeeded is stored."""
+
+    def is_below_zarr(self) -> bool:
+        """See `Location`."""
+        parent, _, _ = self.name.partition("://")[2].partition("/")[2].rpartition("/")
+        above = parent.split("/") if parent else []
+        scheme_and_bucket = self.name.removesuffix(self.name.partition("://")[2].partition("/")[2])
+        return any(
+            ObjectPrefix(scheme_and_bucket + "/".join(above[:count])).holds_zarr()
+            for count in range(1, len(above) + 1)
+        )
+
+    def replace_all(self, objects: Mapping[str, bytes]) -> None:
+        """See `Location`; the metadata of the group is written last."""
+        self.remove("")
+        self.write_new("", {key: each for key, each in objects.items() if key != METADATA})
+        self.write_new("", {METADATA: objects[METADATA]})
 
     def lock_file(self, collection: str = "") -> ObjectLockFile:
         """See `Location`."""
@@ -116,23 +192,25 @@ class ObjectPrefix:
             )
 
 
-async def _replace(
-    store: ErrorTranslatingStore,
-    prefix: str,
-    contents: Mapping[str, bytes],
-    initial: bytes,
-    final: bytes,
-) -> None:
-    slots, buffer = asyncio.Semaphore(CONCURRENT_UPLOADS), default_buffer_prototype().buffer
+async def _write(store: ErrorTranslatingStore, prefix: str, objects: Mapping[str, bytes]) -> None:
+    slots, buffer = asyncio.Semaphore(CONCURRENT_REQUESTS), default_buffer_prototype().buffer
 
     async def upload(key: str, content: bytes) -> None:
         async with slots:
             await store.set(prefix + key, buffer.from_bytes(content))
 
-    await store.delete_dir(prefix)
-    await upload(METADATA, initial)
-    await asyncio.gather(*(upload(key, content) for key, content in contents.items()))
-    await upload(METADATA, final)
+    await asyncio.gather(*(upload(key, content) for key, content in objects.items()))
+
+
+async def _read_many(store: ErrorTranslatingStore, keys: list[str]) -> list[bytes | None]:
+    slots, prototype = asyncio.Semaphore(CONCURRENT_REQUESTS), default_buffer_prototype()
+
+    async def download(key: str) -> bytes | None:
+        async with slots:
+            found = await store.get(key, prototype)
+            return None if found is None else found.to_bytes()
+
+    return list(await asyncio.gather(*map(download, keys)))
 
 
 class ObjectLockFile:
@@ -178,11 +256,15 @@ class ObjectLockFile:
 
     def renew(self, content: str) -> None:
         """See `LockFile`."""
-        obstore.put(self._store, self._key, content.encode(), use_multipart=False)
+        found = self.read()
+        if found is not None and found[0] == content:
+            self.take_over(content)
 
-    def remove(self) -> None:
-        """See `LockFile`."""
-        obstore.delete(self._store, self._key)
+    def remove(self, content: str) -> None:
+        """See `LockFile`; between looking and removing it, another process may take over a stale one."""
+        found = self.read()
+        if found is not None and found[0] == content:
+            obstore.delete(self._store, self._key)
 
 
 class ErrorTranslatingStore(ObjectStore[Any]):

@@ -7,9 +7,15 @@ import os
 import xarray as xr
 from zarr.errors import GroupNotFoundError
 
-from scorecube.errors import BadInput
-from scorecube.storage.datasets import read_dataset, write_dataset
+from scorecube import names
+from scorecube.errors import BadInput, CorruptStudy
+from scorecube.storage.datasets import dataset_objects, read_dataset
 from scorecube.storage.location import open_location
+
+SAMPLES = "scorecube_samples"
+"""Attribute of a store of samples: version of its form."""
+KNOWN = {names.TOPIC_SAMPLE, names.RUN_SAMPLE, names.TEAM_LEFT_OUT, names.TOPIC_KEPT}
+"""Variables of the samples of version 0.1.0, which have no such attribute."""
 
 
 def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
@@ -20,22 +26,42 @@ def read_samples(path: str | os.PathLike[str]) -> xr.Dataset:
             "no zarr store with samples there; save the samples of an analysis first, or name another path",
             path,
         )
-    return samples
+    return samples.drop_attrs(deep=False).assign_attrs(
+        {key: value for key, value in samples.attrs.items() if key != SAMPLES}
+    )
 
 
 def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
     try:
         samples = read_dataset(open_location(path), "/")
-    except (GroupNotFoundError, FileNotFoundError, NotADirectoryError, ValueError, KeyError):
+    except CorruptStudy:
+        raise
+    except (
+        GroupNotFoundError,
+        FileNotFoundError,
+        NotADirectoryError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ):
         return None
     return samples if samples.data_vars else None
 
 
 def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write samples, replacing stored samples; other content is refused."""
+    """Write samples, replacing stored samples as a whole.
+
+    Raises
+    ------
+    BadInput
+        There is something else, or the path lies in a study.
+    """
     location = open_location(path)
-    if location.exists() and not location.holds_zarr():
-        raise BadInput("exists and is not a zarr store; choose another path", path)
-    if location.exists() and _read(path) is None:
-        raise BadInput("exists and does not hold samples; choose another path", path)
-    write_dataset(samples, location)
+    with location.failures():
+        if location.is_below_zarr():
+            raise BadInput("lies in a study or another zarr store; choose another path", path)
+        if location.exists():
+            stored = _read(path) if location.holds_zarr() else None
+            if stored is None or not (SAMPLES in stored.attrs or set(stored.data_vars) <= KNOWN):
+                raise BadInput("exists and does not hold samples; choose another path", path)
+        location.replace_all(dataset_objects(samples.assign_attrs({SAMPLES: 1})))

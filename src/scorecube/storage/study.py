@@ -6,42 +6,47 @@
                            /results/<analysis>/<plan> finished results, never changed
 
 The store is a directory or a prefix of an object store (see `location.py`). Every group can be read with
-``xarray.open_datatree(path, engine="zarr", consolidated=False)``. Collections and cubes are written to a staging group and replaced as a
-whole (see `staging.py`); the attribute `complete` is written last.
+``xarray.open_datatree(path, engine="zarr", consolidated=False)``. The attributes of the study and of each collection are manifests that say
+where each group lies and what its metadata must be (see `manifest.py`): a replaced cube lies under ``cube.2`` or the like.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from typing import Any
+from contextlib import contextmanager
+from dataclasses import replace as replaced
+from typing import Final
 
 import xarray as xr
 import zarr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.errors import BadStudy, nearest, option
-from scorecube.storage.blocks import BlockStore
-from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
+from scorecube.errors import BadStudy, CorruptStudy, nearest, option
+from scorecube.storage import version_1
+from scorecube.storage.collection import Collection
 from scorecube.storage.encoding import FORMAT_VERSION, METADATA, ZARR_FORMAT
-from scorecube.storage.location import Location, open_location
-from scorecube.storage.lock import hold_lock
-from scorecube.storage.nodes import child_group, member_names
-from scorecube.storage.staging import (
-    COMPLETE,
-    OLD,
-    STAGING,
-    complete_members,
-    current_name,
-    finish_replacement,
-    replace_group,
-    unfinished_replacements,
+from scorecube.storage.location import STAGED, Location, open_location
+from scorecube.storage.lock import check_held, hold_lock
+from scorecube.storage.manifest import (
+    BLOCKS,
+    CUBE,
+    DIGEST,
+    MANIFEST,
+    OUTDATED,
+    RANKINGS,
+    RESULTS,
+    Manifest,
+    sealed,
+    unsealed,
 )
 
 VERSION = "scorecube_format"
 FORBIDDEN_CHARACTERS = set("/\\\0")
+MAX_NAME_BYTES: Final = 150
+"""Of a collection: its lock file has a longer name, and file systems allow 255 bytes."""
 
 
 def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
@@ -64,8 +69,10 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     ------
     BadStudy
         No study there, or other content.
+    CorruptStudy
+        A study whose list of collections is damaged.
     StoreFailed
-        An object store that refuses the request or cannot be reached.
+        A file system or object store that refuses the request or cannot be reached.
 
     Examples
     --------
@@ -78,31 +85,16 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     """
     if mode not in ("r", "a"):
         raise BadStudy(f"mode {mode!r} is not 'r' or 'a'")
-    target = open_location(path)
-    location = target.name
-    if not target.holds_zarr():
-        if mode == "r":
-            raise BadStudy(
-                f"{location}: no study there; make one with: scorecube evaluate {location} --name NAME --runs ... --qrels ..."
-            )
-        target.refuse_occupied()
-        return Study(target, None, writable=True)
-    try:
-        root = zarr.open_group(
-            target.store, mode="r" if mode == "r" else "a", zarr_format=ZARR_FORMAT
-        )
-    except (ValueError, KeyError, TypeError, OSError, zarr.errors.BaseZarrError) as error:
-        raise BadStudy(f"{location}: no study there: {error}") from None
-    if root.attrs.get(VERSION) != FORMAT_VERSION:
-        found = root.attrs.get(VERSION)
-        raise BadStudy(
-            f"{location}: a zarr store, but not a study of format {FORMAT_VERSION} (found {found})"
-        )
-    study = Study(target, root, writable=mode == "a")
-    if mode == "a" and unfinished_replacements(root):
-        with study.lock():
-            for collection in unfinished_replacements(root):
-                finish_replacement(target, root, collection)
+    location = open_location(path)
+    with location.failures():
+        if not location.holds_zarr():
+            if mode == "r":
+                raise BadStudy(
+                    f"{location.name}: no study there; make one with: scorecube evaluate {location.name} --name NAME --runs ... --qrels ..."
+                )
+            location.refuse_occupied()
+        study = Study(location, writable=mode == "a")
+        study.refresh()
     return study
 
 
@@ -110,17 +102,24 @@ def check_collection_name(name: str) -> None:
     """Refuse names that cannot be groups of a store."""
     if _reserved(name):
         raise BadStudy(
-            f"{name!r} cannot name a collection: it must not be empty, start with a dot, contain a slash, or end in "
-            f"{STAGING}, {OLD} or {METADATA}"
+            f"{name!r} cannot name a collection: it must not be empty, start with a dot, contain a slash, end in "
+            f"{version_1.NEW}, {version_1.OLD}, {STAGED} or {METADATA}, be longer than {MAX_NAME_BYTES} bytes, or hold control "
+            "characters or bytes that are not UTF-8"
         )
 
 
 def _reserved(name: str) -> bool:
+    try:
+        length = len(name.encode())
+    except UnicodeEncodeError:  # of bytes of the command line that are not UTF-8
+        return True
     return (
         not name
+        or length > MAX_NAME_BYTES
         or name.startswith(".")
-        or name.endswith((STAGING, OLD, METADATA))
+        or name.endswith((version_1.NEW, version_1.OLD, STAGED, METADATA))
         or bool(FORBIDDEN_CHARACTERS & set(name))
+        or any(ord(character) < 32 or ord(character) == 127 for character in name)
     )
 
 
@@ -138,37 +137,94 @@ class Study:
     (['demo'], 50)
     """
 
-    def __init__(self, location: Location, root: zarr.Group | None, *, writable: bool) -> None:
+    def __init__(self, location: Location, *, writable: bool) -> None:
         self.location = location
         self.path = location.name
         self.writable = writable
-        self._root = root
+        self.version = FORMAT_VERSION
+        """Format of the store."""
+        self._paths: dict[str, str] = {}
 
     @property
     def root(self) -> zarr.Group:
-        """The zarr group, created by the first write."""
-        if self._root is None:
-            self._root = zarr.create_group(
-                self.location.store, zarr_format=ZARR_FORMAT, attributes={VERSION: FORMAT_VERSION}
+        """The zarr group, for reading."""
+        return zarr.open_group(self.location.store, mode="r", zarr_format=ZARR_FORMAT)
+
+    def refresh(self) -> bytes | None:
+        """Read the list of collections again and return the metadata file that holds it."""
+        with self.location.failures():
+            content = self.location.read(METADATA)
+        if content is None:
+            self._paths = {}
+            return None
+        try:
+            attributes = json.loads(content).get("attributes", {})
+            version = attributes.get(VERSION)
+        except (ValueError, AttributeError, RecursionError):
+            raise CorruptStudy(
+                f"{self.path}: no study can be read there: its {METADATA} is damaged; restore it from a copy"
+            ) from None
+        if MANIFEST in attributes or DIGEST in attributes:
+            self._paths = dict(unsealed(content, self.path)[MANIFEST]["collections"])
+        elif version == version_1.FORMAT:
+            with self.location.failures():
+                self._paths = version_1.collection_paths(self.location)
+        if version not in (version_1.FORMAT, FORMAT_VERSION):
+            raise BadStudy(
+                f"{self.path}: a zarr store, but not a study of format {FORMAT_VERSION} (found {version})"
             )
-        return self._root
+        if version == FORMAT_VERSION and MANIFEST not in attributes:
+            raise CorruptStudy(f"{self.path}: its {METADATA} lacks the list of collections")
+        self.version = version
+        return content
 
-    def lock(self, collection: str = "") -> AbstractContextManager[None]:
-        """Hold the lock of one collection, or of adding collections without a name.
+    def path_of(self, name: str) -> str:
+        """Return the path of a collection's group, for one that is new the path that it will have."""
+        return self._paths.get(name, name)
 
-        Several processes may write different collections. BadStudy if another process holds the lock.
+    @contextmanager
+    def lock(self, collection: str = "") -> Iterator[None]:
+        """Hold the lock of one collection, or of the list of collections without a name.
+
+        Several processes may write different collections. BadStudy if another process holds the lock. What a killed process left behind
+        is removed.
         """
-        return hold_lock(self.location.lock_file(collection))
+        with self.location.failures():
+            held = hold_lock(self.location.lock_file(collection))
+            taken_over = held.__enter__()
+        try:
+            if taken_over:
+                self._remove_rest(collection)
+            yield
+        finally:
+            held.__exit__(None, None, None)
+
+    def _remove_rest(self, collection: str) -> None:
+        """Remove what a killed process left of a collection, or of collections that it did not complete."""
+        if self.version != FORMAT_VERSION or self.refresh() is None:
+            return
+        if collection in self:
+            self[collection].remove_rest()
+        elif not collection:
+            for name in self.location.children(""):
+                if name != METADATA and name not in self._paths.values():
+                    self.location.remove(name)
+
+    def check_lock(self, collection: str = "") -> None:
+        """Refuse to go on if this process held a lock and lost it; see `scorecube.storage.lock.check_held`."""
+        check_held(self.location.lock_file(collection))
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of complete collections, sorted."""
-        return iter(()) if self._root is None else iter(complete_members(self.root))
+        """Iterate over the names of collections, sorted."""
+        self.refresh()
+        return iter(sorted(self._paths))
 
     def __contains__(self, name: object) -> bool:
-        if self._root is None or not isinstance(name, str) or _reserved(name):
+        if not isinstance(name, str) or _reserved(name):
             return False
-        group = child_group(self.root, current_name(self.root, name))
-        return group is not None and bool(group.attrs.get(COMPLETE))
+        if name not in self._paths:
+            self.refresh()
+        return name in self._paths
 
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
@@ -197,7 +253,8 @@ class Study:
         rankings
             Levels in rank order, if known.
         replace
-            Delete what is stored under the name, including results.
+            Replace the scores and rankings that are stored under the name. Results of other scores are kept as outdated until they are
+            computed again.
 
         Raises
         ------
@@ -210,136 +267,77 @@ class Study:
             raise BadStudy(
                 f"{self.path} was opened for reading; open it with mode='a' to add to it"
             )
-        with self.lock(), self.lock(name):
+        with self.lock(), self.lock(name), self.location.failures():
+            self._prepare()
             if name in self and not replace:
-                before = self[name].cube
+                collection = self[name]
+                before = collection.cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
                 if not merged.identical(before):
-                    replace_group(
-                        self.location,
-                        self[name].group_path,
-                        "cube",
-                        lambda path: write_dataset(merged, self.location, path),
-                    )
-            else:
-                parts = {"cube": cube} | ({} if rankings is None else {"rankings": rankings})
-                self._write(name, parts)
+                    collection.write({CUBE: merged}, lambda manifest: manifest)
+                return
+            same = name in self and _same_scores(self[name], cube)
+            parts = {CUBE: cube} | ({} if rankings is None else {RANKINGS: rankings})
 
-    def _write(self, name: str, parts: Mapping[str, xr.Dataset]) -> None:
-        """Write a collection, replacing the old one as a whole."""
-
-        def write(path: str) -> None:
-            for key, dataset in parts.items():
-                write_dataset(dataset, self.location, f"{path}/{key}")
-            self.root.require_group(path).attrs[COMPLETE] = True
-
-        _ = self.root  # created, if this is the first collection
-        replace_group(self.location, "", name, write)
-        self._root = zarr.open_group(self.location.store, mode="a", zarr_format=ZARR_FORMAT)
-
-
-class Collection:
-    """One collection of a study: `cube`, `rankings` and results, read on access."""
-
-    def __init__(self, study: Study, name: str) -> None:
-        self.study = study
-        self.name = name
-
-    @property
-    def group_path(self) -> str:
-        """Path of its group in the store."""
-        return current_name(self.study.root, self.name)
-
-    @property
-    def group(self) -> zarr.Group:
-        """Its group, in its current state."""
-        return self.study.root.require_group(self.group_path)
-
-    @property
-    def cube_name(self) -> str:
-        """Name of the cube in the group."""
-        group = self.group
-        name = current_name(group, "cube")
-        # A process that is killed between two renames leaves the new cube under its staging name.
-        return name if name in group else "cube" + STAGING
-
-    @property
-    def cube(self) -> xr.Dataset:
-        """The score cube, in memory."""
-        return read_dataset(self.study.location, f"{self.group_path}/{self.cube_name}")
-
-    @property
-    def rankings(self) -> xr.Dataset:
-        """Levels in rank order, in memory; BadStudy for imported scores."""
-        if "rankings" not in self.group:
-            raise BadStudy(
-                f"{self.study.path}: collection {self.name!r} was imported as scores and has no rankings"
+            Collection(self, name).write(
+                parts, lambda manifest: _started_over(manifest, set(parts), keep=same)
             )
-        return read_dataset(self.study.location, f"{self.group_path}/rankings")
+            self._list(name)
 
-    def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
-        """Return the attributes of an analysis' finished results, latest last."""
-        group = child_group(self.group, f"results/{analysis}")
-        found = (
-            [dict(group[name].attrs) for name in member_names(group)] if group is not None else []
-        )
-        return sorted(
-            (attributes for attributes in found if attributes.get(COMPLETE)),
-            key=lambda attributes: (
-                str(attributes.get("finished", "")),
-                str(attributes.get("digest", "")),
-            ),
-        )
+    def upgrade(self) -> None:
+        """Give a study of format 1 its manifests; without effect on others."""
+        if self.refresh() is not None and self.version == version_1.FORMAT:
+            with self.lock():
+                paths = self._paths
+                for name, path in paths.items():
+                    with self.lock(name):
+                        if not self[name].has_manifest():
+                            version_1.upgrade(self.location, path, name)
+                self._write_list(paths)
 
-    def _read_result(self, analysis: str, digest: str) -> xr.Dataset:
-        return read_or_open(self.study.location, f"{self.group_path}/results/{analysis}/{digest}")
+    def _prepare(self) -> None:
+        """Create the study if it is new, or upgrade it."""
+        if self.refresh() is None:
+            self._write_list({})
+        self.upgrade()
 
-    def results(self, analysis: str) -> list[xr.Dataset]:
-        """Return the finished results of an analysis, latest last; see `result`."""
-        return [
-            self._read_result(analysis, each["digest"]) for each in self.result_attributes(analysis)
-        ]
+    def _list(self, name: str) -> None:
+        """Add a collection to the list."""
+        self.refresh()
+        if name not in self._paths:
+            self._write_list({**self._paths, name: name})
 
-    def result(self, analysis: str) -> xr.Dataset:
-        """Return the latest result of an analysis; one above 256 MiB is read on use."""
-        attributes = self.result_attributes(analysis)
-        if not attributes:
+    def _write_list(self, paths: Mapping[str, str]) -> None:
+        content = self.location.read(METADATA)
+        self.check_lock()
+        new = sealed({"collections": dict(sorted(paths.items()))}, {VERSION: FORMAT_VERSION})
+        if not self.location.exchange(METADATA, content, new):
             raise BadStudy(
-                f"{self.study.path}: no result of {analysis} for collection {self.name!r}; run: scorecube {analysis} {self.study.path}"
+                f"{self.path}: another process changed the list of collections; run the same command again"
             )
-        return self._read_result(analysis, attributes[-1]["digest"])
+        self.refresh()
 
-    def has_result(self, analysis: str, digest: str) -> bool:
-        """Whether the result of a plan is stored."""
-        return any(each["digest"] == digest for each in self.result_attributes(analysis))
 
-    def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
-        """Return the result of a plan, or None; see `result`."""
-        if f"results/{analysis}/{digest}" not in self.group:
-            return None
-        found = self._read_result(analysis, digest)
-        return found if found.attrs.get(COMPLETE) else None
+def _same_scores(collection: Collection, cube: xr.Dataset) -> bool:
+    try:
+        return bool(collection.cube.equals(cube))
+    except CorruptStudy:
+        return False
 
-    def open_result(self, analysis: str, digest: str) -> xr.Dataset:
-        """Return the result of a plan; its values are read on use."""
-        return open_dataset(self.study.location, f"{self.group_path}/results/{analysis}/{digest}")
 
-    def write_result(self, analysis: str, digest: str, result: xr.Dataset) -> None:
-        """Write a finished result; the attribute `complete` is set last."""
-        path = f"{self.group_path}/results/{analysis}/{digest}"
-        write_dataset(result, self.study.location, path, last={COMPLETE: True})
-
-    def blocks(self, analysis: str, work_digest: str) -> BlockStore:
-        """Return the recorded blocks of all plans that share them."""
-        return BlockStore(self.study.location, self.group, f"blocks/{analysis}/{work_digest}")
-
-    def contents(self) -> dict[str, Any]:
-        """Return what the collection holds, for `info`."""
-        analyses = member_names(child_group(self.group, "results"))
-        return {
-            "rankings": "rankings" in self.group,
-            "results": {name: len(self.result_attributes(name)) for name in analyses},
-        }
+def _started_over(manifest: Manifest, parts: set[str], *, keep: bool) -> Manifest:
+    """Return a manifest without rankings and blocks; its results are outdated, unless they are kept."""
+    manifest = replaced(manifest, facts={})
+    if keep:
+        return manifest if RANKINGS in parts else manifest.without({RANKINGS})
+    entries = {
+        name: replaced(entry, facts={**entry.facts, OUTDATED: True})
+        if name.startswith(f"{RESULTS}/")
+        else entry
+        for name, entry in manifest.entries.items()
+        if name != RANKINGS and not name.startswith(f"{BLOCKS}/")
+    }
+    return replaced(manifest, entries=entries)
 
 
 def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:

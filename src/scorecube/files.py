@@ -1,0 +1,204 @@
+"""Files outside of studies: reports, figures and fetched files, each written completely or not at all.
+
+A file is written under a new name beside its target and renamed. The new name cannot be predicted and must not exist, so that nothing
+that somebody else has put there is overwritten or followed.
+
+Labels that a spreadsheet would take for formulas get an apostrophe in CSV files, and lose it when such a file is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from scorecube.errors import BadOutput
+
+PathLike = str | os.PathLike[str]
+FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20].)", re.DOTALL)
+"""Beginning of a cell that spreadsheets may take for a formula (OWASP, CSV injection), behind any number of apostrophes."""
+NUMBER = re.compile(r"'*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def is_formula(label: str) -> bool:
+    """Whether a spreadsheet may take a label for a formula; numbers are none.
+
+    Examples
+    --------
+    >>> [is_formula(label) for label in ("=1+1", "@SUM(A1)", "'=1+1", "-x", "-0.5", "P+", "-")]
+    [True, True, True, True, False, False, False]
+    """
+    return FORMULA.match(label) is not None and NUMBER.fullmatch(label) is None
+
+
+def spreadsheet_label(label: str) -> str:
+    """Return a label for a CSV file: with an apostrophe before it if it may be taken for a formula.
+
+    Examples
+    --------
+    >>> [spreadsheet_label(label) for label in ("=1+1", "'=1+1", "run 1")]
+    ["'=1+1", "''=1+1", 'run 1']
+    """
+    return f"'{label}" if is_formula(label) else label
+
+
+def label_of_spreadsheet(cell: str) -> str:
+    """Return the label of which `spreadsheet_label` made a cell.
+
+    Examples
+    --------
+    >>> [label_of_spreadsheet(cell) for cell in ("'=1+1", "''=1+1", "run 1", "'tis")]
+    ['=1+1', "'=1+1", 'run 1', "'tis"]
+    """
+    return cell[1:] if cell.startswith("'") and is_formula(cell) else cell
+
+
+def write_file(path: PathLike, content: str | bytes) -> None:
+    """Write a file, which has all of its old or all of its new content at any time.
+
+    A file that is replaced passes its permissions on. A symbolic link is replaced, not followed.
+
+    Parameters
+    ----------
+    path
+        The file; its folder exists.
+    content
+        Bytes, or text that is written in UTF-8.
+
+    Raises
+    ------
+    BadOutput
+        As of `check_target`, or the file cannot be written; what was there is unchanged.
+    """
+    target = Path(path)
+    check_target(target)
+    temporary = _new_name(target)
+    with _translated_errors(target):
+        replaced = target.exists() and not target.is_symlink()
+        mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if replaced else None
+        try:
+            _write_new(temporary, content, mode)
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        _sync_folder(target.parent)
+
+
+@contextmanager
+def staged_files(folder: PathLike, *, remove: str | None = None) -> Iterator[Callable[..., None]]:
+    """Yield a function of (name, content); what it writes moves into a folder when the block ends, and nothing does after an error.
+
+    Parameters
+    ----------
+    folder
+        Created if it does not exist.
+    remove
+        Pattern of names; older files of these names are removed. All others are kept.
+
+    Yields
+    ------
+    write
+        Writes a file.
+
+    Raises
+    ------
+    BadOutput
+        The folder cannot be written.
+    """
+    target = Path(folder)
+    staging = _new_name(target)
+    written: list[str] = []
+
+    def write(name: str, content: str | bytes) -> None:
+        with _translated_errors(target):
+            _write_new(staging / name, content)
+        written.append(name)
+
+    try:
+        with _translated_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            staging.mkdir()
+        yield write
+        with _translated_errors(target):
+            target.mkdir(exist_ok=True)
+            for name in written:
+                (staging / name).replace(target / name)
+            for file in target.glob(remove) if remove else ():
+                if file.name not in written:
+                    file.unlink(missing_ok=True)
+            _sync_folder(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def check_target(path: PathLike) -> None:
+    """Refuse a path to which no file can be written, before anything is computed for it.
+
+    Raises
+    ------
+    BadOutput
+        A missing folder; a folder, a device or a pipe in place of the file; a file that may not be written.
+    """
+    target = Path(path)
+    with _translated_errors(target):
+        if not target.parent.is_dir():
+            raise BadOutput(
+                f"{target}: there is no folder {target.parent}; create it first, or choose another folder",
+                option="out",
+            )
+        # A link to one of a process's open files, as /dev/stdout is, must not be replaced either.
+        special = target.is_symlink() and target.readlink().parts[:2] == ("/", "proc")
+        if special or (target.exists() and not target.is_file()):
+            kind = "a folder" if target.is_dir() else "a device or a pipe"
+            raise BadOutput(
+                f"{target}: is {kind}, expected a file or a new name; choose another path",
+                option="out",
+            )
+        if target.is_file() and not target.is_symlink() and not os.access(target, os.W_OK):
+            raise BadOutput(
+                f"{target}: cannot be written: the file is read-only; choose another path",
+                option="out",
+            )
+
+
+def _write_new(path: Path, content: str | bytes, mode: int | None = None) -> None:
+    """Write a file that does not exist; a name that exists, also of a link, is an error."""
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with os.fdopen(handle, "wb") as file:
+        if mode is not None:
+            os.fchmod(handle, mode)
+        file.write(data)
+        file.flush()
+        os.fsync(handle)
+
+
+def _new_name(target: Path) -> Path:
+    """Return a hidden path beside a target; its length does not depend on the target's."""
+    return target.absolute().with_name(f".scorecube-{secrets.token_hex(16)}.partial")
+
+
+@contextmanager
+def _translated_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a zero character in the path
+        reason = getattr(error, "strerror", None) or error
+        raise BadOutput(f"{target}: cannot be written: {reason}", option="out") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in a folder durable, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

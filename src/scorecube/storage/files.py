@@ -1,0 +1,191 @@
+"""Files of a directory: written as a whole, synced to the disk, and removed.
+
+Files are synced before the file that names them is exchanged, so that a power failure leaves the old or the new state. A group is synced
+as a whole, after its last file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from scorecube.errors import StoreFailed
+
+REMEDIES = {
+    errno.ENOSPC: "free space",
+    errno.EDQUOT: "free space of your quota",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.EROFS: "mount the file system for writing, or use another directory",
+    errno.EACCES: "ask for the permission, or use another directory",
+    errno.EPERM: "ask for the permission, or use another directory",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENAMETOOLONG: "use a shorter name",
+}
+"""What to do about a failure."""
+SYNC = "SCORECUBE_SYNC"
+"""Environment variable: 0 leaves syncing to the operating system, which is faster where a power failure does not matter."""
+PARTIAL = ".partial"
+"""Suffix of a file that is being written."""
+GUARD_SECONDS = 20.0
+"""Longest wait for another process that exchanges a file of the same directory, which takes milliseconds."""
+
+
+@contextmanager
+def translate_errors(where: str) -> Iterator[None]:
+    """Raise failures of the file system as `StoreFailed`, with what to do.
+
+    Parameters
+    ----------
+    where
+        Of the store, for messages about failures without a file name.
+    """
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise  # have meanings of their own for the callers
+    except OSError as error:
+        place = where if error.filename is None else os.fspath(error.filename)
+        remedy = REMEDIES.get(error.errno or 0, "check the disk")
+        raise StoreFailed(
+            f"{place}: {error.strerror or error}; nothing that was stored is lost: {remedy}, then "
+            "run the same command again"
+        ) from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, which is synced later."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            rest = memoryview(content)
+            while rest:  # a file system may take a part only
+                rest = rest[file.write(rest) :]
+        except OSError as error:  # of an open file: it has no name
+            error.filename = str(path)
+            raise
+
+
+def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:
+    """Replace a file as a whole if that is still allowed: readers and a power failure see the old or the new content.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    new
+        Its content.
+    may
+        Whether to replace it, asked while other processes of this machine cannot exchange files of the directory.
+    """
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    try:
+        write_file(partial, new)
+        _sync(partial)
+        with guard(path.parent):
+            allowed = may()
+            if allowed:
+                partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    if allowed:
+        sync_directories([path.parent])
+    return allowed
+
+
+def sync_directories(paths: Iterable[Path]) -> None:
+    """Sync the entries of directories."""
+    for path in paths:
+        _sync(path)
+
+
+def sync_file_system(path: Path) -> None:
+    """Sync everything that was written to the file system of a path.
+
+    One such call takes about as long as syncing one file, and a group has dozens of files and directories.
+    """
+    if os.environ.get(SYNC) == "0":
+        return
+    sync = _system_call()
+    if sync is None:
+        os.sync()
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if sync(descriptor):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), str(path))
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _system_call() -> Callable[[int], int] | None:
+    """Return ``syncfs``, which Linux has and Python does not offer."""
+    try:
+        function: Callable[[int], int] = ctypes.CDLL(None, use_errno=True).syncfs
+    except (OSError, AttributeError):
+        return None
+    return function
+
+
+def _sync(path: Path) -> None:
+    if os.environ.get(SYNC) == "0":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system without syncing
+            error.filename = str(path)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove everything at and below a path; what another process removes meanwhile does not matter."""
+    for _ in range(3):
+        if not path.exists():
+            return
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
+
+
+@contextmanager
+def guard(directory: Path) -> Iterator[None]:
+    """Keep other processes of this machine from exchanging files of a directory.
+
+    Between machines that share a file system without such locks, only the check of the content just before the exchange remains.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        deadline = time.monotonic() + GUARD_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreFailed(
+                        f"{directory}: another process has been writing to it for {GUARD_SECONDS:.0f} s, perhaps it is stopped; "
+                        "end it, then run the same command again"
+                    ) from None
+                time.sleep(0.01)
+            except OSError:
+                break  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,151 @@
+"""Every kind of damage to any file of a study is found by `verify`, and gives no silently wrong number."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from scorecube.analyses import registry
+from scorecube.errors import ScorecubeError
+from scorecube.report.study_overview import collect_table, overview
+from scorecube.storage import open_study
+from scorecube.storage.verify import verify_study
+from tests.conftest import Cli
+
+CASES = 500 if os.environ.get("SCORECUBE_SOAK") else 30
+KINDS = ("flipped", "changed character", "cut off", "emptied", "deleted", "exchanged")
+Contents = dict[Path, bytes | None]
+
+
+def damage(kind: str, folder: Path, chance: random.Random) -> Contents:
+    """Damage one file, or exchange two of one name; return what they held."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    while True:
+        path = chance.choice(files)
+        content = path.read_bytes()
+        if kind == "exchanged":
+            others = [
+                other
+                for other in files
+                if other.name == path.name and other.read_bytes() != content
+            ]
+            if others:
+                other = chance.choice(others)
+                held: Contents = {path: content, other: other.read_bytes()}
+                path.write_bytes(held[other] or b"")
+                other.write_bytes(content)
+                return held
+            continue
+        if not content:
+            continue
+        place = chance.randrange(len(content))
+        changed = bytearray(content)
+        if kind == "flipped":
+            changed[place] ^= 1 << chance.randrange(8)
+        elif kind == "changed character":
+            changed[place] = ord(chance.choice("0123456789abcdef"))
+            if changed == content:
+                continue
+        elif kind == "cut off":
+            changed = changed[:place]
+        elif kind == "emptied":
+            changed = bytearray()
+        path.unlink()
+        if kind != "deleted":
+            path.write_bytes(changed)
+        return {path: content}
+
+
+def restore(held: Contents) -> None:
+    for path, content in held.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content or b"")
+
+
+def shown(path: Path) -> dict[str, Any]:
+    """Return everything that can be shown of a study; None for what is refused."""
+    found: dict[str, Any] = {}
+    for name in ["info", "scores", *registry.names()]:
+        try:
+            study = open_study(path)
+            found[name] = (
+                overview(study) if name == "info" else collect_table(study, name, every=True)
+            )
+        except ScorecubeError:
+            found[name] = None
+    return found
+
+
+def differences(found: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
+    """Yield what is shown and differs."""
+    for name, value in found.items():
+        if isinstance(value, pd.DataFrame):
+            if not value.equals(expected[name]):
+                yield name
+        elif value is not None and value != expected[name]:
+            yield name
+
+
+@pytest.fixture
+def path(analysed_study: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(analysed_study, tmp_path / "study.zarr"))
+
+
+@pytest.mark.slow
+def test_damage_is_found_and_never_shown(path: Path) -> None:
+    expected, chance = shown(path), random.Random(11)
+    assert all(value is not None for value in expected.values())
+    for case in range(CASES):
+        kind = KINDS[case % len(KINDS)]
+        held = damage(kind, path, chance)
+        where = (case, kind, [each.relative_to(path).as_posix() for each in held])
+        try:
+            problems = verify_study(open_study(path))[1]
+        except ScorecubeError as error:
+            problems = [str(error)]
+        assert problems, where
+        assert not list(differences(shown(path), expected)), where
+        restore(held)
+    assert verify_study(open_study(path))[1] == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["small/zarr.json", "small/results/bootstrap/*/zarr.json", "small/cube/score/zarr.json"],
+)
+@pytest.mark.parametrize("kind", ["deleted", "emptied"])
+def test_missing_metadata_is_one_message(
+    path: Path, pattern: str, kind: str, scorecube: Cli
+) -> None:
+    (file,) = path.glob(pattern)
+    file.unlink()
+    if kind == "emptied":
+        file.touch()
+    (path / "stricter/cube/score/zarr.json").unlink()
+    told = scorecube("verify", path)
+    assert told.status == 1
+    assert "stricter/cube/score/zarr.json is missing" in told.stderr
+    assert pattern.partition("/*")[0].removesuffix("/zarr.json") in told.stderr
+    words = ["show", path, "bootstrap"] if "results" in pattern else ["show", path, "scores"]
+    refused = scorecube(*words)
+    assert refused.status == 1
+    assert "error: " in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_exchanged_results_are_refused(path: Path, scorecube: Cli) -> None:
+    scorecube("swap", path, "--trials", 5, "--seed", 2).succeeded()
+    first, second, *_ = sorted(each.parent for each in path.glob("small/results/swap/*/zarr.json"))
+    first.rename(path / "x")
+    second.rename(first)
+    (path / "x").rename(second)
+    told = scorecube("show", path, "swap", "--all")
+    assert told.status == 1
+    assert "does not match its digest" in told.stderr

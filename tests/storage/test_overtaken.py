@@ -1,0 +1,156 @@
+"""A writer that was stopped for so long that another took over its lock changes nothing more; readers see old or new."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from scorecube.errors import StoreFailed
+from scorecube.storage import open_study
+from scorecube.storage.location import open_location
+from scorecube.storage.lock import EXPIRY_SECONDS, LockLost, hold_lock, machine_name
+from scorecube.storage.verify import verify_study
+from scorecube.workflow.api import cube_from_scores
+from tests.conftest import Cli
+
+
+def make_cube(shift: float = 0.0) -> xr.Dataset:
+    values = np.random.default_rng(1).random((3, 4)) + shift
+    return cube_from_scores({"m": pd.DataFrame(values, index=list("abc"), columns=list("1234"))})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    open_study(tmp_path / "study.zarr", mode="a").add("demo", cube=make_cube())
+    return tmp_path / "study.zarr"
+
+
+def expire(lock: Path) -> None:
+    late = time.time() - EXPIRY_SECONDS - 10
+    os.utime(lock, (late, late))
+
+
+# Writes the collection again and again, with other scores each time.
+WRITER = """
+import sys
+from tests.storage.test_overtaken import make_cube
+from scorecube.storage import open_study
+study = open_study(sys.argv[1], mode="a")
+for count in range(10_000):
+    study.add("demo", cube=make_cube(100.0 + count), replace=True)
+    print(count, flush=True)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(20))
+def test_a_stopped_writer_loses_to_the_one_that_took_over(path: Path, attempt: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", WRITER, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        locks = [Path(f"{path}{name}.lock") for name in ("", ".demo")]
+        for _ in range(3):
+            process.stdout.readline()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            time.sleep(0.003 + 0.004 * attempt)
+            process.send_signal(signal.SIGSTOP)
+            if all(lock.exists() for lock in locks):
+                break
+            process.send_signal(signal.SIGCONT)
+        for lock in locks:
+            expire(lock)
+        try:
+            open_study(path, mode="a").add("demo", cube=make_cube(7.0), replace=True)
+        except StoreFailed:  # stopped in the very moment of its commit
+            process.kill()
+            open_study(path, mode="a").add("demo", cube=make_cube(7.0), replace=True)
+        assert verify_study(open_study(path))[1] == []
+        # The other one goes on where it was stopped, perhaps in the middle of its commit.
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        process.kill()
+        said = process.stderr.read()
+    assert verify_study(open_study(path))[1] == []
+    assert "Traceback" not in said or "LockLost" in said, said
+    if "LockLost" in said:
+        xr.testing.assert_identical(open_study(path)["demo"].cube, make_cube(7.0))
+
+
+def test_a_commit_without_its_lock_is_refused(path: Path) -> None:
+    study = open_study(path, mode="a")
+    lock_file = open_location(path).lock_file("demo")
+    with hold_lock(lock_file):
+        found = lock_file.read()
+        assert found is not None
+        lock_file.remove(found[0])
+        other = {"machine": "elsewhere 0", "process": 1, "since": "2026-11-21 12:00 UTC"}
+        lock_file.create(json.dumps(other))
+        with pytest.raises(LockLost, match="its lock is now that of process 1 on elsewhere since"):
+            study["demo"].note({"x": 1})
+        with pytest.raises(LockLost, match="nothing was stored since"):
+            study.add("demo", cube=make_cube(1.0), replace=True)
+    assert study["demo"].facts == {}
+    xr.testing.assert_identical(study["demo"].cube, make_cube())
+    assert sorted(each.name for each in (path / "demo").iterdir()) == ["cube", "zarr.json"]
+
+
+@pytest.mark.parametrize("shift", [0.0, 10 * EXPIRY_SECONDS])
+def test_a_lock_from_the_future_or_of_another_start_is_taken_over(path: Path, shift: float) -> None:
+    owner = {"machine": machine_name() if not shift else "elsewhere", "process": os.getppid()}
+    text = json.dumps({**owner, "started": "1", "since": ""})
+    lock = Path(f"{path}.demo.lock")
+    lock.write_text(text)
+    os.utime(lock, (time.time() + shift,) * 2)
+    open_study(path, mode="a").add("demo", cube=make_cube(1.0), replace=True)
+    assert not lock.exists()
+
+
+def test_a_link_in_place_of_a_lock_is_one_message(path: Path, scorecube: Cli) -> None:
+    Path(f"{path}.demo.lock").symlink_to(path.parent / "nowhere")
+    told = scorecube("swap", path, "--trials", 5, "--seed", 1)
+    assert told.status == 1
+    assert "is a symbolic link where a lock file belongs; remove it" in told.stderr
+
+
+@pytest.mark.process
+def test_readers_beside_a_writer_see_old_or_new(path: Path) -> None:
+    study, stop, seen = open_study(path, mode="a"), threading.Event(), set[float]()
+
+    def write() -> None:
+        shift = 0.0
+        while not stop.is_set():
+            shift = 1.0 - shift
+            study.add("demo", cube=make_cube(shift), replace=True)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        expected = {shift: make_cube(shift) for shift in (0.0, 1.0)}
+        for _ in range(200):
+            reader = open_study(path)
+            assert list(reader) == ["demo"]
+            found = reader["demo"].cube
+            (shift,) = (key for key, cube in expected.items() if cube.identical(found))
+            seen.add(shift)
+    finally:
+        stop.set()
+        writer.join()
+    assert seen == {0.0, 1.0}

@@ -1,0 +1,223 @@
+"""Files outside of studies: whole or not at all, and nothing that lies in the way is followed or overwritten."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import scorecube as sc
+from scorecube import files as written
+from scorecube.errors import BadOutput
+from scorecube.files import check_target, staged_files, write_file
+from scorecube.ingest.public import PublicCollection, PublicFile, write_files
+from scorecube.testing import simulate_cube
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+SECRET = "not to be overwritten"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("study") / "study.zarr"
+    opened = sc.open_study(path, mode="a")
+    opened.add("one", cube=simulate_cube(n_runs=4, metrics=("AP", "RR"), gains=("3:2:1",)))
+    return path
+
+
+Write = Callable[[Path], Path]
+"""Writes one kind of output into a folder and returns its path."""
+
+
+@pytest.fixture(params=["report", "pages", "figure", "design", "fetch"])
+def write(request: pytest.FixtureRequest, scorecube: Cli, study: Path) -> Write:
+    """Every way in which the program writes a file outside of a study."""
+
+    def command(name: str, *words: object) -> Write:
+        def run(folder: Path) -> Path:
+            done = scorecube(*[folder / name if word is ... else word for word in words])
+            if done.status:
+                raise BadOutput(done.stderr)
+            return folder / name
+
+        return run
+
+    def fetched(folder: Path) -> Path:
+        content = folder / "source"
+        if not content.exists():
+            content.mkdir()
+            (content / "ap.csv").write_text("topic,a\n1,0.5\n")
+        known = PublicCollection(
+            "toy", "Toy", "x/y", "0" * 40, "CC0", "", "", "", 1, 1, (PublicFile("AP", "ap.csv", ""),), ""
+        )  # fmt: skip
+        return write_files(known, [content / "ap.csv"], folder / "out", replace=True)
+
+    ways: dict[str, Write] = {
+        "report": command("report.html", "report", study, "--out", ...),
+        "pages": command("pages", "report", study, "--pages", "--out", ...),
+        "figure": command("figure.svg", "figure", study, "wcw", "--out", ...),
+        "design": command("design.pdf", "wcw", "--variance", "0.04", "--figure", ...),
+        "fetch": fetched,
+    }
+    return ways[request.param]
+
+
+def below(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "source" not in path.parts
+    }
+
+
+def test_a_link_in_the_way_is_not_followed(write: Write, tmp_path: Path) -> None:
+    victim, before, folder = (tmp_path / name for name in ("victim", "before", "folder"))
+    before.mkdir()
+    target = folder / write(before).relative_to(before)
+    target.parent.mkdir(parents=True)
+    victim.write_text(SECRET)
+    traps = [
+        target.with_name(trap.format(name=target.name, process=os.getpid()))
+        for trap in (".{name}.partial", "{name}.partial", ".{name}.old", ".{name}.{process}.new")
+    ]
+    for trap in traps:
+        trap.symlink_to(victim)
+    assert write(folder) == target
+    assert victim.read_text() == SECRET
+    assert all(trap.is_symlink() for trap in traps)
+
+
+def test_a_link_at_the_target_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    victim, target = tmp_path / "victim", tmp_path / "report.html"
+    victim.write_text(SECRET)
+    target.symlink_to(victim)
+    write_file(target, "new")
+    assert (victim.read_text(), target.read_text()) == (SECRET, "new")
+    assert not target.is_symlink()
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk be full when written data must reach it."""
+
+    def refuse(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+
+
+def test_a_failure_leaves_the_old_files_and_nothing_else(
+    write: Write, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    write(tmp_path)
+    for path in tmp_path.rglob("*"):  # a report is recognised by its beginning
+        if path.is_file() and "source" not in path.parts:
+            path.write_bytes(path.read_bytes()[:2500] + b"old")
+    before = below(tmp_path)
+    request.getfixturevalue("full_disk")
+    with pytest.raises(BadOutput, match=r"cannot be written: No space left on device") as caught:
+        write(tmp_path)
+    assert ".partial" not in str(caught.value)
+    assert below(tmp_path) == before
+    assert not [path for path in tmp_path.rglob("*") if "partial" in path.name]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_devices_and_open_files_are_not_replaced(tmp_path: Path) -> None:
+    for path in ("/dev/null", "/dev/stdout", tmp_path):
+        with pytest.raises(BadOutput, match="expected a file or a new name"):
+            write_file(path, "x")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(BadOutput, match="is a device or a pipe"):
+        write_file(pipe, "x")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize("name", ["absent/x", "file/x", "x\0y", "y" * 300])
+def test_paths_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadOutput, match=r"there is no folder|cannot be written: "):
+        write_file(tmp_path / name, "x")
+    assert below(tmp_path) == {"file": b""}
+
+
+def test_a_read_only_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    # Root may write every file.
+    monkeypatch.setattr(os, "access", lambda file, mode: (file, mode) != (path, os.W_OK))
+    with pytest.raises(BadOutput, match="read-only"):
+        check_target(path)
+
+
+def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import os, sys; os.umask(0o027)\nfrom scorecube.files import *\n"
+        "write_file(sys.argv[1] + '/new', 'x'); write_file(sys.argv[1] + '/old', 'x')\n"
+        "with staged_files(sys.argv[1] + '/folder') as write: write('page', 'x')"
+    )
+    (tmp_path / "old").write_text("")
+    (tmp_path / "old").chmod(0o604)
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old", "folder", "folder/page")}  # fmt: skip
+    assert modes == {"new": 0o640, "old": 0o604, "folder": 0o750, "folder/page": 0o640}
+
+
+def test_names_of_new_files_differ_and_have_a_length_of_their_own(tmp_path: Path) -> None:
+    names = {written._new_name(tmp_path / ("x" * 250)).name for _ in range(100)}
+    assert len(names) == 100
+    assert max(map(len, names)) < 60
+    write_file(tmp_path / ("x" * 250), "fits")
+
+
+def test_files_of_a_folder_move_together_and_others_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a.html", "b.html", "notes.txt"):
+        (folder / name).write_text("old")
+    with pytest.raises(RuntimeError), staged_files(folder, remove="*.html") as write_one:
+        write_one("a.html", "new")
+        raise RuntimeError
+    assert below(folder) == dict.fromkeys(["a.html", "b.html", "notes.txt"], b"old")
+    with staged_files(folder, remove="*.html") as write_one:
+        write_one("a.html", "new")
+        write_one("c.html", "new")
+    assert below(folder) == {"a.html": b"new", "c.html": b"new", "notes.txt": b"old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_every_file_outside_of_studies_is_written_here() -> None:
+    """Other rooms create no files but those of studies, of certificates (exclusively, too) and of temporary folders."""
+    source = Path(sc.__file__).parent
+    own = {"files.py", "execute/certificates.py"}
+    found = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if any(
+            word in path.read_text()
+            for word in (
+                ".write_text(",
+                ".write_bytes(",
+                'open("w',
+                ', "w")',
+                ', "wb")',
+                "savefig(",
+            )
+        )
+    }
+    pictures = {"report/figures/files.py", "report/page/html.py"}  # into memory
+    assert {name for name in found if not name.startswith("storage/")} - own - pictures == {
+        "workflow/inputs.py",  # in examples
+        "workflow/api.py",
+    }

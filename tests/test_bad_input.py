@@ -108,7 +108,7 @@ def test_qrels_without_any_topic_of_the_runs(
     said = refused(target, "evaluate", "--name", "other", *changed.options())
     assert (
         said
-        == f"{changed.qrels}: judges none of the topics of the 6 runs; it has topics such as 901, 902"
+        == f"{changed.qrels}: judges none of the topics of the 6 runs; it has topics such as 901, 902, and the runs have 001, 002, 003"
     )
 
 
@@ -257,8 +257,14 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
             "--size 9 --sampling independent",
             "a sample of 9 topics without replacement needs 9 topics",
         ),
-        ("--size 0", "sample size 0 must be at least 1"),
-        ("--confidence 1.5", "--confidence 1.5 must be numbers between 0 and 1"),
+        (
+            "--size 0",
+            "--size 0: expected a whole number or a list, each a whole number of at least 1",
+        ),
+        (
+            "--confidence 1.5",
+            "--confidence 1.5: expected a list, each a number above 0 and below 1",
+        ),
         ("--confidence high", "--confidence 'high' is not numbers separated by commas"),
         ("--collection smal", "{study}: no collection 'smal'; it has: small"),
         ("--metrics AP,nDCG@20", "no metric 'nDCG@20' in the cube; nearest: nDCG@10"),
@@ -268,7 +274,6 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--runs run1", "the swap method needs 2 runs and 2 topics, found 1 runs and 8 topics"),
         ("--metrics ,", "no metric"),
         ("--by P@5 --top-runs 2", "no metric 'P@5' in the cube"),
-        ("--seed 18446744073709551616", "--seed 18446744073709551616 is not in 0 .. 2**64 - 1"),
         (
             "--cluster {tmp}/none.yaml",
             "{tmp}/none.yaml: cannot read the cluster profile: No such file or directory",
@@ -276,7 +281,7 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--replay {tmp}/none.zarr", "{tmp}/none.zarr: no zarr store with samples there"),
         ("--replay {study}", "{study}"),
         ("--save-samples {study}", "{study}"),
-        ("--save-samples {tmp}", "{tmp}: exists and is not a zarr store; choose another path"),
+        ("--save-samples {tmp}", "{tmp}: exists and does not hold samples; choose another path"),
         ("--out {tmp}/file", "{tmp}/file exists and is not a study; choose another path"),
         ("--scheduler nowhere", "nowhere"),
     ],
@@ -369,7 +374,9 @@ def test_a_folder_that_is_no_study(refused: Refused, tmp_path: Path, files: File
 def test_a_report_without_a_place(refused: Refused, study: Path, tmp_path: Path) -> None:
     page = tmp_path / "absent" / "page.html"
     said = refused(study, "report", "--out", page)
-    assert said == f"{page}: cannot be written: No such file or directory"
+    assert said == (
+        f"{page}: there is no folder {page.parent}; create it first, or choose another folder"
+    )
 
 
 @pytest.mark.parametrize(
@@ -424,6 +431,8 @@ def test_damage_is_found(
     [
         "swap {study} --sise 3",
         "swap {study} --trials 0",
+        "swap {study} --seed 18446744073709551616",
+        "swap {study} --bins 1",
         "swap {study} --trials many",
         "swap {study} --workers 0",
         "swap {study} --sampling some",

@@ -18,7 +18,7 @@ from scorecube.workflow.api import import_scores
 
 LONG = "run,topic,metric,score\na,1,AP,0.5\na,2,AP,0.25\nb,1,AP,1\nb,2,AP,0\na,1,map_cut_10,0.125\n"
 TOKENS = st.text("abcXYZ0123456789._-+ é", min_size=1, max_size=6).map(str.strip).filter(bool)
-SCORES = st.floats(-1e6, 1e6)
+SCORES = st.floats(1e-9, 1e6) | st.floats(-1e6, -1e-9) | st.just(0.0)
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -93,7 +93,11 @@ def test_one_measure_is_selected_by_either_name(tmp_path: Path, asked: str) -> N
 
 
 @given(
-    st.dictionaries(st.from_regex(r"[A-Z0-9]{1,5}", fullmatch=True), st.floats(0, 1), min_size=1)
+    st.dictionaries(
+        st.from_regex(r"[A-Z0-9]{1,5}", fullmatch=True),
+        st.floats(1e-9, 1) | st.just(0.0),
+        min_size=1,
+    )
 )
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]

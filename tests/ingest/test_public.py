@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import xarray as xr
 
-from scorecube.errors import BadInput, BadName, FetchFailed
+from scorecube.errors import BadInput, BadName, BadOutput, FetchFailed
 from scorecube.ingest.public import (
     ADDRESS_VARIABLE,
     CACHE_VARIABLE,
@@ -253,7 +253,7 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
         "toy/toy_rr.csv",
     ]
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="cannot be written"):
+    with pytest.raises(BadOutput, match="cannot be written"):
         write_files(known, paths, tmp_path / "file")
 
 

@@ -46,7 +46,6 @@ def levels_of(rankings: xr.Dataset) -> Any:
         pytest.param(RUN.replace(b" ", b"\t"), id="tabs"),
         pytest.param(RUN.replace(b" ", b"  \t "), id="mixed blanks"),
         pytest.param(b" " + RUN.replace(b"\n", b" \n\t"), id="blanks around lines"),
-        pytest.param(RUN.replace(b" tag", b" tag more columns"), id="extra columns"),
         pytest.param(RUN.replace(b"\n", b"\r\n"), id="CRLF"),
         pytest.param(RUN.replace(b"\n", b"\r"), id="CR"),
         pytest.param(RUN.rstrip(b"\n"), id="no end of the last line"),
@@ -74,7 +73,6 @@ def test_run_files_are_read(tmp_path: Path, content: bytes) -> None:
     [
         pytest.param(QRELS.replace(b" ", b"\t"), id="tabs"),
         pytest.param(QRELS.replace(b"\n", b"\r\n"), id="CRLF"),
-        pytest.param(QRELS.replace(b"\n", b" more\n"), id="extra columns"),
         pytest.param(b"# comment\n\n" + QRELS, id="comment and blank line"),
         pytest.param(gzip.compress(QRELS), id="gzip"),
         pytest.param(b"\xef\xbb\xbf" + QRELS, id="byte order mark"),
@@ -292,7 +290,7 @@ QRELS_ERRORS = {
     "no number": (b"401 0 d9 nan\n", ":5: level 'nan' is not an integer"),
     "too high": (b"401 0 d9 128\n", ":5: level '?128"),
     "twice": (b"401 0 d2 0\n", ":5: document 'd2' is judged twice in topic 401; remove one of the lines"),
-    "twice, any bytes": (b"\xe9 0 d\xe9 0\n\xe9 0 d\xe9 0\n", ":6: document 'd\N{REPLACEMENT CHARACTER}' is judged twice in topic \N{REPLACEMENT CHARACTER}; remove one of the lines"),
+    "twice, any bytes": (b"9 0 d\xe9 0\n9 0 d\xe9 0\n", ":6: document 'd\N{REPLACEMENT CHARACTER}' is judged twice in topic 9; remove one of the lines"),
 }  # fmt: skip
 
 
@@ -364,7 +362,9 @@ def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_qrels_without_any_topic_of_the_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        BadInput, match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900$"
+        BadInput,
+        match=r"judges none of the topics of the 1 run; it has topics such as 0401, 900, and the runs have "
+        r"401, 402; topic '0401' of the judgements may be '401' of the runs: write topics in one way$",
     ):
         read(tmp_path, qrels=b"900 0 d1 1\n0401 0 d1 1\n")
 

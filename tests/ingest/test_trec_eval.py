@@ -100,7 +100,9 @@ def test_runs_lacking_a_topic_or_a_measure_have_gaps(tmp_path: Path) -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from([f"q{k}" for k in range(9)]), st.floats(0, 1), min_size=1),
+    st.dictionaries(
+        st.sampled_from([f"q{k}" for k in range(9)]), st.floats(1e-9, 1) | st.just(0.0), min_size=1
+    ),
     st.booleans(),
 )
 def test_what_is_written_is_read(

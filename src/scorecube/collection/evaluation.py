@@ -10,8 +10,9 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.arguments import check_dataset, labels, metric_names
 from scorecube.collection.topic_means import summary_of
-from scorecube.errors import BadInput, BadName, option
+from scorecube.errors import BadInput, BadName, check_choice, option
 from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
 
 Item = TypeVar("Item")
@@ -21,7 +22,7 @@ EXCLUDED = "topics_without_relevant"
 
 def evaluate(
     rankings: xr.Dataset,
-    metrics: Iterable[str],
+    metrics: Iterable[Any],
     gains: Iterable[str] = (names.AUTO,),
     *,
     missing_topic: Literal["zero", "nan"] = "zero",
@@ -35,7 +36,7 @@ def evaluate(
     rankings
         Dataset (run, topic, rank), as from `read_rankings`.
     metrics
-        Metric names, e.g. ``["AP", "nDCG@20", "P+"]``.
+        Metric names, e.g. ``["AP", "nDCG@20", "P+"]``, or measures of ir_measures that are equal to a metric.
     gains
         Gain settings, highest level first, e.g. ``["2:1", "1:1"]``; ``auto`` is gain = level.
     missing_topic
@@ -58,6 +59,8 @@ def evaluate(
         A metric is unknown, or a gain setting does not have a value for each level.
     BadInput
         A diversity metric requires judgements by intent, or no topic has a relevant document.
+    BadPlan
+        A single text instead of a list, or another value of an argument.
 
     Examples
     --------
@@ -66,9 +69,13 @@ def evaluate(
     >>> dict(cube.sizes)
     {'metric': 2, 'gain': 2, 'run': 4, 'topic': 50}
     """
+    check_dataset(rankings, "rankings", "read_rankings")
+    check_choice("missing_topic", missing_topic, ("zero", "nan"))
+    check_choice("no_relevant", no_relevant, ("exclude", "zero"))
     schema.check(rankings, schema.RANKINGS, "rankings")
-    parsed = _distinct([parse_metric(text) for text in metrics], "metric", "metrics")
-    gain_labels = _distinct(list(gains), "gain setting", "gains")
+    named = metric_names("metrics", metrics)
+    parsed = _distinct([parse_metric(text) for text in named], "metric", "metrics")
+    gain_labels = _distinct(labels("gains", gains), "gain setting", "gains")
     judged = rankings[names.N_JUDGED].values
     gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
     kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0

@@ -5,7 +5,8 @@ The order decides ties and therefore scores; `Order` lists the choices and the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -16,11 +17,16 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
+from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, counted, option
 from scorecube.kernels.parsing import judge_run
 from scorecube.kernels.workspace import Workspace
 
 Item = TypeVar("Item", bound=np.generic)
+TOPIC_WORDS = ("q", "t", "topic", "query", "qid", "mb", "ct")
+"""Letters that some tools write before the number of a topic."""
+LARGEST_RUN = 2**28
+"""Cells (topic, rank) of one run in memory, of 5 bytes each."""
 NO_LIMIT = 2**31 - 1
 """Depth of rankings that are not cut off."""
 
@@ -103,6 +109,8 @@ class JudgedRun:
     levels: np.ndarray[Any, np.dtype[np.int8]]
     lengths: np.ndarray[Any, np.dtype[np.int32]]
     documents: np.ndarray[Any, np.dtype[np.int32]]
+    unjudged: tuple[str, ...] = ()
+    """Topics of the run that are not judged."""
 
 
 def judge(
@@ -141,6 +149,7 @@ def judge(
     rule, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
     single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
+    _refuse_large(run, judged_topic, qrels, depth or NO_LIMIT)
     keys = -run.ranks if rule is Order.RANK else run.scores
     levels, documents, lengths, repeated, first = judge_run.judge_run(
         judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
@@ -149,7 +158,10 @@ def judge(
             qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of
         ),
         judge_run.RankingRules(
-            single, _ORDER_CODES[rule], _DUPLICATE_CODES[Duplicates(duplicates)], depth or NO_LIMIT
+            single,
+            _ORDER_CODES[rule],
+            _DUPLICATE_CODES[Duplicates(duplicates)],
+            min(depth or NO_LIMIT, NO_LIMIT),
         ),
         space.array("grouped", n_lines, "int64"),
         space.array("document_hashes", n_lines, "uint64"),
@@ -164,7 +176,21 @@ def judge(
         )
     if qrels.classes is not None:
         judge_run.keep_first_of_class(levels, documents, qrels.classes)
-    return JudgedRun(run.name, run.path, levels, lengths, documents)
+    unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
+    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged)
+
+
+def _refuse_large(run: RunLines, judged_topic: IntArray, qrels: Qrels, depth: int) -> None:
+    """Refuse a run whose table of all judged topics and all ranks of its longest topic does not fit."""
+    lines = np.bincount(run.topic_of, minlength=len(run.topics))[judged_topic >= 0]
+    deepest = min(int(lines.max(initial=0)), depth)
+    if deepest * len(qrels.topics) > LARGEST_RUN:
+        raise BadInput(
+            f"a topic with {deepest:,} documents beside {len(qrels.topics):,} judged topics: the table of both has more than "
+            f"{LARGEST_RUN:,} cells; limit the ranks with {option('depth', LARGEST_RUN // len(qrels.topics))} or less",
+            run.path,
+            option="depth",
+        )
 
 
 def build_rankings(
@@ -173,6 +199,8 @@ def build_rankings(
     teams: Mapping[str, str] | None = None,
     *,
     attrs: Mapping[str, Any] | None = None,
+    teams_path: str | None = None,
+    notify: Callable[[str], None] = discard,
 ) -> xr.Dataset:
     """Combine judged runs into a dataset of rankings.
 
@@ -186,6 +214,10 @@ def build_rankings(
         Run name -> team. A run without a team is a team of its own.
     attrs
         Attributes of the dataset, e.g. the options of reading.
+    teams_path
+        The file that the teams come from, for messages.
+    notify
+        Called with a line of text about topics that only the runs or only the judgements have, and about teams.
 
     Returns
     -------
@@ -198,7 +230,7 @@ def build_rankings(
     Raises
     ------
     BadInput
-        Two runs have the same name, or no topic of any run is judged.
+        Two runs have the same name, no topic of any run is judged, or the teams spell a run in another way.
     """
     by_name: dict[str, JudgedRun] = {}
     for run in runs:
@@ -211,24 +243,77 @@ def build_rankings(
             )
         by_name[run.name] = run
     ordered = [by_name[name] for name in sorted(by_name)]
-    if not any(run.lengths.any() for run in ordered):
-        topics = ", ".join(qrels.topics[:3])
-        raise BadInput(
-            f"judges none of the topics of the {counted(len(ordered), 'run')}; it has topics such as {topics}",
-            qrels.path,
-        )
-    team_of = teams or {}
+    _compare_topics(ordered, qrels, notify)
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
         np.stack([run.lengths for run in ordered]),
         qrels.n_judged(),
         [run.name for run in ordered],
         qrels.topics,
-        [team_of.get(run.name, run.name) for run in ordered],
+        teams_of([run.name for run in ordered], teams, path=teams_path, notify=notify),
         attrs or {},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
     )
     return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
+
+
+def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
+    """Name topics that only the judgements or only the runs have; refuse judgements of none of the runs' topics."""
+    found = np.zeros(len(qrels.topics), bool)
+    for run in runs:
+        found |= run.lengths > 0
+    unranked = [topic for topic, there in zip(qrels.topics, found, strict=True) if not there]
+    unjudged = sorted({topic for run in runs for topic in run.unjudged})
+    alike = alike_topics(unranked, unjudged)
+    if not found.any():
+        raise BadInput(
+            f"judges none of the topics of the {counted(len(runs), 'run')}; it has topics such as "
+            f"{', '.join(qrels.topics[:3])}, and the runs have {', '.join(unjudged[:3])}{alike}",
+            qrels.path,
+        )
+    if unranked:
+        notify(f"{counted(len(unranked), 'judged topic')} in no run: {listed(unranked)}")
+    if unjudged:
+        notify(
+            f"{counted(len(unjudged), 'topic')} of the runs not judged, left out: {listed(unjudged)}{alike}"
+        )
+
+
+def alike_topics(judged: Sequence[str], ranked: Sequence[str]) -> str:
+    """Return a hint, as the end of a message, if topics are the same but for zeros, letters before numbers or case.
+
+    Parameters
+    ----------
+    judged, ranked
+        Topics that only the judgements have, and that only the runs have.
+
+    Returns
+    -------
+    text
+        About the first such topic; empty if there is none.
+
+    Examples
+    --------
+    >>> alike_topics(["1", "2"], ["01", "02"])
+    "; topic '1' of the judgements may be '01' of the runs: write topics in one way"
+    >>> alike_topics(["1"], ["x"])
+    ''
+    """
+    by_core: dict[str, str] = {}
+    for topic in ranked:
+        by_core.setdefault(_core(topic), topic)
+    for topic in judged:
+        if _core(topic) in by_core:
+            other = by_core[_core(topic)]
+            return f"; topic {topic!r} of the judgements may be {other!r} of the runs: write topics in one way"
+    return ""
+
+
+def _core(topic: str) -> str:
+    """Return a topic without letter case, the zeros before its number, and what is not a letter or digit before it."""
+    prefix, digits = re.fullmatch(r"(.*?)(\d*)", topic.casefold(), re.DOTALL).groups()  # type: ignore[union-attr]
+    kept = "".join(letter for letter in prefix if letter.isalnum())
+    return f"{'' if digits and kept in TOPIC_WORDS else kept}\0{digits.lstrip('0') or digits[-1:]}"
 
 
 def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:

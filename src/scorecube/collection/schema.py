@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -207,7 +208,7 @@ def check_labels(labels: list[str], dim: str, subject: str) -> None:
         Labels are repeated or not in sorted order.
     """
     if sorted(set(labels)) != labels:
-        repeated = sorted({label for label in labels if labels.count(label) > 1})
+        repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
         problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
         raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique; {problem}")
 

@@ -11,15 +11,16 @@ from scipy.special import ndtr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.arguments import check_cube, labels, metric_names
 from scorecube.collection.topic_means import kinds_of, summarise
-from scorecube.errors import BadInput, BadName, nearest
+from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
 from scorecube.metrics import Metric, parse_metric
 
 
 def select(
     cube: xr.Dataset,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Any] | None = None,
     gains: Sequence[str] | None = None,
     runs: Sequence[str] | None = None,
     topics: Sequence[str] | None = None,
@@ -49,30 +50,35 @@ def select(
     ------
     BadName
         Labels that the cube does not have, with the nearest ones it has.
+    BadPlan
+        A single text instead of a list, or a number of runs that is not a whole number of at least 1.
     """
+    check_cube(cube)
     wanted = {
-        names.METRIC: None if metrics is None else [str(parse_known(metric)) for metric in metrics],
-        names.GAIN: gains,
-        names.RUN: runs,
-        names.TOPIC: topics,
+        names.METRIC: None
+        if metrics is None
+        else [str(parse_known(metric)) for metric in metric_names("metrics", metrics)],
+        names.GAIN: None if gains is None else labels("gains", gains),
+        names.RUN: None if runs is None else labels("runs", runs),
+        names.TOPIC: None if topics is None else labels("topics", topics),
     }
     result = cube
     if top_runs is not None:
         result = _keep_top_runs(cube, top_runs, by)
-    for dim, labels in wanted.items():
-        if labels is None:
+    for dim, chosen in wanted.items():
+        if chosen is None:
             continue
-        if not labels:
+        if not chosen:
             raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
         has = schema.labels_of(result, dim)
-        for label in labels:
+        for label in chosen:
             if label not in has:
                 raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, has)}")
         # Runs and topics stay sorted; metrics and gains take the requested order.
         ordered = (
-            [label for label in has if label in set(labels)]
+            [label for label in has if label in set(chosen)]
             if dim in (names.RUN, names.TOPIC)
-            else list(dict.fromkeys(labels))
+            else list(dict.fromkeys(chosen))
         )
         result = result.sel({dim: ordered})
     if drop_missing:
@@ -82,6 +88,11 @@ def select(
 
 
 def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise BadPlan(
+            f"{option('top_runs')}: expected a whole number of at least 1; found {count!r:.60}",
+            option="top_runs",
+        )
     metric = str(parse_known(by)) if by else schema.labels_of(cube, names.METRIC)[0]
     if metric not in schema.labels_of(cube, names.METRIC):
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")

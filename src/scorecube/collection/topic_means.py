@@ -14,7 +14,7 @@ from scorecube.metrics.registry import AREA, GEOMETRIC, MEAN, SUMMARIES
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 GEOMETRIC_FLOOR = 1e-5
-"""Scores below it are raised to it in the geometric mean."""
+"""Scores below it are raised to it in the geometric mean, as in trec_eval, so that a single score of 0 does not decide."""
 
 
 def summary_of(metric: str) -> str:

@@ -6,16 +6,25 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from scorecube.errors import BadInput, counted, option
-from scorecube.ingest.files import BYTE_ORDER_MARK, MAGIC, PathLike, read_bytes
+from scorecube.ingest.files import (
+    BYTE_ORDER_MARK,
+    MAGIC,
+    NOT_TEXT,
+    PathLike,
+    content_of,
+    opened,
+    refuse_unprintable,
+)
 from scorecube.kernels.parsing.byte_words import PADDING
 from scorecube.kernels.parsing.split_lines import (
     GOOD,
+    LONG_LINE,
     OTHER_TAG,
     LineColumns,
     count_lines,
@@ -24,11 +33,12 @@ from scorecube.kernels.parsing.split_lines import (
 from scorecube.kernels.workspace import Workspace
 
 LARGEST_FILE = 2**31 - 2 * PADDING
-"""Bytes; offsets in a file have 32 bits."""
+"""Bytes of a run file or of judgements, decompressed; offsets in a file have 32 bits."""
 LARGE = 4096
 """Bytes of a file from which reading without a copy saves time."""
 NEWLINE = 10
 Buffer = np.ndarray[Any, np.dtype[np.uint8]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,28 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Smallest number of fields of a line."""
+        """Number of fields of a line."""
         return len(self.line.split())
+
+    def advice(self, line: list[bytes]) -> str:
+        """Return what to do about a line with more fields, as the end of a message."""
+        if self.tag >= 0:
+            return "; run tags and document ids have no blanks in them: replace these blanks"
+        if is_of_run(line):
+            return "; this is a line of a run file, not of judgements"
+        return f"; choose the form of the judgements to ignore further columns: {option('dialect', 'trec')}"
 
     def columns(self, with_ranks: bool) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the numbers of fields in the order of the kernel."""
         rank = self.rank if with_ranks else -1
         return np.array([self.width, self.topic, self.document, self.value, rank, self.tag])
+
+
+def is_of_run(line: list[bytes]) -> bool:
+    """Return whether a line of six fields is one of a run: the second is Q0, or the sixth is no number."""
+    if len(line) != 6:
+        return False
+    return line[1].upper() == b"Q0" or number(line[5].decode("latin-1")) is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +93,71 @@ class Columns:
     tag: Any
 
     def word(self, span: Any) -> str:
-        """Return the text between two offsets."""
+        """Return the text between two offsets, for messages."""
         return bytes(self.text[span[0] : span[1]]).decode("utf-8", "replace")
 
-    @property
-    def topics(self) -> list[str]:
-        """Topic names in order of first appearance."""
-        return [self.word(span) for span in self.topic_spans]
+    def topics(self, path: PathLike) -> list[str]:
+        """Return the topic names in order of first appearance.
+
+        Raises
+        ------
+        BadInput
+            As of `label_text`.
+        """
+
+        def line(topic: int) -> int:
+            return int(self.numbers[np.flatnonzero(self.topic_of == topic)[0]])
+
+        return [
+            label_text(bytes(self.text[start:stop]), "topic", path, partial(line, k))
+            for k, (start, stop) in enumerate(self.topic_spans.tolist())
+        ]
+
+    def run(self, path: PathLike) -> str:
+        """Return the run tag. Raises as `topics`."""
+        start, stop = self.tag.tolist()
+        return label_text(
+            bytes(self.text[start:stop]), "run tag", path, lambda: int(self.numbers[0])
+        )
+
+
+def label_text(
+    label: bytes, what: str, path: PathLike, line: Callable[[], int | None] = lambda: None
+) -> str:
+    """Decode the name of a run or a topic.
+
+    Parameters
+    ----------
+    label
+        Bytes of the name.
+    what
+        What it names, for the message.
+    path
+        The file it comes from.
+    line
+        Returns its line; called only for a message.
+
+    Returns
+    -------
+    text
+        The name.
+
+    Raises
+    ------
+    BadInput
+        Bytes that are not UTF-8, or control characters.
+    """
+    try:
+        text = label.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(
+            f"the {what} {label.decode('latin-1')!r} is not in UTF-8 (it may be in Latin-1); save the file as UTF-8",
+            path,
+            line(),
+        ) from None
+    if not text.isprintable():
+        refuse_unprintable(text, what, path, line())
+    return text
 
 
 def read_columns(
@@ -95,85 +178,126 @@ def read_columns(
     Raises
     ------
     BadInput
-        Too few fields in a line, a second run tag, a file without lines.
+        Too few or too many fields in a line, a second run tag, a file without lines.
     """
     space = workspace or Workspace()
     text = read_padded(path, PADDING, space)
+    return split_columns(
+        text, path, layout, with_ranks=with_ranks, one_tag=one_tag, workspace=space
+    )
+
+
+def split_columns(
+    text: Buffer,
+    path: PathLike,
+    layout: Layout,
+    *,
+    with_ranks: bool = False,
+    one_tag: bool = False,
+    more: bool = False,
+    workspace: Workspace | None = None,
+) -> Columns:
+    """Split the padded text of a file into columns; see `read_columns`.
+
+    Parameters
+    ----------
+    more
+        Whether further fields of a line are ignored; a run file is refused all the same.
+    """
+    space = workspace or Workspace()
     length = len(text) - PADDING
-    if length > LARGEST_FILE:
-        raise BadInput(
-            f"the file has {length:,} bytes, more than {LARGEST_FILE:,}; divide it", path
-        )
-    n_lines = count_lines(text, length)
-    topic_of, numbers = (
-        space.array("topic_of", n_lines, "int32"),
-        space.array("numbers", n_lines, "int32"),
-    )
-    documents, values = (
-        space.array("documents", (n_lines, 2), "int32"),
-        space.array("values", n_lines, "float64"),
-    )
-    topics, hashes = (
-        space.array("topics", (n_lines, 2), "int64"),
-        space.array("hashes", n_lines, "uint64"),
-    )
-    ranks = space.array("ranks", n_lines if with_ranks else 0, "float64")
-    lines = LineColumns(topic_of, topics, hashes, documents, values, ranks, numbers)
+    # A line that is kept has a letter and a blank for each field, so that empty lines need no memory.
+    n_lines = min(count_lines(text, length), length // (2 * layout.width) + 1)
+    lines = _room(space, n_lines, with_ranks)
     status, bad_line, n, n_topics, tag = parse_lines(
-        text, length, layout.columns(with_ranks), one_tag, lines
+        text, length, layout.columns(with_ranks), one_tag, more, lines
     )
     found = Columns(
         text,
-        topic_of[:n],
-        topics[:n_topics],
-        documents[:n],
-        values[:n],
-        ranks[:n],
-        numbers[:n],
+        lines.topic_of[:n],
+        lines.topics[:n_topics],
+        lines.documents[:n],
+        lines.values[:n],
+        lines.ranks[:n],
+        lines.numbers[:n],
         tag,
     )
     if status != GOOD:
-        line = text[:length].tobytes().split(b"\n")[bad_line - 1].split()
-        if status == OTHER_TAG:
-            other = line[layout.tag].decode("utf-8", "replace")
-            raise BadInput(
-                f"the run tag changes from {found.word(found.tag)!r} to {other!r}; "
-                f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
-                path,
-                bad_line,
-            )
-        problem = f"{counted(len(line), 'column')}; a line of a {layout.what} file has {layout.width}: {layout.line}"
-        raise BadInput(problem, path, bad_line)
-    if len(found.topic_of) == 0:
+        raise _bad_line(status, line_of(text, bad_line).split(), found, layout, path, bad_line)
+    if more and n and is_of_run(line := line_of(text, int(found.numbers[0])).split()):
+        raise _bad_line(LONG_LINE, line, found, layout, path, int(found.numbers[0]))
+    if n == 0:
         raise BadInput(f"no line of a {layout.what} file; expected {layout.line}", path)
     return found
+
+
+def _room(space: Workspace, n_lines: int, with_ranks: bool) -> LineColumns:
+    return LineColumns(
+        space.array("topic_of", n_lines, "int32"),
+        space.array("topics", (n_lines, 2), "int64"),
+        space.array("hashes", n_lines, "uint64"),
+        space.array("documents", (n_lines, 2), "int32"),
+        space.array("values", n_lines, "float64"),
+        space.array("ranks", n_lines if with_ranks else 0, "float64"),
+        space.array("numbers", n_lines, "int32"),
+    )
+
+
+def _bad_line(
+    status: int, line: list[bytes], found: Columns, layout: Layout, path: PathLike, number: int
+) -> BadInput:
+    """Return the error for a line that the kernel refused."""
+    if status == OTHER_TAG:
+        other = line[layout.tag].decode("utf-8", "replace")
+        return BadInput(
+            f"the run tag changes from {found.word(found.tag)!r} to {other!r}; "
+            f"one file holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
+            path,
+            number,
+        )
+    problem = f"{counted(len(line), 'column')}; a line of a {layout.what} file has {layout.width}: {layout.line}"
+    if status == LONG_LINE:
+        problem += layout.advice(line)
+    return BadInput(problem, path, number)
+
+
+def line_of(text: Buffer, number: int, breaks: IntArray | None = None) -> bytes:
+    """Return a line of a padded text, by its number from 1; `breaks` are the positions of its newlines."""
+    if breaks is None:
+        breaks = np.flatnonzero(text[:-PADDING] == NEWLINE)
+    start = 0 if number == 1 else int(breaks[number - 2]) + 1
+    stop = int(breaks[number - 1]) if number <= len(breaks) else len(text) - PADDING
+    return text[start:stop].tobytes()
 
 
 def read_padded(path: PathLike, padding: int, workspace: Workspace) -> Buffer:
     """Return the content of a file with `padding` zero bytes at the end, as the kernels require.
 
-    A plain file is read directly into the workspace; old Macintosh line ends become newlines. Raises as `read_bytes`.
+    The file is opened once, so that it may be a pipe. A plain file is read directly into the workspace; old Macintosh
+    line ends become newlines. Raises as `read_bytes`.
     """
-    try:
-        with Path(path).open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            text = workspace.array("text", size + padding, "uint8")
-            whole = size > LARGE and file.readinto(text.data[:size]) == size
-    except OSError:
-        whole = False
-    if whole:
-        text[size:] = 0
-        head = text[:3].tobytes()
-        if (
-            not head.startswith(MAGIC)
-            and head != BYTE_ORDER_MARK
-            and (text[:LARGE] == NEWLINE).any()
-        ):
-            return text
-    content = read_bytes(path)
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if LARGE < size <= LARGEST_FILE:
+            text: Buffer = workspace.array("text", size + padding, "uint8")
+            if file.readinto(text[:size].data) == size and _is_plain(text[:size]):
+                text[size:] = 0
+                return text
+            file.seek(0)
+        content = content_of(file, path, may_be_empty=False, largest=LARGEST_FILE)
+    if b"\0" in content[:1000]:
+        raise BadInput(NOT_TEXT, path)
     if b"\r" in content and b"\n" not in content:
         content = content.replace(b"\r", b"\n")
     return np.frombuffer(content + bytes(padding), np.uint8)
+
+
+def _is_plain(text: Buffer) -> bool:
+    """Return whether the content of a file can be used as it is."""
+    head = text[:LARGE].tobytes()
+    return (
+        not head.startswith((MAGIC, BYTE_ORDER_MARK)) and b"\0" not in head[:1000] and b"\n" in head
+    )
 
 
 def finish_numbers(
@@ -192,10 +316,11 @@ def finish_numbers(
     unread = np.flatnonzero(np.isnan(values))
     if not len(unread):
         return
-    lines = columns.text[:-PADDING].tobytes().split(b"\n")
+    breaks = np.flatnonzero(columns.text[:-PADDING] == NEWLINE)
     for row in unread:
         number_of_line = int(columns.numbers[row])
-        field = lines[number_of_line - 1].split()[at].decode("utf-8", "replace")
+        line = line_of(columns.text, number_of_line, breaks)
+        field = line.split()[at].decode("utf-8", "replace")
         value = read(field)
         if value is None:
             raise BadInput(f"{what} {field!r} is not {kind}", path, number_of_line)
@@ -205,7 +330,7 @@ def finish_numbers(
 def number(field: str) -> float | None:
     """Return a number as trec_eval reads it; None for other texts, NaN and digits with underscores."""
     try:
-        value = float(field.replace("_", "x"))
+        value = float(field.replace("_", "x")) if field.isascii() else math.nan
     except ValueError:
         return None
     return None if math.isnan(value) else value

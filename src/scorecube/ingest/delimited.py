@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 import re
+from collections.abc import Iterator, Sequence
 
-from scorecube.errors import BadInput
-from scorecube.ingest.files import PathLike, read_bytes
+from scorecube.errors import BadInput, counted
+from scorecube.ingest.files import NOT_TEXT, PathLike, read_bytes
 
 Row = tuple[int, list[str]]
 """Line number and cells, stripped of blanks."""
@@ -39,8 +39,12 @@ TOPIC_HEADERS = (
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "measure")
 GAIN_HEADERS = ("gain", "gains")
+MOST_CELLS = 10**6
+"""Largest number of cells in a line."""
 DELIMITERS = "\t;,"
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+LARGEST_SCORE = 1e9
+"""Largest absolute value of a score; the sums and the grid of the resampling analyses are exact up to it."""
 
 
 def read_text(path: PathLike) -> str:
@@ -49,48 +53,128 @@ def read_text(path: PathLike) -> str:
     Raises
     ------
     BadInput
-        A file that cannot be read, is empty or damaged, or is 16-bit text.
+        A file that cannot be read, is empty or damaged, or is not text in UTF-8.
     """
     content = read_bytes(path)
     if b"\0" in content[:1000]:
-        raise BadInput("not a text file in UTF-8 (zero bytes in it); save it as UTF-8", path)
-    return content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        raise BadInput(NOT_TEXT, path)
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        found = content[max(0, error.start - 20) : error.end].rpartition(b"\n")[2]
+        raise BadInput(
+            f"not UTF-8 (it may be Latin-1) after {found.decode('latin-1')!r}; save the file as UTF-8",
+            path,
+            line,
+        ) from None
+    if not text.strip():
+        raise BadInput("the file is empty", path)
+    return text
 
 
-def fields_of(text: str) -> list[Row]:
-    """Return the lines of a text in fields between blanks; empty lines are left out."""
-    return [
-        (number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()
-    ]
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of a text with their ends, one at a time: a list of them needs several times the text."""
+    start = 0
+    while start < len(text):
+        stop = text.find("\n", start) + 1 or len(text)
+        yield text[start:stop]
+        start = stop
 
 
-def read_rows(path: PathLike) -> list[Row]:
+def fields_of(text: str) -> Iterator[Row]:
+    """Yield the lines of a text in fields between blanks; empty lines are left out."""
+    for number, line in enumerate(lines_of(text), 1):
+        if fields := line.split():
+            yield number, fields
+
+
+def read_rows(path: PathLike) -> tuple[Row, Iterator[Row]]:
     """Return the rows of a file with cells between commas, tabs or semicolons; empty lines are left out.
+
+    Returns
+    -------
+    first, others
+        The first row, and the others as they are read.
 
     Raises
     ------
     BadInput
-        As of `read_text`; a quote that is never closed.
+        As of `read_text`; a quote that is never closed; a file without a cell.
     """
-    return list(split_rows(read_text(path), path))
+    rows = split_rows(read_text(path), path)
+    first = next(rows, None)
+    if first is None:
+        raise BadInput("the file has no cell that is not empty", path)
+    return first, rows
 
 
-def split_rows(text: str, path: PathLike) -> list[Row]:
-    """Return the rows of a text; see `read_rows`. A first line ``sep=;``, as written for Excel, names the delimiter."""
+def read_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of some columns of a table; other columns are ignored.
+
+    Parameters
+    ----------
+    path
+        Cells between commas, semicolons or tabs, with a header; its letter case does not matter.
+    columns
+        Headers of the columns to yield.
+
+    Raises
+    ------
+    BadInput
+        As of `read_rows`; a header without a column, or with two; a longer line.
+    """
+    (first, header), body = read_rows(path)
+    words = [header_word(cell) for cell in header]
+    if any(words.count(column) != 1 for column in columns):
+        *before, last = columns
+        problem = "once each" if set(columns) <= set(words) else ""
+        raise BadInput(
+            f"the header must have the columns {', '.join(before)} and {last}{problem and ' ' + problem}; "
+            f"found {','.join(header)[:200]}",
+            path,
+            first,
+        )
+    at = [words.index(column) for column in columns]
+    for line, cells in body:
+        cells = [*cells, *[""] * (len(header) - len(cells))]
+        if len(cells) != len(header):
+            raise BadInput(
+                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
+            )
+        yield line, [cells[k] for k in at]
+
+
+def split_rows(text: str, path: PathLike) -> Iterator[Row]:
+    """Yield the rows of a text; see `read_rows`. A first line ``sep=;``, as written for Excel, names the delimiter."""
     declared = re.match(r"\ufeff?sep=([;,\t|])\n", text, re.IGNORECASE)
     body = text[declared.end() :] if declared else text
     delimiter = declared[1] if declared else delimiter_of(text)
     skipped = 1 if declared else 0
-    reader = csv.reader(io.StringIO(body), delimiter=delimiter, strict=True, skipinitialspace=True)
-    rows, line = [], 1 + skipped
+    reader = csv.reader(
+        _short_lines(body, delimiter, path, skipped),
+        delimiter=delimiter,
+        strict=True,
+        skipinitialspace=True,
+    )
+    line = 1 + skipped
     try:
         for row in reader:
             if any(cell and not cell.isspace() for cell in row) or len(row) > 1:
-                rows.append((line, [cell.strip() for cell in row]))
+                yield line, [cell.strip() for cell in row]
             line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise BadInput(f"not CSV: {error}", path, line) from None
-    return rows
+
+
+def _short_lines(text: str, delimiter: str, path: PathLike, skipped: int) -> Iterator[str]:
+    """Yield the lines of a text; refuse one with too many cells before they are made."""
+    for number, line in enumerate(lines_of(text), 1 + skipped):
+        if len(line) > MOST_CELLS and line.count(delimiter) >= MOST_CELLS:
+            raise BadInput(f"more than {MOST_CELLS:,} cells in a line", path, number)
+        yield line
 
 
 def delimiter_of(text: str) -> str:
@@ -113,7 +197,7 @@ def score(text: str, path: PathLike, line: int) -> float:
     Raises
     ------
     BadInput
-        A cell of other content that is not a finite number.
+        A cell of other content that is not a finite number, or is out of range.
     """
     if text.lower() in MISSING:
         return math.nan
@@ -128,6 +212,12 @@ def score(text: str, path: PathLike, line: int) -> float:
             else ""
         )
         raise BadInput(f"score {text!r} is not a finite number{point}", path, line)
+    if abs(value) > LARGEST_SCORE:
+        raise BadInput(
+            f"score {text!r} is not between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}; scale the scores",
+            path,
+            line,
+        )
     return value
 
 

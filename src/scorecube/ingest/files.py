@@ -1,12 +1,15 @@
-"""Paths and content of input files, plain or gzip."""
+"""Paths and content of input files, plain or gzip, within limits of size."""
 
 from __future__ import annotations
 
 import glob
 import gzip
+import io
 import os
+import unicodedata
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from scorecube.errors import BadInput
@@ -15,6 +18,13 @@ PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAGIC = b"\x1f\x8b"
 """First bytes of a gzip file."""
+LARGEST_TEXT = 2**28
+"""Bytes of another file, decompressed; its cells are Python objects, which need several times its size."""
+UNCHECKED, HIGHEST_RATIO = 2**26, 100
+"""Decompressed bytes that any gzip file may have; beyond them, the largest ratio to compressed bytes. Scores and runs
+have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
+CHUNK = 2**20
+NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
@@ -30,6 +40,8 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
+        if "\0" in text:
+            raise BadInput(f"{text!r} is not a path: it has a zero byte in it")
         if os.path.isdir(text):
             files = sorted(
                 file
@@ -48,27 +60,118 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     return found
 
 
-def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
+def read_bytes(path: PathLike, *, may_be_empty: bool = False, largest: int = LARGEST_TEXT) -> bytes:
     """Return the content of a file, decompressed if its first bytes are those of gzip.
+
+    Parameters
+    ----------
+    path
+        The file; it is opened once, so that it may be a pipe.
+    may_be_empty
+        Whether a file without content is valid.
+    largest
+        Largest number of bytes of the content.
 
     Raises
     ------
     BadInput
-        A file that cannot be read, is empty (unless `may_be_empty`), or is truncated or damaged gzip.
+        A file that cannot be read, is empty or too large, or is truncated, damaged or suspicious gzip.
+    """
+    with opened(path) as file:
+        return content_of(file, path, may_be_empty=may_be_empty, largest=largest)
+
+
+@contextmanager
+def opened(path: PathLike) -> Iterator[io.BufferedReader]:
+    """Open a file and translate errors of the operating system and of gzip.
+
+    Raises
+    ------
+    BadInput
+        A file that cannot be opened or read, or is truncated or damaged gzip.
     """
     try:
-        content = Path(path).read_bytes()
-        if content.startswith(MAGIC):
-            content = gzip.decompress(content)
+        with Path(path).open("rb") as file:
+            yield file
     except EOFError:
         raise BadInput("the gzip file is cut off; copy it again", path) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise BadInput(f"the gzip file is damaged: {error}", path) from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
+    except ValueError as error:  # a zero byte in the path
+        raise BadInput(f"cannot be read: {error}", path) from None
+
+
+def content_of(
+    file: io.BufferedReader, path: PathLike, *, may_be_empty: bool, largest: int
+) -> bytes:
+    """Return the content of an open file; see `read_bytes`."""
+    content = _read_up_to(file, path, largest)
+    if content.startswith(MAGIC):
+        content = _decompressed(content, path, largest)
     if not content.strip() and not may_be_empty:
         raise BadInput("the file is empty", path)
     return content.removeprefix(BYTE_ORDER_MARK)
+
+
+def _read_up_to(file: io.BufferedReader, path: PathLike, largest: int) -> bytes:
+    parts, length = [], 0
+    while part := file.read(CHUNK):
+        parts.append(part)
+        length += len(part)
+        if length > largest:
+            raise BadInput(f"the file has more than {largest:,} bytes; divide it", path)
+    return b"".join(parts)
+
+
+def _decompressed(packed: bytes, path: PathLike, largest: int) -> bytes:
+    """Decompress in parts, and stop at the first part that exceeds a limit."""
+    source = io.BytesIO(packed)
+    parts, length = [], 0
+    with gzip.GzipFile(fileobj=source) as stream:
+        while part := stream.read(CHUNK):
+            parts.append(part)
+            length += len(part)
+            if length > largest:
+                raise BadInput(
+                    f"the gzip file has more than {largest:,} bytes after decompression; divide it",
+                    path,
+                )
+            if length > UNCHECKED and length > HIGHEST_RATIO * source.tell():
+                raise BadInput(
+                    f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, which text does not; if it "
+                    "is valid, decompress it first",
+                    path,
+                )
+    return b"".join(parts)
+
+
+def refuse_unprintable(
+    text: str, what: str, path: PathLike | None = None, line: int | None = None
+) -> None:
+    """Refuse a name with control characters, or one that is no valid text.
+
+    Parameters
+    ----------
+    text
+        The name; blanks of other scripts and unassigned characters are allowed.
+    what
+        What it names, for the message.
+    path, line
+        Where it stands.
+
+    Raises
+    ------
+    BadInput
+        The name with its first such character.
+    """
+    if text.isprintable():
+        return
+    bad = next((letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs")), None)
+    if bad is not None:
+        kind = "control character" if unicodedata.category(bad) == "Cc" else "invalid character"
+        raise BadInput(f"the {what} {text!r} has the {kind} {bad!r} in it; remove it", path, line)
 
 
 def bare_name(path: PathLike) -> str:

@@ -5,10 +5,13 @@ Each format is one record, `Format`, in a module of its own, which is imported w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorecube.errors import BadInput, BadName, BadPlan, option
@@ -40,7 +43,11 @@ class FileHead:
 
     @cached_property
     def _filled(self) -> list[str]:
-        return [line for line in self.text.split("\n") if line.strip()]
+        """First lines that are not empty, and one more if there is one; a line of a few letters is enough to detect."""
+        found = (
+            line.group() for line in re.finditer(r"[^\n]+", self.text) if not line.group().isspace()
+        )
+        return list(islice(found, N_LINES + 1))
 
     @property
     def lines(self) -> list[str]:
@@ -62,9 +69,9 @@ class FileHead:
             A file of no more lines that is not CSV.
         """
         if len(self._filled) <= N_LINES:
-            return split_rows(self.text, self.path)
+            return list(split_rows(self.text, self.path))
         try:
-            return split_rows("\n".join(self.lines) + "\n", self.path)
+            return list(split_rows("\n".join(self.lines) + "\n", self.path))
         except BadInput:
             return []
 
@@ -263,6 +270,13 @@ def detect(path: PathLike) -> str:
 def _common_format(paths: Sequence[PathLike]) -> str:
     found: dict[str, PathLike] = {}
     for path in paths:
+        if Path(path).exists() and not Path(path).is_file():
+            raise BadInput(
+                f"is not a file that can be read twice, to detect its layout and to take the scores; save it, or choose the "
+                f"{option('layout')}",
+                path,
+                option="layout",
+            )
         found.setdefault(detect(path), path)
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]

@@ -6,6 +6,7 @@ A file holds one or more runs, and a run may have several files with other cut-o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,8 +18,8 @@ from scorecube.ingest.in_memory import Matrices, from_gdeval, matrices_of
 
 LABELS = ["runid", "topic"]
 MEAN = "amean"
-BASELINE = re.compile(r".* \(rel to\. .*\)")
-"""Name of a run that gdeval or ndeval compared with a baseline (-baseline); the numbers are then differences."""
+BASELINE = " (rel to. "
+"""In the name of a run that gdeval or ndeval compared with a baseline (-baseline); the numbers are then differences."""
 Nested = dict[str, dict[str, dict[str, float]]]
 
 
@@ -74,15 +75,16 @@ class TrecTool:
     def _read_file(
         self, path: PathLike, metric: str | None, nested: Nested, others: set[str]
     ) -> None:
-        rows = read_rows(path)
-        header = self._check_header(rows[0][1], path, rows[0][0])
+        (first, header), rows = read_rows(path)
+        self._check_header(header, path, first)
         n_topics = 0
-        for line, cells in rows[1:]:
+        for line, cells in rows:
             if cells[:2] == LABELS:  # the next run of concatenated output
                 header = self._check_header(cells, path, line)
                 continue
             # The name of a run that was compared with a baseline contains commas, without quotes around it.
-            if BASELINE.fullmatch(",".join(cells[: len(cells) - len(header) + 1])):
+            name = ",".join(cells[: len(cells) - len(header) + 1])
+            if BASELINE in name and name.endswith(")"):
                 raise BadInput(
                     f"differences to a baseline, not scores; run {self.name} without -baseline and -riskAlpha",
                     path,
@@ -92,7 +94,7 @@ class TrecTool:
                 raise BadInput(
                     f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
                 )
-            run, topic = cells[:2]
+            run, topic = sys.intern(cells[0]), sys.intern(cells[1])
             if not run or not topic:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)
             n_topics += topic != MEAN
@@ -121,6 +123,7 @@ class TrecTool:
             raise BadInput(
                 f"the header of {self.name} is runid,topic and measures; found {found}", path, line
             )
+        seen: set[str] = set()
         for number, measure in enumerate(cells[2:], 3):
             if not self.measures.fullmatch(measure):
                 raise BadInput(
@@ -128,8 +131,9 @@ class TrecTool:
                     path,
                     line,
                 )
-            if measure in cells[2 : number - 1]:
+            if measure in seen:
                 raise BadInput(f"two columns are called {measure}", path, line)
+            seen.add(measure)
         return cells
 
 

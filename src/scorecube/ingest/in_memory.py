@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,17 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
+from scorecube.collection.teams import listed, teams_of
 from scorecube.errors import BadInput, BadName
+from scorecube.ingest.delimited import LARGEST_SCORE, RUN_HEADERS, TOPIC_HEADERS, header_word
+from scorecube.ingest.files import refuse_unprintable
 from scorecube.metrics import parse_metric
+from scorecube.metrics.registry import has_known_name
 
+LOGGER = logging.getLogger("scorecube")
+SMALLEST_MAXIMUM = 1e-9
+"""Smallest maximum of the absolute scores of a metric, unless all are 0. The grid of the resampling analyses resolves
+differences down to 2e-15 a topic, and below 1e-290 the scale of their sums overflows."""
 Matrices = dict[str, pd.DataFrame]
 Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_SCORES = "no score matrix"
@@ -78,10 +87,7 @@ def from_ir_measures(measure: str) -> str:
     if name in ("ERR", "RBP") or (name == "AP" and cutoff):
         return f"ir_measures:{measure}"
     label = IR_MEASURES.get(name, name) + inside + (f"@{cutoff}" if cutoff else "")
-    try:
-        return str(parse_metric(label))
-    except BadName:
-        return measure
+    return _canonical(label) or measure
 
 
 def from_gdeval(measure: str) -> str:
@@ -111,10 +117,17 @@ def from_ndeval(measure: str) -> str:
     if name not in NDEVAL_OTHERS:
         return measure
     label = NDEVAL_OTHERS[name] + (f"@{cutoff}" if cutoff else "")
+    return _canonical(label) or measure
+
+
+def _canonical(label: str) -> str:
+    """Return the canonical name of a metric, or '' if there is none of this name."""
+    if not has_known_name(label):  # the message about an unknown name takes long to make
+        return ""
     try:
         return str(parse_metric(label))
     except BadName:
-        return measure
+        return ""
 
 
 def _from_dictionary(measure: str) -> str:
@@ -193,7 +206,7 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
         raise BadInput(NO_SCORES, option="scores")
     values = list(scores.values())
     if all(isinstance(value, pd.DataFrame) for value in values):
-        return {str(metric): frame for metric, frame in scores.items()}
+        return {str(metric): _runs_down(frame, metric) for metric, frame in scores.items()}
     if all(isinstance(value, Mapping) for value in values):
         return matrices_of(_metric_first(scores))
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
@@ -206,6 +219,45 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
         return matrices_of(_collect(measures or records, from_ir_measures))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
+
+
+def with_axes(matrices: Matrices) -> Matrices:
+    """Return matrices of runs x topics whose axes have names, so that their labels are not doubted."""
+    return {
+        metric: frame.rename_axis(index=names.RUN, columns=names.TOPIC)
+        for metric, frame in matrices.items()
+    }
+
+
+def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
+    """Return a data frame with runs as index: names of its axes decide, else labels that look exchanged are refused."""
+    down, across = (_role(axis.name) for axis in (frame.index, frame.columns))
+    if down == across != "":
+        raise BadInput(
+            f"both axes of the matrix of {metric} are called {down}; expected runs as index and topics as columns"
+        )
+    if down == names.TOPIC or across == names.RUN:
+        return frame.T
+    exchanged = _look_like_topics(frame.index) and not _look_like_topics(frame.columns)
+    if exchanged and not down and not across:
+        raise BadInput(
+            f"the matrix of {metric} seems to have topics as index and runs as columns: the index is "
+            f"{listed([str(label) for label in frame.index])} and the columns are "
+            f"{listed([str(label) for label in frame.columns])}; transpose it (.T), or, if this is right, name its axes "
+            "with .rename_axis(index='run', columns='topic')"
+        )
+    return frame
+
+
+def _role(name: object) -> str:
+    """Return ``run`` or ``topic`` for the name of an axis; '' for others."""
+    word = header_word(name) if isinstance(name, str) else ""
+    return names.RUN if word in RUN_HEADERS else names.TOPIC if word in TOPIC_HEADERS else ""
+
+
+def _look_like_topics(labels: pd.Index[Any]) -> bool:
+    """Return whether all labels are integers, as most ids of topics are and names of runs are not."""
+    return len(labels) > 0 and all(str(label).isdecimal() for label in labels)
 
 
 def _metric_first(scores: Mapping[Any, Any]) -> Nested:
@@ -269,11 +321,7 @@ def is_measure(name: str) -> bool:
         re.IGNORECASE,
     ):
         return True
-    try:
-        parse_metric(name)
-    except BadName:
-        return False
-    return True
+    return bool(_canonical(name))
 
 
 def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Nested:
@@ -320,19 +368,26 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
 
 
 def cube_from_scores(
-    scores: Mapping[str, Any], *, gain: str = names.AUTO, teams: Mapping[str, str] | None = None
+    scores: Mapping[str, Any],
+    *,
+    gain: str = names.AUTO,
+    teams: Mapping[str, str] | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Return a cube of per-topic scores.
 
     Parameters
     ----------
     scores
-        Metric name -> data frame with runs as index and topics as columns, missing cells NaN; or an object of
-        pytrec_eval, ir_measures or ranx, or nested dictionaries, see `scorecube.ingest.in_memory.to_matrices`.
+        Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
+        ``run``), missing cells NaN; or an object of pytrec_eval, ir_measures or ranx, or nested dictionaries, see
+        `scorecube.ingest.in_memory.to_matrices`. Scores are at most 1e9, and the largest of a metric is 0 or at least 1e-9.
     gain
         Label of the gain axis, whose length is 1.
     teams
         Run -> team.
+    notify
+        Called with a line of text about runs without a team and teams of other runs; a warning is logged by default.
 
     Returns
     -------
@@ -342,7 +397,8 @@ def cube_from_scores(
     Raises
     ------
     BadInput
-        Scores in another form, matrices that differ in runs or topics, repeated labels, values that are not numbers.
+        Scores in another form, matrices that differ in runs or topics or have them exchanged, repeated labels, values that
+        are no numbers or out of range, teams that spell a run in another way.
 
     Examples
     --------
@@ -358,8 +414,8 @@ def cube_from_scores(
     for metric, frame in matrices.items():
         ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
         new_runs, new_topics = list(ordered.index), list(ordered.columns)
-        schema.check_labels(new_runs, names.RUN, f"matrix of {metric}")
-        schema.check_labels(new_topics, names.TOPIC, f"matrix of {metric}")
+        _check_labels(new_runs, names.RUN, metric)
+        _check_labels(new_topics, names.TOPIC, metric)
         if arrays and (new_runs != runs or new_topics != topics):
             raise BadInput(
                 f"the matrices of {metric} and {next(iter(matrices))} have different runs or topics"
@@ -369,8 +425,46 @@ def cube_from_scores(
             arrays.append(ordered.to_numpy(dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise BadInput(f"matrix of {metric}: a value is not a number: {error}") from None
+        _check_range(arrays[-1], metric, runs, topics)
     stacked = np.stack(arrays)[:, np.newaxis]
-    team_of = teams or {}
-    return cube_dataset(
-        stacked, list(matrices), [gain], runs, topics, [team_of.get(run, run) for run in runs]
-    )
+    team_of = teams_of(runs, teams, notify=notify or LOGGER.warning)
+    for label in [*matrices, *team_of]:
+        _check_text(label, "name")
+    return cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
+
+
+def _check_labels(labels: list[str], dim: str, metric: str) -> None:
+    """Refuse a matrix without runs or topics, and labels that are repeated, empty or not text."""
+    if not labels:
+        raise BadInput(f"the matrix of {metric} has no {dim}")
+    for label in labels:
+        _check_text(label, dim)
+    schema.check_labels(labels, dim, f"matrix of {metric}")
+
+
+def _check_text(label: str, what: str) -> None:
+    if not label:
+        raise BadInput(f"a {what} is empty")
+    refuse_unprintable(label, what)
+
+
+def _check_range(
+    values: np.ndarray[Any, np.dtype[np.float64]],
+    metric: str,
+    runs: Sequence[str],
+    topics: Sequence[str],
+) -> None:
+    """Refuse scores that the analyses cannot add up, and scores that are all too small to be told apart."""
+    sizes = np.abs(values)
+    if (sizes > LARGEST_SCORE).any():
+        run, topic = np.argwhere(sizes > LARGEST_SCORE)[0]
+        raise BadInput(
+            f"{metric} of run {runs[run]!r} on topic {topics[topic]!r} is {values[run, topic]:g}; "
+            f"scores must be between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}: scale them"
+        )
+    largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
+    if 0.0 < largest < SMALLEST_MAXIMUM:
+        raise BadInput(
+            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {SMALLEST_MAXIMUM:g}: scale the "
+            "scores"
+        )

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import is_score
+from scorecube.ingest.delimited import is_score, lines_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import IR_COUNTS, IR_SHAPE, from_ir_measures, is_measure
@@ -30,7 +30,7 @@ def split_line(line: str) -> list[str]:
         return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [str(record[key]) for key in ("query_id", "measure", "value") if key in record]
 
@@ -48,7 +48,7 @@ def _detect(head: FileHead) -> bool:
 
 
 def _records(text: str, path: PathLike) -> Iterator[Record]:
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines_of(text), 1):
         content = line.strip()
         if not content:
             continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from scorecube.errors import BadInput, counted, option
+from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.delimited import (
     GAIN_HEADERS,
     METRIC_HEADERS,
@@ -28,14 +30,16 @@ ROLES = {
     "gain": GAIN_HEADERS,
 }
 NEEDED = ("run", "topic", "score")
-Cell = tuple[str, str, str, str]
-"""Gain setting ('' for none), metric, run, topic."""
+Row = tuple[str, str, str]
+"""Gain setting ('' for none), metric, run."""
+Rows = dict[Row, dict[str, float]]
+"""Row -> topic -> score."""
 
 
 def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
     """Read files with one score a line; several files are read as one.
 
-    Other columns are ignored. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
+    Other columns are ignored. Labels that `scorecube show` protected from spreadsheets lose their apostrophe. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
         Naming file and line: a header without run, topic or score, or with two columns for one; a line of another
         length; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric.
     """
-    found: dict[Cell, float] = {}
+    found: Rows = {}
     others: set[str] = set()
     first = ""
     for path in paths:
@@ -78,10 +82,8 @@ def columns_of(header: list[str]) -> dict[str, list[int]]:
     }
 
 
-def _read_one(
-    path: PathLike, metric: str | None, found: dict[Cell, float], others: set[str]
-) -> None:
-    (first, header), *body = read_rows(path)
+def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str]) -> None:
+    (first, header), body = read_rows(path)
     at = _columns(header, path, first)
     label: dict[str, str] = {}
     name = metric or metric_of_file(path)
@@ -94,22 +96,23 @@ def _read_one(
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)
         value = score(cells[at["score"]], path, line)
-        run, topic = cells[at["run"]], cells[at["topic"]]
-        gain = cells[at["gain"]] if "gain" in at else ""
+        run, topic = (label_of_spreadsheet(cells[at[role]]) for role in ("run", "topic"))
+        topic = sys.intern(topic)
+        gain = label_of_spreadsheet(cells[at["gain"]]) if "gain" in at else ""
         measure = name
         if "metric" in at:
-            measure_in_file = cells[at["metric"]]
+            measure_in_file = label_of_spreadsheet(cells[at["metric"]])
             measure = label.setdefault(measure_in_file, from_trec_eval(measure_in_file))
             if metric is not None and metric not in (measure_in_file, measure):
                 others.add(measure)
                 continue
-        cell = (gain, measure, run, topic)
-        if cell in found:
+        row = found.setdefault((gain, measure, run), {})
+        if topic in row:
             where = f" at gain setting {gain}" if gain else ""
             raise BadInput(
                 f"a second score of {measure} for run {run!r} on topic {topic!r}{where}", path, line
             )
-        found[cell] = value
+        row[topic] = value
 
 
 def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
@@ -131,10 +134,10 @@ def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
     return at
 
 
-def _by_gain(found: dict[Cell, float], path: PathLike) -> dict[str, Matrices]:
+def _by_gain(found: Rows, path: PathLike) -> dict[str, Matrices]:
     nested: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    for (gain, metric, run, topic), value in found.items():
-        nested.setdefault(gain, {}).setdefault(metric, {}).setdefault(run, {})[topic] = value
+    for (gain, metric, run), row in found.items():
+        nested.setdefault(gain, {}).setdefault(metric, {})[run] = row
     without = nested.pop("", {}) if len(nested) > 1 else {}
     # One call for all gain settings, so that all get the same runs and topics.
     labelled = {

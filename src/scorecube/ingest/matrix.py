@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,9 @@ import pandas as pd
 from scorecube.errors import BadInput, BadName, BadPlan, counted, option
 from scorecube.ingest.delimited import (
     DECIMAL_COMMA,
+    LARGEST_SCORE,
     RUN_HEADERS,
     TOPIC_HEADERS,
-    Row,
     header_word,
     is_score,
     read_rows,
@@ -109,11 +110,12 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     BadInput
         Naming file and line: a line of another length than the header, a cell that is not a number, a repeated run or topic.
     """
-    (first, header), *body = read_rows(path)
-    if not body:
+    (first, header), rows = read_rows(path)
+    beginning = next(rows, None)
+    if beginning is None:
         raise BadInput("a header without scores", path)
     across, down = ("topic", "run") if transpose else ("run", "topic")
-    skip = _label_columns(header, body, path, first, transpose)
+    skip = _label_columns(header, beginning[1], path, first, transpose)
     labels = header[skip:]
     if not labels:
         raise BadInput(f"the header names no {across}", path, first)
@@ -122,19 +124,30 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
         raise BadInput(
             f"column {skip + labels.index('') + 1} of the header has no {what}", path, first
         )
+    if not skip and all(map(is_score, header)):
+        raise BadInput(
+            f"the first line has only numbers: a header with the names of the {across}s is missing, or, if they are numbers, "
+            f"a first column called {down}",
+            path,
+            first,
+        )
     _refuse_repeated(labels, across, path, [first] * len(labels))
-    width = len(str(len(body)))
-    lines, values = [], np.empty((len(body), len(labels)))
-    for k, (line, cells) in enumerate(body):
+    lines: list[str] = []
+    numbers, parts = [], []
+    for line, cells in chain([beginning], rows):
         if len(cells) != len(header):
             raise BadInput(
                 f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
             )
-        lines.append(cells[0] if skip else f"{k + 1:0{width}d}")
+        lines.append(cells[0] if skip else str(len(lines) + 1))
+        numbers.append(line)
         if not lines[-1]:
             raise BadInput(f"the {down} is missing", path, line)
-        values[k] = _numbers(cells[skip:], path, line)
-    _refuse_repeated(lines, down, path, [line for line, _ in body])
+        parts.append(np.array(_numbers(cells[skip:], path, line)))
+    values = np.stack(parts)
+    if not skip:
+        lines = [label.zfill(len(lines[-1])) for label in lines]
+    _refuse_repeated(lines, down, path, numbers)
     if transpose:
         return pd.DataFrame(values, index=lines, columns=labels)
     return pd.DataFrame(values.T, index=labels, columns=lines)
@@ -161,7 +174,7 @@ def metric_of_file(path: PathLike) -> str:
 
 
 def _label_columns(
-    header: list[str], body: list[Row], path: PathLike, line: int, transpose: bool
+    header: list[str], beginning: list[str], path: PathLike, line: int, transpose: bool
 ) -> int:
     """Return how many columns hold labels: 0 or 1."""
     word = header[0].lower()
@@ -173,7 +186,7 @@ def _label_columns(
                 line,
             )
         return 1
-    if word in RUN_HEADERS and not is_score(body[0][1][0]):
+    if word in RUN_HEADERS and not is_score(beginning[0]):
         raise BadInput(
             f"the first column is called {header[0]!r}; if rows are runs and columns are topics, use {option('transpose', True)}",
             path,
@@ -186,7 +199,8 @@ def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:
     """Return the numbers of a line, converted one by one only if a plain conversion of all fails."""
     try:
         values = list(map(float, cells))
-        if math.isfinite(sum(values)) and "_" not in "".join(cells):
+        largest = max(map(abs, values))
+        if largest <= LARGEST_SCORE and math.isfinite(sum(values)) and "_" not in "".join(cells):
             return values
     except ValueError:
         pass
@@ -197,7 +211,12 @@ def _refuse_repeated(labels: list[str], what: str, path: PathLike, lines: list[i
     if len(set(labels)) == len(labels):
         return
     repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
-    second = min(lines[k] for k, label in enumerate(labels) if label in labels[:k])
+    seen: set[str] = set()
+    second = min(
+        line
+        for label, line in zip(labels, lines, strict=True)
+        if label in seen or seen.add(label)  # type: ignore[func-returns-value]
+    )
     raise BadInput(f"repeated {what}: {', '.join(repeated[:5])}", path, second)
 
 

@@ -15,14 +15,15 @@ from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
 from scorecube.ingest.qrels import (
-    HIGHEST_LEVEL,
     Dialect,
     LevelMap,
     Probabilities,
     Thresholds,
+    check_level_map,
     read_qrels,
 )
 from scorecube.kernels.parsing.byte_words import PADDING
+from scorecube.metrics.registry import HIGHEST_LEVEL
 
 REL, RES, LAB = ".rel", ".res", ".lab"
 LEVEL = re.compile(rb"L(\d{1,3})")
@@ -128,6 +129,7 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
     BadInput
         Naming file and line: too few or many fields, an invalid level, a document twice; two files of one topic.
     """
+    check_level_map(level_map)
     origin: dict[str, Path] = {}
     for path in paths:
         topic = _topic_of_rel(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ class OneRunReader:
                     path,
                     line,
                 )
-            row[topic] = score(value, path, line)
+            row[sys.intern(topic)] = score(value, path, line)
         if not scores:
             if summary and not others:
                 raise BadInput(self.only_means, path)

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 import xarray as xr
 
 from scorecube.errors import BadInput, BadName, FetchFailed, nearest, option
+from scorecube.files import staged_files
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.in_memory import cube_from_scores, with_axes
 from scorecube.ingest.matrix import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
@@ -166,7 +167,7 @@ def fetch(
     matrices = {
         file.metric: read_matrix(path) for file, path in zip(known.files, paths, strict=True)
     }
-    return cube_from_scores(matrices).assign_attrs(known.facts)
+    return cube_from_scores(with_axes(matrices)).assign_attrs(known.facts)
 
 
 def fetch_files(
@@ -252,7 +253,9 @@ def write_files(
     Raises
     ------
     BadInput
-        The folder exists with other content, or cannot be written.
+        The folder exists with other content.
+    BadOutput
+        It cannot be written.
     """
     target = Path(folder) / known.name
     content = {path.name: path.read_bytes() for path in paths} | {
@@ -270,30 +273,12 @@ def write_files(
                     f"exists with other content; use {option('replace', True)} to overwrite it, or another {option('folder')}",
                     target,
                 )
-        _write_all(target, content)
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror or error}", target) from None
-    return target
-
-
-def _write_all(target: Path, content: Mapping[str, bytes]) -> None:
-    """Write files into a staging directory first, so that the folder is never incomplete; its other files are kept."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staging = target.with_name(f".{target.name}.{os.getpid()}.new")
-    staging.mkdir()
-    try:
+        raise BadInput(f"cannot be read: {error.strerror or error}", target) from None
+    with staged_files(target) as write:
         for name, data in content.items():
-            (staging / name).write_bytes(data)
-        if target.exists():
-            for name in content:
-                (staging / name).replace(target / name)
-        else:
-            staging.rename(target)
-    finally:
-        if staging.exists():
-            for file in staging.iterdir():
-                file.unlink()
-            staging.rmdir()
+            write(name, data)
+    return target
 
 
 def _read_registry(path: PathLike | None) -> tuple[str, dict[str, PublicCollection]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,17 @@ from scorecube.ingest.columns import (
     Layout,
     finish_numbers,
     finite_number,
+    label_text,
     number,
-    read_columns,
+    read_padded,
+    split_columns,
 )
-from scorecube.ingest.files import PathLike, read_bytes
+from scorecube.ingest.delimited import read_table
+from scorecube.ingest.files import PathLike
+from scorecube.kernels.parsing.byte_words import PADDING
+from scorecube.kernels.workspace import Workspace
+from scorecube.metrics.registry import HIGHEST_LEVEL
 
-HIGHEST_LEVEL = 127
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 """Levels of early NTCIR collections: highly relevant, relevant, partially relevant, not relevant."""
 
@@ -55,7 +59,11 @@ LAYOUTS = {
     Dialect.TREC_INTENTS: Layout("qrels", "topic intent document level", 0, 2, 3),
     Dialect.TREC_CLASSES: Layout("qrels", "topic class document level", 0, 2, 3),
 }
+SECOND = Layout("qrels", "topic label document level", 0, 1, 3)
+"""The second field of each line, read as if it were the document."""
 NO_CLASS = ("0", "-")
+BEGINNING = 2**20
+"""Bytes in which the first line of data stands; it is behind a header of comments, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,8 @@ def read_qrels(
     path
         Lines of topic, a second column, document and level, or another `Dialect`.
     dialect
-        A `Dialect`. ``auto`` never reads the second column as intents or classes.
+        A `Dialect`. ``auto`` never reads the second column as intents or classes, and refuses further columns; with a
+        dialect they are ignored. The lines of run files are refused in any case.
     level_map
         Level in the file -> level to use; others stay. TREC robust judgements are read by NTCIR tools with {2: 3}, for
         example. A negative level means pooled but not judged. `Thresholds` turn real-valued judgements into levels.
@@ -113,19 +122,22 @@ def read_qrels(
     Raises
     ------
     BadInput
-        Naming file and line: too few columns, a level that is not an integer, a document judged twice in a topic, an
-        intent without probability.
+        Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a
+        topic, an intent without probability.
     """
-    chosen = detect(read_bytes(path)) if Dialect(dialect) is Dialect.AUTO else Dialect(dialect)
+    check_level_map(level_map)
+    text = read_padded(path, PADDING, Workspace())
+    auto = Dialect(dialect) is Dialect.AUTO
+    chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:
         raise BadInput(
             f"probabilities of intents need judgements by intent; use {option('dialect', 'trec-intents')}",
             path,
             option="intents",
         )
-    columns = read_columns(path, LAYOUTS[chosen])
+    columns = split_columns(text, path, LAYOUTS[chosen], more=not auto)
     levels = _levels(columns, chosen, path, level_map)
-    order, topic_of = _sorted_topics(columns)
+    order, topic_of = _sorted_topics(columns, path)
     trec = chosen is Dialect.TREC
     qrels = Qrels(
         str(path),
@@ -138,9 +150,9 @@ def read_qrels(
         second_field=trec,
     )
     if chosen is Dialect.TREC_INTENTS:
-        qrels = _by_intent(qrels, _second_fields(path), intents)
+        qrels = _by_intent(qrels, _second_fields(columns, path), intents)
     elif chosen is Dialect.TREC_CLASSES:
-        qrels = _with_classes(qrels, _second_fields(path))
+        qrels = _with_classes(qrels, _second_fields(columns, path))
     qrels.tables  # noqa: B018 - build the tables once for all runs; this refuses repeated documents
     return qrels
 
@@ -167,10 +179,13 @@ def _levels(
     return mapped
 
 
-def _second_fields(path: PathLike) -> list[str]:
-    """Return the second field of each line, read as if it were the document, whose text `read_columns` keeps."""
-    columns = read_columns(path, Layout("qrels", "topic label document level", 0, 1, 3))
-    return [columns.word(span) for span in columns.documents]
+def _second_fields(columns: Columns, path: PathLike) -> list[str]:
+    """Return the second field of each line, an intent or a class."""
+    found = split_columns(columns.text, path, SECOND, more=True)
+    return [
+        label_text(bytes(found.text[start:stop]), "second field", path, partial(int, n))
+        for (start, stop), n in zip(found.documents.tolist(), found.numbers.tolist(), strict=True)
+    ]
 
 
 def _by_intent(
@@ -216,10 +231,13 @@ def _own_labels(qrels: Qrels, labels: Sequence[str]) -> list[list[str]]:
     own: list[set[str]] = [set() for _ in qrels.topics]
     for topic, label in zip(qrels.topic_of, labels, strict=True):
         own[topic].add(label)
-    return [
-        sorted(group, key=lambda label: (int(label) if label.isdecimal() else math.inf, label))
-        for group in own
-    ]
+    return [sorted(group, key=_by_size) for group in own]
+
+
+def _by_size(label: str) -> tuple[bool, int, str, str]:
+    """Return a sort key: numbers by size, before other labels; texts of digits are compared without converting them."""
+    digits = label.lstrip("0") if label.isascii() and label.isdecimal() else None
+    return (digits is None, len(digits or ""), digits or "", label)
 
 
 def _probability(
@@ -252,25 +270,13 @@ def _probability(
 
 def _read_probabilities(path: PathLike) -> dict[str, dict[str, float]]:
     """Read a CSV file with the header ``topic,intent,probability[,...]``."""
-    reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline=None))
-    needed = ("topic", "intent", "probability")
-    if not set(needed) <= set(reader.fieldnames or ()):
-        found = ",".join(reader.fieldnames or ())
-        raise BadInput(
-            f"the header must have the columns topic, intent and probability; found {found}",
-            path,
-            1,
-        )
     result: dict[str, dict[str, float]] = {}
-    for row in reader:
-        topic, intent, text = (row[key] or "" for key in needed)
+    for line, (topic, intent, text) in read_table(path, ("topic", "intent", "probability")):
         value = finite_number(text)
         if value is None:
-            raise BadInput(f"probability {text!r} is not a number", path, reader.line_num)
+            raise BadInput(f"probability {text!r} is not a number", path, line)
         if intent in result.setdefault(topic, {}):
-            raise BadInput(
-                f"intent {intent!r} of topic {topic} has two probabilities", path, reader.line_num
-            )
+            raise BadInput(f"intent {intent!r} of topic {topic} has two probabilities", path, line)
         result[topic][intent] = value
     return result
 
@@ -324,7 +330,7 @@ def parse_level_map(text: str) -> LevelMap:
     >=0.5:1,>=0.8:2
     """
     parts = text.split(",")
-    steps = [re.fullmatch(r"\s*>=\s*([^:\s]+)\s*:\s*(-?[0-9]+)\s*", part) for part in parts]
+    steps = [re.fullmatch(r"\s*>=\s*([^:\s]+)\s*:\s*(-?[0-9]{1,9})\s*", part) for part in parts]
     limits = [finite_number(step[1]) if step else None for step in steps]
     if None not in limits:
         found = sorted(
@@ -340,12 +346,33 @@ def parse_level_map(text: str) -> LevelMap:
         if not -1 <= levels[0] <= levels[-1] <= HIGHEST_LEVEL:
             raise BadName(f"level map {text!r}: levels must be between -1 and {HIGHEST_LEVEL}")
         return Thresholds(tuple(found))
-    pairs = [re.fullmatch(r"\s*(-?[0-9]+):(-?[0-9]+)\s*", part) for part in parts]
+    pairs = [re.fullmatch(r"\s*(-?[0-9]{1,9}):(-?[0-9]{1,9})\s*", part) for part in parts]
     if not all(pairs):
         raise BadName(
             f"level map {text!r} is not pairs of integers like 2:3,1:1, or thresholds of real numbers like >=0.5:1,>=0.8:2"
         )
     return {int(pair[1]): int(pair[2]) for pair in pairs if pair}
+
+
+def check_level_map(level_map: LevelMap | None) -> None:
+    """Refuse a mapping to a level that no judgements can have.
+
+    Parameters
+    ----------
+    level_map
+        As of `read_qrels`.
+
+    Raises
+    ------
+    BadName
+        With the level.
+    """
+    if isinstance(level_map, Mapping):
+        for old, new in level_map.items():
+            if not -HIGHEST_LEVEL <= new <= HIGHEST_LEVEL:
+                raise BadName(
+                    f"level map {old}:{new}: levels must be between {-HIGHEST_LEVEL} and {HIGHEST_LEVEL}"
+                )
 
 
 def print_level_map(level_map: LevelMap | None) -> str:
@@ -372,8 +399,10 @@ def _whole(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.
     return whole
 
 
-def _sorted_topics(columns: Columns) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
-    topics = columns.topics
+def _sorted_topics(
+    columns: Columns, path: PathLike
+) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
+    topics = columns.topics(path)
     order = sorted(range(len(topics)), key=topics.__getitem__)
     position = np.empty(len(topics), np.int32)
     position[order] = np.arange(len(topics))

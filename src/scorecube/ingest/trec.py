@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import os
 
 from scorecube.collection.judgements import RunLines
 from scorecube.errors import BadInput
-from scorecube.ingest.columns import Layout, finish_numbers, finite_number, number, read_columns
-from scorecube.ingest.files import PathLike, bare_name, read_bytes
+from scorecube.ingest.columns import (
+    Layout,
+    finish_numbers,
+    finite_number,
+    label_text,
+    number,
+    read_columns,
+)
+from scorecube.ingest.delimited import read_table
+from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.kernels.workspace import Workspace
 
 RUN = Layout("run", "topic Q0 document rank score tag", 0, 2, 4, 3, 5)
@@ -42,7 +49,8 @@ def read_run(
     Raises
     ------
     BadInput
-        Naming file and line: too few columns, a score or rank that is not a number, two tags in one file.
+        Naming file and line: too few or too many columns, a score or rank that is not a number, two tags in one file, a tag
+        or topic that is not UTF-8 or has control characters.
     """
     columns = read_columns(
         path, RUN, with_ranks=with_ranks, one_tag=run_name == "tag", workspace=workspace
@@ -50,10 +58,10 @@ def read_run(
     finish_numbers(columns, columns.values, RUN.value, path, "score", "a number", number)
     finish_numbers(columns, columns.ranks, RUN.rank, path, "rank", "a number", finite_number)
     return RunLines(
-        name=columns.word(columns.tag) if run_name == "tag" else bare_name(path),
+        name=columns.run(path) if run_name == "tag" else file_label(path),
         path=str(path),
         text=columns.text,
-        topics=columns.topics,
+        topics=columns.topics(path),
         topic_of=columns.topic_of,
         documents=columns.documents,
         scores=columns.values,
@@ -62,13 +70,18 @@ def read_run(
     )
 
 
+def file_label(path: PathLike) -> str:
+    """Return a file's name without .gz, as the name of a run. Raises `BadInput` as `label_text`."""
+    return label_text(os.fsencode(bare_name(path)), "file name", path)
+
+
 def read_teams(path: PathLike) -> dict[str, str]:
-    """Read a CSV file with the header ``run,team[,...]`` into run -> team.
+    """Read a CSV file with the header ``run,team[,...]``, in any case, into run -> team.
 
     Parameters
     ----------
     path
-        Plain or gzip; further columns are ignored.
+        Plain or gzip, with cells between commas, semicolons or tabs; further columns are ignored.
 
     Returns
     -------
@@ -80,22 +93,14 @@ def read_teams(path: PathLike) -> dict[str, str]:
     BadInput
         A header without run or team, a line without them, a run with two teams.
     """
-    reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline=None))
-    if not {"run", "team"} <= set(reader.fieldnames or ()):
-        raise BadInput(
-            f"the header must have the columns run and team; found {','.join(reader.fieldnames or ())}",
-            path,
-            1,
-        )
     teams: dict[str, str] = {}
-    for row in reader:
-        run, team = row["run"], row["team"]
+    for line, (run, team) in read_table(path, ("run", "team")):
+        refuse_unprintable(run, "run", path, line)
+        refuse_unprintable(team, "team", path, line)
         if not run or not team:
-            raise BadInput("the run or the team is missing", path, reader.line_num)
+            raise BadInput("the run or the team is missing", path, line)
         if teams.setdefault(run, team) != team:
             raise BadInput(
-                f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before",
-                path,
-                reader.line_num,
+                f"run {run!r} has two teams: {team!r} here and {teams[run]!r} before", path, line
             )
     return teams

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import TOPIC_HEADERS, Row, fields_of, is_score
+from scorecube.ingest.delimited import TOPIC_HEADERS, Row, fields_of, is_score, lines_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import NO_MEASURES, from_trec_eval
@@ -39,17 +39,16 @@ def _is_line(fields: list[str]) -> bool:
 
 
 def _parse(text: str, path: PathLike) -> tuple[str, Iterable[Record]]:
-    if is_old(text.split("\n")):
+    if is_old(lines_of(text)):
         return "", old_records(text, path)
-    rows = fields_of(text)
-    return _run_name(rows, path), _records(rows, path)
+    return _run_name(fields_of(text), path), _records(fields_of(text), path)
 
 
 def _is_name(fields: list[str]) -> bool:
     return fields[0] == RUNID and len(fields) >= 3
 
 
-def _run_name(rows: list[Row], path: PathLike) -> str:
+def _run_name(rows: Iterable[Row], path: PathLike) -> str:
     run = ""
     for line, fields in rows:
         name = " ".join(fields[2:]) if _is_name(fields) else run
@@ -61,7 +60,7 @@ def _run_name(rows: list[Row], path: PathLike) -> str:
     return run
 
 
-def _records(rows: list[Row], path: PathLike) -> Iterator[Record]:
+def _records(rows: Iterable[Row], path: PathLike) -> Iterator[Record]:
     for line, fields in rows:
         if _is_name(fields):
             continue

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scorecube.errors import BadInput
+from scorecube.ingest.delimited import lines_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.one_run import Record
+from scorecube.metrics.registry import whole_number
 
 BEGINNING = "Queryid (Num):"
 ALL = "all"
@@ -69,7 +71,7 @@ def old_records(text: str, path: PathLike) -> Iterator[Record]:
 def _blocks(text: str, path: PathLike) -> list[Block]:
     blocks: list[Block] = []
     section = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines_of(text), 1):
         content = line.strip()
         if content.startswith(BEGINNING):
             topic = content.removeprefix(BEGINNING).strip()
@@ -133,4 +135,5 @@ def _without_summary(blocks: list[Block], path: PathLike) -> list[Block]:
 
 def _count(block: Block, name: str) -> int:
     text = block.values.get(name, ("", 0))[0]
-    return int(text) if text.isascii() and text.isdigit() else -1
+    number = whole_number(text, 10**12)
+    return -1 if number is None else number

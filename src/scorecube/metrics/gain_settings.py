@@ -11,6 +11,9 @@ import numpy.typing as npt
 from scorecube.errors import BadName
 from scorecube.names import AUTO
 
+SMALLEST_GAIN, LARGEST_GAIN = 1e-9, 1e9
+"""Range of gains beside 0: sums over a list and their ratios stay finite and do not lose the smallest gain's last digits."""
+
 
 def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     """Return the gain of each level 0 .. n_levels.
@@ -30,7 +33,7 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     Raises
     ------
     BadName
-        A value that is not a finite number >= 0; a lower level with a larger gain; more or fewer values than levels.
+        A value that is not 0 or a number between `SMALLEST_GAIN` and `LARGEST_GAIN`; a lower level with a larger gain; more or fewer values than levels.
 
     Examples
     --------
@@ -47,6 +50,10 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
         ) from None
     if not all(math.isfinite(value) and value >= 0 for value in values):
         raise BadName(f"gain setting {text!r}: gains must be finite and not negative")
+    if any(value and not SMALLEST_GAIN <= value <= LARGEST_GAIN for value in values):
+        raise BadName(
+            f"gain setting {text!r}: gains must be 0, or between {SMALLEST_GAIN:g} and {LARGEST_GAIN:g}; scale them"
+        )
     if len(values) != n_levels:
         raise BadName(
             f"gain setting {text!r} has {len(values)} values, but the collection has {n_levels} relevant levels; "

@@ -37,6 +37,10 @@ Cutoff = Literal["none", "optional", "required"]
 EVERY_METRIC = ("rel", "judged_only")
 """Parameters that all metrics have."""
 _PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
+DEEPEST, HIGHEST_LEVEL = 10**7, 127
+"""Largest cut-off, and largest relevance level of judgements."""
+LARGEST_EXPONENT = 1000
+"""Largest gain of a metric that raises 2 to the gain."""
 _NAME = r"[A-Za-z][\w+\-#]*"
 _SHAPE = re.compile(rf"^(?P<name>{_NAME}?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
 
@@ -291,8 +295,9 @@ class Metric:
             zeros = np.zeros_like(judged[..., 1 : self.rel])
             judged = np.concatenate([low, zeros, judged[..., self.rel :]], axis=-1)
         self._check_levels(judged.shape[-1] - 1)
+        self._check_exponents(gains)
         # Vectorised code evaluates both sides of a condition, and raises flags on the side that is not taken.
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             scores: npt.NDArray[np.float64] = self.definition.kernel(
                 levels, judged, gains, np.int64(self.cutoff), self.numbers()
             )
@@ -310,6 +315,13 @@ class Metric:
         ]
         return np.array(numbers or [0.0], dtype=np.float64)
 
+    def _check_exponents(self, gains: npt.NDArray[np.float64]) -> None:
+        """Refuse gains whose power of 2 is no finite number."""
+        if dict(self.settings).get("form") == "exp2" and gains.max(initial=0.0) > LARGEST_EXPONENT:
+            raise BadName(
+                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of at most {LARGEST_EXPONENT:,}"
+            )
+
     def _check_levels(self, n_levels: int) -> None:
         """Refuse a parameter with one value a level that has more or fewer values than there are levels."""
         for key, value in self.settings:
@@ -318,6 +330,26 @@ class Metric:
                     f"metric {self}: {key} has {len(value)} values, but the collection has {n_levels} relevant levels; "
                     "give one value for each level, highest level first"
                 )
+
+
+def has_known_name(text: str) -> bool:
+    """Return whether `parse_metric` knows the name in a text; quick for texts of any kind.
+
+    Examples
+    --------
+    >>> has_known_name("geo:nDCG(b=2)@10"), has_known_name("P"), has_known_name("401")
+    (True, True, False)
+    """
+    return _parts(text)[1] is not None
+
+
+def _parts(text: str) -> tuple[str, re.Match[str] | None]:
+    """Return the summary over topics and the parts of a metric with a known name."""
+    bare = text.replace(" ", "")
+    prefix = _PREFIX.match(bare)
+    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else (MEAN, bare)
+    shape = _SHAPE.match(rest)
+    return summary, shape if shape and shape["name"] in DEFINITIONS else None
 
 
 def parse_metric(text: str) -> Metric:
@@ -345,18 +377,17 @@ def parse_metric(text: str) -> Metric:
     >>> parse_metric("AP(rel=2)").rel
     2
     """
-    bare = text.replace(" ", "")
-    prefix = _PREFIX.match(bare)
-    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else (MEAN, bare)
-    shape = _SHAPE.match(rest)
-    if shape is None or shape["name"] not in DEFINITIONS:
-        start = re.match(_NAME, text.strip())
-        name = shape["name"] if shape else start[0] if start else text
+    summary, shape = _parts(text)
+    if shape is None:
+        start = re.match(_NAME, text.strip().removeprefix(f"{summary}:"))
+        name = start[0] if start else text
         raise BadName(
             f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}"
         )
     definition = DEFINITIONS[shape["name"]]
-    cutoff = int(shape["cutoff"] or 0)
+    cutoff = whole_number(shape["cutoff"] or "0", DEEPEST)
+    if cutoff is None:
+        raise BadName(f"metric {text!r}: the cut-off is above {DEEPEST:,}")
     if shape["cutoff"] is not None and (definition.cutoff == "none" or cutoff < 1):
         raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
     if shape["cutoff"] is None and definition.cutoff == "required":
@@ -365,6 +396,20 @@ def parse_metric(text: str) -> Metric:
         )
     rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
     return Metric(definition.name, rel, cutoff, settings, judged_only, summary)
+
+
+def whole_number(text: str, largest: int) -> int | None:
+    """Return an integer of at least 0; None for other texts, and for numbers above `largest` of any length.
+
+    Examples
+    --------
+    >>> whole_number("010", 100), whole_number("-1", 100), whole_number("9" * 5000, 100)
+    (10, None, None)
+    """
+    digits = text.lstrip("0") or text[-1:]
+    if not (text.isascii() and text.isdigit()) or len(digits) > len(str(largest)):
+        return None
+    return int(digits) if int(digits) <= largest else None
 
 
 def _parse_settings(
@@ -378,8 +423,8 @@ def _parse_settings(
     rel, judged_only = 1, False
     values: dict[str, Value] = {}
     for key, equals, value in items:
-        if key == "rel" and value.isascii() and value.isdigit() and int(value) >= 1:
-            rel = int(value)
+        if key == "rel" and (level := whole_number(value, HIGHEST_LEVEL)):
+            rel = level
         elif key == "judged_only" and value in ("True", "False"):
             judged_only = value == "True"
         elif key in definition.parameters:

@@ -30,7 +30,13 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
     buffer = padded(content)
     starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
     while place < len(content):
-        found, place = split_line(np.uint64(buffer.ctypes.data), place, len(content), starts, stops)
+        line = content[place:].split(b"\n")[0]
+        found, place, more = split_line(
+            np.uint64(buffer.ctypes.data), place, len(content), starts, stops
+        )
+        blanks = bytes([9, 11, 12, 13, 32])
+        fields = line.translate(bytes.maketrans(blanks, b" " * 5)).split(b" ")
+        assert more == (len([field for field in fields if field]) > width)
         lines.append([content[starts[k] : stops[k]] for k in range(found)])
     return lines
 

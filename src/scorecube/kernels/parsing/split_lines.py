@@ -21,8 +21,8 @@ from scorecube.kernels.intrinsics import bytes_below, load_byte, load_word, trai
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.parsing.byte_words import compare_texts, hash_text, read_number
 
-GOOD, SHORT_LINE, OTHER_TAG = 0, 1, 2
-"""Results of `parse_lines`: no error, a line with too few fields, a second run tag."""
+GOOD, SHORT_LINE, OTHER_TAG, LONG_LINE = 0, 1, 2, 3
+"""Results of `parse_lines`: no error, a line with too few fields, a second run tag, a line with too many fields."""
 SYSDESC = np.uint64(0x5359533C)
 """The letters <SYS, as a word."""
 
@@ -117,7 +117,7 @@ def next_break(
 @inlined
 def split_line(
     base: np.uint64, start: Integer, length: int, starts: Int64Array1, stops: Int64Array1
-) -> tuple[int, Integer]:
+) -> tuple[int, Integer, bool]:
     """Split a line into fields.
 
     Parameters
@@ -131,10 +131,10 @@ def split_line(
 
     Returns
     -------
-    found, place
-        Number of these fields that the line has; where the next line begins.
+    found, place, more
+        Number of these fields that the line has; where the next line begins; whether the line has further fields.
     """
-    place, found, width = start, 0, starts.shape[0]
+    place, found, width, more = start, 0, starts.shape[0], False
     origin, breaks = start, bytes_below(base + np.uint64(start), np.uint8(33))
     letter = letter_at(base, place)
     while found < width:
@@ -153,34 +153,58 @@ def split_line(
         stops[found] = place = min(place, length)
         found += 1
     while place < length and letter != 10:
-        place, origin, breaks = next_break(base, place + 1, origin, breaks)
+        begin = place + 1
+        place, origin, breaks = next_break(base, begin, origin, breaks)
         letter = letter_at(base, place)
-    return found, place + 1
+        other = place > begin or not (is_blank(letter) or letter == 10)
+        more = more or bool(other if place < length else begin < length)
+    return found, place + 1, bool(more)
 
 
 @inlined
-def find_topic(
+def find_slot(
     base: np.uint64,
     places: Int64Array2,
     hashes: UInt64Array1,
-    n_topics: int,
+    slots: Int32Array1,
     start: Integer,
     stop: Integer,
-) -> int:
-    """Return the number of the topic with this name; `n_topics` if the name is new."""
-    hashed = hash_text(base, start, stop)
-    for k in range(n_topics):
+) -> np.int64:
+    """Return the slot that holds the number of the topic with this name, or the empty slot for it."""
+    hashed, mask = hash_text(base, start, stop), slots.shape[0] - 1
+    slot = np.int64(hashed >> np.uint64(20)) & mask
+    while slots[slot] >= 0:
+        k = slots[slot]
         if (
             hashes[k] == hashed
             and compare_texts(base, places[k, 0], places[k, 1], base, start, stop) == 0
         ):
-            return k
-    return n_topics
+            break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inlined
+def longer_table(slots: Int32Array1, hashes: UInt64Array1, n_topics: int) -> Int32Array1:
+    """Return a table of twice the length with the same topics."""
+    result = np.full(2 * slots.shape[0], -1, np.int32)
+    mask = result.shape[0] - 1
+    for k in range(n_topics):
+        slot = np.int64(hashes[k] >> np.uint64(20)) & mask
+        while result[slot] >= 0:
+            slot = (slot + 1) & mask
+        result[slot] = k
+    return result
 
 
 @compiled
 def parse_lines(
-    text: UInt8Array1, length: int, columns: Int64Array1, one_tag: bool, lines: LineColumns
+    text: UInt8Array1,
+    length: int,
+    columns: Int64Array1,
+    one_tag: bool,
+    more: bool,
+    lines: LineColumns,
 ) -> tuple[int, int, int, int, Int64Array1]:
     """Read the lines of a run or of judgements.
 
@@ -192,9 +216,11 @@ def parse_lines(
         Number of bytes without the padding.
     columns
         int64 (6,): number of fields that a line must have; then the fields (from 0) with the topic, the document, the
-        number (score or level), the rank and the run tag, -1 for none. Further fields are ignored.
+        number (score or level), the rank and the run tag, -1 for none.
     one_tag
         Whether a second run tag is an error.
+    more
+        Whether further fields of a line are ignored; if not, they are an error.
     lines
         Written.
 
@@ -211,15 +237,16 @@ def parse_lines(
     base = np.uint64(text.ctypes.data)
     width, topic_at, document_at, value_at, rank_at, tag_at = columns
     tag, starts, stops = np.zeros(2, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+    slots = np.full(64, -1, np.int32)
     place: Integer
     n_rows, n_topics, current, place, line, status = 0, 0, 0, 0, 0, GOOD
     while place < length:
         line += 1
-        found, place = split_line(base, place, length, starts, stops)
+        found, place, longer = split_line(base, place, length, starts, stops)
         if found == 0 or is_skipped(base, starts[0], stops[0]):
             continue
-        if found < width:
-            status = SHORT_LINE
+        if found < width or (longer and not more):
+            status = SHORT_LINE if found < width else LONG_LINE
             break
         if tag_at >= 0 and n_rows == 0:
             tag[0], tag[1] = starts[tag_at], stops[tag_at]
@@ -235,11 +262,17 @@ def parse_lines(
             n_topics == 0
             or compare_texts(base, topics[current, 0], topics[current, 1], base, start, stop) != 0
         ):
-            current = find_topic(base, topics, hashes, n_topics, start, stop)
-            if current == n_topics:
+            slot = find_slot(base, topics, hashes, slots, start, stop)
+            if slots[slot] < 0:
+                slots[slot] = n_topics
                 topics[n_topics, 0], topics[n_topics, 1] = start, stop
                 hashes[n_topics] = hash_text(base, start, stop)
                 n_topics += 1
+                if 2 * n_topics > slots.shape[0]:
+                    slots = longer_table(slots, hashes, n_topics)
+                current = n_topics - 1
+            else:
+                current = slots[slot]
         topic_of[n_rows], numbers[n_rows] = current, line
         documents[n_rows, 0], documents[n_rows, 1] = starts[document_at], stops[document_at]
         value, exact = read_number(base, starts[value_at], stops[value_at])

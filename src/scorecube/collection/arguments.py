@@ -1,0 +1,133 @@
+"""Arguments of users: lists of labels, metrics as names or as objects, datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import xarray as xr
+
+from scorecube.errors import BadInput, BadPlan, kind_of, option
+from scorecube.metrics import Metric
+
+IR_MEASURES = "ir_measures"
+"""Package whose measures are accepted as metrics."""
+OTHER_MEASURES = ("ERR", "RBP", "AP@")
+"""Beginnings of measures of ir_measures that are other measures than the metrics of the same name."""
+
+
+def labels(name: str, values: Any) -> list[str]:
+    """Return labels as a list of texts; refuse a single text, and elements that are no texts.
+
+    Parameters
+    ----------
+    name
+        Name of the argument in messages.
+    values
+        Any iterable of texts, such as a list, a tuple or an array.
+
+    Raises
+    ------
+    BadPlan
+        Something else.
+
+    Examples
+    --------
+    >>> labels("gains", ("1:1", "3:2:1"))
+    ['1:1', '3:2:1']
+    """
+    listed = _listed(name, values)
+    if others := [value for value in listed if not isinstance(value, str)]:
+        raise BadPlan(
+            f"{option(name)}: expected texts; found {kind_of(others[0])}, {others[0]!r:.60}",
+            option=name,
+        )
+    return [str(value) for value in listed]
+
+
+def metric_names(name: str, values: Any) -> list[str]:
+    """Return metrics as a list of names: texts, metrics of this package, or measures of ir_measures.
+
+    Parameters
+    ----------
+    name
+        Name of the argument in messages.
+    values
+        Any iterable of metrics.
+
+    Raises
+    ------
+    BadPlan
+        Something else, or a measure of ir_measures that no metric equals.
+
+    Examples
+    --------
+    >>> from scorecube.metrics import parse_metric
+    >>> metric_names("metrics", ["AP", parse_metric("nDCG@10")])
+    ['AP', 'nDCG@10']
+    """
+    return labels(name, [_name_of(name, value) for value in _listed(name, values)])
+
+
+def _name_of(name: str, value: Any) -> Any:
+    if isinstance(value, Metric):
+        return str(value)
+    if type(value).__module__.partition(".")[0] != IR_MEASURES:
+        return value
+    text = str(value)
+    if text.startswith(OTHER_MEASURES):
+        raise BadPlan(
+            f"{option(name)}: {text} of ir_measures differs from the metric of that name here; to compute the metric, "
+            f"use its name, {text!r}",
+            option=name,
+        )
+    return text
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    measure = type(values).__module__.partition(".")[0] == IR_MEASURES
+    if isinstance(values, str):
+        found, example = repr(values), repr([part.strip() for part in values.split(",")])
+    elif measure or isinstance(values, Metric):
+        found, example = str(values), f"[{values}]"
+    elif isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
+        found, example = kind_of(values), "['...']"
+    else:
+        return list(values)
+    raise BadPlan(
+        f"{option(name)}: expected a list, such as {example:.80}; found {found:.60}", option=name
+    )
+
+
+def check_dataset(value: Any, subject: str, advice: str) -> None:
+    """Refuse what is no xarray Dataset.
+
+    Parameters
+    ----------
+    value
+        Argument of a user.
+    subject
+        Name of the dataset in the message, e.g. "the cube".
+    advice
+        Functions that return such a dataset.
+
+    Raises
+    ------
+    BadInput
+        Something else.
+    """
+    if not isinstance(value, xr.Dataset):
+        raise BadInput(
+            f"{subject}: expected an xarray Dataset, as from {advice}; found {kind_of(value)}"
+        )
+
+
+def check_cube(value: Any) -> None:
+    """Refuse as a cube what is no dataset, such as a DataFrame.
+
+    Parameters
+    ----------
+    value
+        Argument of a user.
+    """
+    check_dataset(value, "the cube", "evaluate or cube_from_scores")

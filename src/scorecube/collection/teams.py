@@ -1,0 +1,85 @@
+"""Teams of runs: which runs a table of teams names, and which it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from scorecube.errors import BadInput, counted
+
+SHOWN = 5
+"""Names that a message lists."""
+
+
+def discard(line: str) -> None:
+    """Take a line of text that nobody reads."""
+
+
+def teams_of(
+    runs: Sequence[str],
+    teams: Mapping[str, str] | None,
+    *,
+    path: str | None = None,
+    notify: Callable[[str], None],
+) -> list[str]:
+    """Return the team of each run; a run without a team is a team of its own.
+
+    Parameters
+    ----------
+    runs
+        Names of the runs.
+    teams
+        Run -> team; None for teams of one run each. It may name other runs, as a table of a whole track does.
+    path
+        The file it was read from, for messages.
+    notify
+        Called with a line of text about runs without a team, and one about teams of other runs.
+
+    Returns
+    -------
+    labels
+        One for each run.
+
+    Raises
+    ------
+    BadInput
+        A run has a team only if letter case and blanks are ignored.
+    """
+    if teams is None:
+        return list(runs)
+    known = set(runs)
+    lacking = [run for run in runs if run not in teams]
+    others = [run for run in teams if run not in known]
+    folded = {_folded(run): run for run in others}
+    if alike := [(run, folded[_folded(run)]) for run in lacking if _folded(run) in folded]:
+        pairs = listed([f"{named!r} for {run!r}" for run, named in alike])
+        raise BadInput(
+            f"the teams name {counted(len(alike), 'run')} differently: {pairs}; spell runs as in the run files",
+            path,
+        )
+    where = "" if path is None else f"{path}: "
+    if lacking:
+        verb = "is a team of its own" if len(lacking) == 1 else "are teams of their own"
+        notify(
+            f"{where}no team for {counted(len(lacking), 'run')}, which {verb}: {listed(lacking)}"
+        )
+    if others:
+        notify(
+            f"{where}teams of {counted(len(others), 'run')} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
+        )
+    return [teams.get(run, run) for run in runs]
+
+
+def listed(labels: Sequence[str]) -> str:
+    """Return the first names of a list, and how many there are beside them.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    return ", ".join(labels[:SHOWN]) + more
+
+
+def _folded(run: str) -> str:
+    return "".join(run.casefold().split())

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of all readers: ``python -m tests.fuzz --help``."""

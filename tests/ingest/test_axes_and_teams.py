@@ -1,0 +1,173 @@
+"""Runs and topics that were exchanged, and teams and topics that do not fit the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scorecube.collection.rankings import alike_topics
+from scorecube.collection.teams import teams_of
+from scorecube.errors import BadInput
+from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.workflow.api import import_scores
+from tests.conftest import Cli, Files
+
+RUNS, TOPICS = ["r1", "r2"], ["401", "402", "403"]
+SCORES = np.array([[0.5, 0.25, 1.0], [0.0, 0.125, 0.75]])
+
+
+def frame(index_name: str | None = None, columns_name: str | None = None) -> pd.DataFrame:
+    """Return scores with named axes, runs down."""
+    made = pd.DataFrame(SCORES, RUNS, TOPICS)
+    return made.rename_axis(index=index_name, columns=columns_name)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(frame(), id="runs down"),
+        pytest.param(frame("run", "topic"), id="runs down, named"),
+        pytest.param(frame("System", "QID"), id="runs down, named otherwise"),
+        pytest.param(frame("name", "metric"), id="runs down, other names"),
+        pytest.param(frame("run", "topic").T, id="topics down, named"),
+        pytest.param(frame("run").T, id="topics down, runs named"),
+        pytest.param(frame(None, "topic").T, id="topics down, topics named"),
+    ],
+)
+def test_names_of_axes_decide(given: pd.DataFrame) -> None:
+    cube = cube_from_scores({"AP": given})
+    assert cube["run"].values.tolist() == RUNS
+    assert cube["topic"].values.tolist() == TOPICS
+    np.testing.assert_array_equal(cube["score"].values[0, 0], SCORES)
+
+
+@pytest.mark.parametrize("topics", [TOPICS, [401, 402, 403]], ids=["text", "integers"])
+def test_axes_that_look_exchanged_are_refused(topics: list[object]) -> None:
+    exchanged = pd.DataFrame(SCORES.T, topics, RUNS)
+    with pytest.raises(
+        BadInput, match="seems to have topics as index and runs as columns"
+    ) as caught:
+        cube_from_scores({"AP": exchanged})
+    assert "the index is 401, 402, 403 and the columns are r1, r2; transpose it (.T)" in str(
+        caught.value
+    )
+    as_given = cube_from_scores({"AP": exchanged.rename_axis(index="run", columns="topic")})
+    assert as_given["topic"].values.tolist() == RUNS
+
+
+def test_two_axes_of_one_name_are_refused() -> None:
+    with pytest.raises(BadInput, match="both axes of the matrix of AP are called run"):
+        cube_from_scores({"AP": frame("run", "system")})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pd.DataFrame(index=["a"], columns=[]), "the matrix of AP has no topic"),
+        (pd.DataFrame(index=[], columns=["1"]), "the matrix of AP has no run"),
+        (pd.DataFrame([[0.5]], ["a\udce9"], ["1"]), r"the run 'a\udce9' has the invalid character"),
+        (pd.DataFrame([[0.5]], ["a"], ["1\n"]), r"the topic '1\n' has the control character '\n'"),
+        (pd.DataFrame([[0.5]], [""], ["1"]), "a run is empty"),
+    ],
+    ids=["no topic", "no run", "surrogate", "newline", "empty"],
+)
+def test_labels_that_cannot_be_stored_are_refused(given: pd.DataFrame, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        cube_from_scores({"AP": given})
+    assert str(caught.value).startswith(message)
+
+
+def noted(runs: list[str], teams: dict[str, str] | None) -> tuple[list[str], list[str]]:
+    lines: list[str] = []
+    return teams_of(runs, teams, notify=lines.append), lines
+
+
+def test_every_run_has_a_team() -> None:
+    assert noted(["a", "b"], {"a": "A", "b": "B"}) == (["A", "B"], [])
+    assert noted(["a", "b"], None) == (["a", "b"], [])
+    assert noted(["a"], {}) == (["a"], ["no team for 1 run, which is a team of its own: a"])
+    runs = [f"r{k}" for k in range(9)]
+    assert noted(runs, {"r0": "A"})[1] == [
+        "no team for 8 runs, which are teams of their own: r1, r2, r3, r4, r5 and 3 more"
+    ]
+
+
+def test_teams_of_other_runs_only_are_named() -> None:
+    assert noted(["a", "b"], {"c": "C"}) == (
+        ["a", "b"],
+        [
+            "no team for 2 runs, which are teams of their own: a, b",
+            "teams of 1 run that is not here: c",
+        ],
+    )
+
+
+@pytest.mark.parametrize("named", ["RunA", "run a", " runa"])
+def test_teams_with_another_spelling_are_refused(named: str) -> None:
+    with pytest.raises(BadInput, match=rf"^the teams name 1 run differently: '{named}' for 'runa'"):
+        noted(["runa", "b"], {named: "A", "b": "B"})
+    assert noted(["runa", "b"], {named: "A", "runa": "C", "b": "B"})[0] == ["C", "B"]
+
+
+def test_notes_about_teams_name_the_file_once(tmp_path: Path) -> None:
+    scores, teams = tmp_path / "ap.csv", tmp_path / "teams.csv"
+    scores.write_text("run,topic,gain,score\na,1,1:1,0.5\na,1,2:1,0.5\n")
+    teams.write_text("Run;Team\na;A\nb;B\n")
+    lines: list[str] = []
+    cube = import_scores([scores], teams=teams, notify=lines.append)
+    assert cube["team"].values.tolist() == ["A"]
+    assert lines == [f"{teams}: teams of 1 run that is not here: b"]
+
+
+@pytest.mark.parametrize(
+    ("judged", "ranked", "alike"),
+    [
+        ("1", "01", True), ("1", "q1", True), ("Q1", "q01", True), ("topic-7", "7", True), ("MB001", "1", True),
+        ("1", "10", False), ("a1", "b1", False), ("1", "x", False), ("301a", "301", False), ("x", "x0", False), ("0", "00", True),
+    ],
+)  # fmt: skip
+def test_topics_that_may_be_the_same(judged: str, ranked: str, alike: bool) -> None:
+    assert bool(alike_topics([judged], [ranked])) is alike
+    assert bool(alike_topics([ranked], [judged])) is alike
+
+
+def test_evaluate_prints_what_the_judgements_are(
+    scorecube: Cli, tmp_path: Path, files: Files
+) -> None:
+    lines = (
+        scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options()).succeeded().stderr
+    )
+    levels = [line.split()[3] for line in files.qrels.read_text().splitlines()]
+    counts = [levels.count(str(level)) for level in range(4)]
+    by_level = ", ".join(f"{level}: {count}" for level, count in enumerate(counts))
+    assert lines.splitlines()[1] == (
+        f"judgements: 8 topics, 240 judged documents, {sum(counts[1:])} relevant; by level {by_level}"
+    )
+
+
+def test_evaluate_names_what_does_not_fit(scorecube: Cli, tmp_path: Path) -> None:
+    run, qrels, teams = (tmp_path / name for name in ("run", "qrels", "teams.csv"))
+    run.write_text("1 Q0 d1 1 1 a\n02 Q0 d1 1 1 a\n")
+    qrels.write_text("1 0 d1 1\n2 0 d1 1\n")
+    teams.write_text("run,team\na,A\nb,B\n")
+    options = ["--runs", run, "--qrels", qrels, "--teams", teams]
+    done = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
+    assert done.stderr.splitlines()[-3:] == [
+        "note: 1 judged topic in no run: 2",
+        "note: 1 topic of the runs not judged, left out: 02; topic '2' of the judgements may be '02' of the runs: "
+        "write topics in one way",
+        f"note: {teams}: teams of 1 run that is not here: b",
+    ]
+
+
+def test_labels_of_files_are_not_doubted(tmp_path: Path) -> None:
+    """Runs with numbers as names and topics with letters: the header says which is which."""
+    table, matrix = tmp_path / "rr.csv", tmp_path / "ap.csv"
+    table.write_text("run,topic,score\n1,x,0.5\n")
+    matrix.write_text("topic,1\nx,0.5\n")
+    for path in (table, matrix):
+        cube = import_scores([path])
+        assert (cube["run"].item(), cube["topic"].item()) == ("1", "x")

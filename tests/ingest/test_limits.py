@@ -1,0 +1,292 @@
+"""Limits of input: sizes, ratios of compression, ranges of scores and gains; and sources that are read once."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.collection.evaluation import evaluate
+from scorecube.collection.rankings import with_rankings
+from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.ingest import columns, files
+from scorecube.ingest.delimited import LARGEST_SCORE
+from scorecube.ingest.files import HIGHEST_RATIO, UNCHECKED, read_bytes
+from scorecube.ingest.in_memory import SMALLEST_MAXIMUM, cube_from_scores
+from scorecube.metrics import DEFINITIONS
+from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
+from scorecube.metrics.registry import LARGEST_EXPONENT
+from scorecube.testing import simulate_rankings
+from scorecube.workflow.api import import_scores
+from tests.odd_inputs.reading import QRELS, RUN, bomb
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
+    """Return a function that makes a named pipe, into which a content is written once."""
+    threads: list[threading.Thread] = []
+
+    def make(content: bytes) -> Path:
+        path = tmp_path / f"pipe{len(threads)}"
+        os.mkfifo(path)
+        threads.append(threading.Thread(target=path.write_bytes, args=[content], daemon=True))
+        threads[-1].start()
+        return path
+
+    yield make
+    for thread in threads:
+        thread.join(timeout=10)
+
+
+@pytest.mark.parametrize("dialect", ["auto", "trec", "trec-classes"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_judgements_and_runs_from_pipes_are_read_once(
+    pipe: Callable[[bytes], Path], dialect: str, pack: Callable[[bytes], bytes]
+) -> None:
+    rankings = sc.read_rankings(pipe(pack(RUN)), pipe(pack(QRELS)), dialect=dialect)
+    assert rankings["n_judged"].values.sum() == 4
+
+
+def test_scores_from_a_pipe_need_a_layout(pipe: Callable[[bytes], Path]) -> None:
+    matrix = b"topic,a\n1,0.5\n"
+    cube = import_scores([pipe(matrix)], metric="AP", layout="matrix")
+    assert cube["score"].values.tolist() == [[[[0.5]]]]
+    path = pipe(matrix)
+    with pytest.raises(BadInput, match="is not a file that can be read twice"):
+        import_scores([path], metric="AP")
+    path.read_bytes()
+
+
+def test_a_file_may_be_as_long_as_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in (b"x" * 1000, gzip.compress(b"x" * 1000)):
+        path.write_bytes(content)
+        assert read_bytes(path, largest=1000) == b"x" * 1000
+        with pytest.raises(BadInput, match=r"has more than 999 bytes.*; divide it$"):
+            read_bytes(path, largest=999)
+
+
+def test_a_run_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "LARGEST_FILE", 10_000)
+    path, qrels = tmp_path / "run", tmp_path / "qrels"
+    path.write_bytes(b"# " + b"x" * 10_000 + b"\n" + RUN)
+    qrels.write_bytes(QRELS)
+    with pytest.raises(BadInput, match=r"run: the file has more than 10,000 bytes; divide it$"):
+        sc.read_rankings(path, qrels)
+
+
+def test_well_compressed_files_within_the_limits_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "UNCHECKED", 10 * MEBIBYTE)
+    path = tmp_path / "zeros.gz"
+    path.write_bytes(bomb(10 * MEBIBYTE))
+    assert read_bytes(path, may_be_empty=True) == bytes(10 * MEBIBYTE)
+    path.write_bytes(bomb(11 * MEBIBYTE))
+    with pytest.raises(BadInput, match=f"more than {HIGHEST_RATIO} times its size"):
+        read_bytes(path)
+    chance = np.random.default_rng(1).bytes(MEBIBYTE).hex().encode()
+    path.write_bytes(gzip.compress(chance * 6))
+    assert len(read_bytes(path)) == 12 * MEBIBYTE
+
+
+PEAK = """
+import sys
+from scorecube.cli.program import main
+sys.argv = ["scorecube", *sys.argv[1:]]
+try:
+    main()
+finally:
+    # Of this program alone: ru_maxrss begins with the size of the process that started it.
+    (peak,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    print(int(peak) >> 10)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("role", ["scores", "teams", "qrels", "runs"])
+def test_a_bomb_is_refused_in_little_memory(role: str, tmp_path: Path) -> None:
+    paths = {"runs": tmp_path / "run", "qrels": tmp_path / "qrels", role: tmp_path / "bomb"}
+    for name, content in {"runs": RUN, "qrels": QRELS, role: bomb(1500 * MEBIBYTE)}.items():
+        paths[name].write_bytes(content)
+    assert paths[role].stat().st_size < 2 * MEBIBYTE
+    words = ["import", tmp_path / "s", "--name", "x", paths[role]]
+    if role != "scores":
+        words = ["evaluate", tmp_path / "s", "--name", "x"]
+        words += [word for name, path in paths.items() for word in (f"--{name}", path)]
+    command = [sys.executable, "-c", PEAK, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert f"{paths[role]}: the gzip file decompresses to more than" in done.stderr
+    # The interpreter and its libraries take about 300 MiB, the first part of the bomb two times UNCHECKED.
+    assert int(done.stdout) < 300 + 3 * (UNCHECKED >> 20)
+
+
+def test_many_topics_in_any_order_are_counted_once(tmp_path: Path) -> None:
+    """One topic a line, each twice: the table of topics grows, and finds them again."""
+    topics = [f"t{k}" for k in range(3000)]
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    lines = [f"{topic} 0 {document} 1\n" for document in ("d1", "d2") for topic in topics]
+    qrels.write_text("".join(lines))
+    run.write_text("".join(f"{topic} Q0 d2 1 1 a\n" for topic in reversed(topics)))
+    rankings = sc.read_rankings(run, qrels)
+    assert rankings["topic"].values.tolist() == sorted(topics)
+    assert rankings["n_judged"].values.tolist() == [[0, 2]] * 3000
+    assert (rankings["n_retrieved"].values == 1).all()
+
+
+def test_a_table_of_topics_and_ranks_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("1 0 d0 1\n" + "".join(f"t{k} 0 d 1\n" for k in range(50_000)))
+    run.write_text("".join(f"1 Q0 d{k} 1 {-k} a\n" for k in range(6000)))
+    with pytest.raises(BadInput, match="limit the ranks with depth=5368 or less") as caught:
+        sc.read_rankings(run, qrels)
+    assert caught.value.option == "depth"
+    cube = evaluate(sc.read_rankings(run, qrels, depth=10), ["AP"])
+    assert cube["score"].sel(topic="1").values.tolist() == [[[1.0]]]
+
+
+def frame(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> pd.DataFrame:
+    runs, topics = scores.shape
+    return pd.DataFrame(
+        scores, [f"r{k}" for k in range(runs)], [f"{topic:03d}" for topic in range(topics)]
+    )
+
+
+ELSEWHERE = ("agreement", "teams")
+"""Analyses that need scores as evaluated from judgements, which are never out of range."""
+
+
+def edge_cube(scale: float) -> xr.Dataset:
+    """Return scores whose largest absolute value is `scale`, with rankings; other metrics are as usual."""
+    rankings = simulate_rankings(n_runs=6, seed=3)
+    cube = evaluate(rankings, ["AP", "Q", "RR"])
+    frames = {
+        str(metric): cube["score"].sel(metric=metric).isel(gain=0).to_pandas()
+        for metric in cube["metric"].values
+    }
+    frames["AP"] *= scale / np.abs(frames["AP"].to_numpy()).max()
+    return with_rankings(cube_from_scores(frames), rankings)
+
+
+@pytest.mark.parametrize("scale", [LARGEST_SCORE, -LARGEST_SCORE, SMALLEST_MAXIMUM], ids=str)
+@pytest.mark.parametrize("name", [name for name in registry.names() if name not in ELSEWHERE])
+def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float) -> None:
+    """Scores of one metric at an edge leave no infinite number, and results of the others without it."""
+    cube = edge_cube(scale)
+    result = sc.analyse(cube, registry.load(name)(), trials=20, seed=1, workers=1)
+    plain = sc.analyse(edge_cube(1.0), registry.load(name)(), trials=20, seed=1, workers=1)
+    for variable in result.data_vars:
+        if result[variable].dtype.kind == "f":
+            assert not np.isinf(result[variable].values).any(), variable
+            if "metric" in result[variable].dims:
+                found, expected = (
+                    np.isnan(each[variable].sel(metric="RR").values) for each in (result, plain)
+                )
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("value", [1.01 * LARGEST_SCORE, -1e308])
+def test_scores_out_of_range_are_refused(value: float) -> None:
+    with pytest.raises(
+        BadInput, match=r"^AP of run 'r1' on topic '001' is .*; scores must be between"
+    ):
+        cube_from_scores({"AP": frame(np.array([[0.5, 1.0], [0.0, value]]))})
+
+
+@pytest.mark.parametrize("value", [5e-324, 0.99 * SMALLEST_MAXIMUM])
+def test_scores_that_are_all_tiny_are_refused(value: float) -> None:
+    with pytest.raises(BadInput, match=r"^the largest absolute score of AP is .*at least 1e-09"):
+        cube_from_scores({"AP": frame(np.array([[0.0, value], [0.0, -value]]))})
+
+
+def test_a_tiny_score_beside_others_is_no_error() -> None:
+    cube = cube_from_scores({"AP": frame(np.array([[0.5, 5e-324, np.nan], [1.0, 0.5, 0.0]]))})
+    assert cube["score"].min() == 0.0
+
+
+@pytest.mark.parametrize("gains", ["1e308:1:1", "1e10:1:1", "1:1:1e-10", "1:5e-324:0"])
+def test_gains_out_of_range_are_refused(gains: str) -> None:
+    with pytest.raises(BadName, match="gains must be 0, or between 1e-09 and 1e\\+09; scale them"):
+        evaluate(simulate_rankings(n_runs=2, seed=3), ["nDCG"], [gains])
+
+
+@pytest.mark.parametrize(
+    "gains",
+    [f"{LARGEST_GAIN!r}:{LARGEST_GAIN!r}:{LARGEST_GAIN!r}", f"{LARGEST_GAIN!r}:{SMALLEST_GAIN!r}:0", f"{SMALLEST_GAIN!r}:0:0"],
+)  # fmt: skip
+def test_every_metric_is_finite_at_the_edges_of_the_gains(gains: str) -> None:
+    rankings = simulate_rankings(n_runs=3, seed=3)
+    names = []
+    for name, definition in DEFINITIONS.items():
+        cuts = {"none": [""], "optional": ["", "@10"], "required": ["@10"]}[definition.cutoff]
+        names += [] if definition.by_intent else [name + cut for cut in cuts]
+    assert len(names) > 30
+    assert np.isfinite(sc.evaluate(rankings, names, [gains])["score"].values).all()
+
+
+def test_a_power_of_2_that_overflows_is_refused() -> None:
+    rankings = simulate_rankings(n_runs=2, seed=3)
+    fine = sc.evaluate(rankings, ["ERR(form=exp2)"], [f"{LARGEST_EXPONENT}:2:1"])
+    assert np.isfinite(fine["score"].values).all()
+    with pytest.raises(
+        BadName, match=r"raises 2 to the gain, and a gain is 1001; use gains of at most 1,000"
+    ):
+        sc.evaluate(rankings, ["ERR(form=exp2)"], [f"{LARGEST_EXPONENT + 1}:2:1"])
+
+
+def test_notes_are_logged_without_a_caller(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "scorecube"):
+        cube = cube_from_scores({"AP": frame(np.eye(2))}, teams={"r0": "A", "x": "B"})
+    assert cube["team"].values.tolist() == ["A", "r1"]
+    assert caplog.messages == [
+        "no team for 1 run, which is a team of its own: r1",
+        "teams of 1 run that is not here: x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "best"}, "order='best'; expected one of score, score-docno-desc, "),
+        ({"precision": 32}, "precision=32; expected one of single, double"),
+        ({"duplicates": "last"}, "duplicates='last'; expected one of error, first, ntcireval"),
+        ({"dialect": "clef"}, "dialect='clef'; expected one of auto, trec, "),
+        ({"run_name": "line"}, "run_name='line'; expected one of tag, file"),
+        ({"depth": -1}, "depth=-1 must be at least 1"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_options_of_reading_that_do_not_exist(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadPlan) as caught:
+        sc.read_rankings("absent", "absent", **options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("option", ["missing_topic", "no_relevant"])
+def test_options_of_evaluation_that_do_not_exist(option: str) -> None:
+    unknown: dict[str, Any] = {option: "skip"}
+    with pytest.raises(BadPlan, match=f"^{option}='skip'; expected one of "):
+        sc.evaluate(simulate_rankings(n_runs=2), ["AP"], **unknown)
+
+
+def test_a_depth_above_all_limits_is_no_limit(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    run.write_bytes(RUN)
+    qrels.write_bytes(QRELS)
+    assert sc.read_rankings(run, qrels, depth=10**30).sizes["rank"] == 2

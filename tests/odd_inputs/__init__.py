@@ -1,0 +1,16 @@
+"""Malformed, hostile and odd inputs, each with its outcome: the text of the error, or the scores that come out.
+
+In outcomes, FILE is the path of the odd file, and FOLDER that of its folder. Notes follow after " | ". A new case gets
+its outcome from ``python -m tests.odd_inputs WORD ...``, which prints what happens to the cases whose names have one of
+the words; whether that is right is for people to decide.
+"""
+
+from tests.odd_inputs.judgements import JUDGEMENTS
+from tests.odd_inputs.reading import Odd, observe
+from tests.odd_inputs.runs import RUNS
+from tests.odd_inputs.scores import SCORES
+from tests.odd_inputs.tables import TABLES
+
+CASES: dict[str, Odd] = RUNS | JUDGEMENTS | TABLES | SCORES
+
+__all__ = ["CASES", "Odd", "observe"]

@@ -1,0 +1,42 @@
+"""Odd judgements."""
+
+from __future__ import annotations
+
+from tests.odd_inputs.reading import QRELS, RUN, Odd, bomb, judged_topics
+
+JUDGEMENTS = {
+    'run as judgements': Odd('qrels', RUN, 'error: FILE:1: 6 columns; a line of a qrels file has 4: topic iteration document level; this is a line of a run file, not of judgements'),
+    'run as judgements of TREC': Odd('qrels', RUN, 'error: FILE:1: 6 columns; a line of a qrels file has 4: topic iteration document level; this is a line of a run file, not of judgements', options={'dialect': 'trec'}),
+    'run with a number as tag as judgements': Odd('qrels', RUN.replace(b" a\n", b" 7\n"), 'error: FILE:1: 6 columns; a line of a qrels file has 4: topic iteration document level; this is a line of a run file, not of judgements'),
+    'run with 0 and a number as tag as judgements': Odd('qrels', RUN.replace(b" a\n", b" 7\n").replace(b"Q0", b"0"), "error: FILE:1: 6 columns; a line of a qrels file has 4: topic iteration document level; choose the form of the judgements to ignore further columns: dialect='trec'"),
+    'judgements with further criteria': Odd('qrels', QRELS.replace(b"\n", b" 2 1\n"), "error: FILE:1: 6 columns; a line of a qrels file has 4: topic iteration document level; choose the form of the judgements to ignore further columns: dialect='trec'"),
+    'judgements with further criteria of TREC': Odd('qrels', QRELS.replace(b"\n", b" 2 1\n"), 'a: 1=1 2=0.5', options={'dialect': 'trec'}),
+    'judgements with one criterion more': Odd('qrels', QRELS.replace(b"\n", b" 2\n"), "error: FILE:1: 5 columns; a line of a qrels file has 4: topic iteration document level; choose the form of the judgements to ignore further columns: dialect='trec'"),
+    'judgements in three columns': Odd('qrels', b"1 d1 L1\n1 d2 L0\n2 d2 L1\n2 d1 L1\n", 'a: 1=1 2=0.5'),
+    'judgements in two columns': Odd('qrels', b"1 d1\n", 'error: FILE:1: 2 columns; a line of a qrels file has 4: topic iteration document level'),
+    'judgements in CRLF': Odd('qrels', QRELS.replace(b"\n", b"\r\n"), 'a: 1=1 2=0.5'),
+    'judgements in UTF-16': Odd('qrels', QRELS.decode().encode("utf-16"), 'error: FILE: not a text file in UTF-8 (zero bytes in it); save it as UTF-8'),
+    'judgements of a topic in Latin-1': Odd('qrels', QRELS + b"\xe9 0 d1 1\n", "error: FILE:5: the topic 'é' is not in UTF-8 (it may be in Latin-1); save the file as UTF-8"),
+    'judgements with a level of 5,000 digits': Odd('qrels', QRELS + b"2 0 d3 " + b"1" * 5000 + b"\n", "error: FILE:5: level '111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111...1111111111111111111' is not an integer up to 127"),
+    'judgements with level 128': Odd('qrels', QRELS + b"2 0 d3 128\n", "error: FILE:5: level '128' is not an integer up to 127"),
+    'judgements with level 1.5': Odd('qrels', QRELS + b"2 0 d3 1.5\n", "error: FILE:5: level '1.5' is not an integer up to 127"),
+    'judgements with level inf': Odd('qrels', QRELS + b"2 0 d3 inf\n", "error: FILE:5: level 'inf' is not an integer up to 127"),
+    'judgements with level -1': Odd('qrels', QRELS + b"2 0 d3 -1\n", 'a: 1=1 2=0.5'),
+    'judgements twice': Odd('qrels', QRELS + b"1 0 d1 0\n", "error: FILE:5: document 'd1' is judged twice in topic 1; remove one of the lines"),
+    'judgements without a relevant document': Odd('qrels', QRELS.replace(b" 1\n", b" 0\n"), 'error: no topic has a relevant document: nothing can be evaluated'),
+    'judgements of a topic without a relevant document': Odd('qrels', QRELS + b"3 0 d1 0\n", 'a: 1=1 2=0.5 | 1 judged topic in no run: 3'),
+    'judgements of another topic': Odd('qrels', QRELS + b"3 0 d1 1\n", 'a: 1=1 2=0.5 3=0 | 1 judged topic in no run: 3'),
+    'judgements of topics with zeros': Odd('qrels', QRELS.replace(b"1 0", b"01 0").replace(b"2 0", b"02 0"), "error: FILE: judges none of the topics of the 1 run; it has topics such as 01, 02, and the runs have 1, 2; topic '01' of the judgements may be '1' of the runs: write topics in one way"),
+    'judgements of other topics': Odd('qrels', b"x 0 d1 1\n", 'error: FILE: judges none of the topics of the 1 run; it has topics such as x, and the runs have 1, 2'),
+    'judgements of 20,000 topics': Odd('qrels', lambda: judged_topics(20_000), 'a: 1=1 t0=0 t1=0 t10=0 t100=0 t1000=0 t10000=0 t10001=0 t10002=0 t10003=0 t10004=0 t10005=0 t10006=0 t10007=0 t10008=0 t10009=0 t1001=0 t10010=0 t10011=0 t10012=0 t10013=0 t10014=0 t10015=0 t10016=0 t'),
+    'judgements of 50,000 topics in any order': Odd('qrels', lambda: judged_topics(50_000) + b"".join(b"t%d 0 d2 0\n" % k for k in range(50_000)), 'a: 1=1 t0=0 t1=0 t10=0 t100=0 t1000=0 t10000=0 t10001=0 t10002=0 t10003=0 t10004=0 t10005=0 t10006=0 t10007=0 t10008=0 t10009=0 t1001=0 t10010=0 t10011=0 t10012=0 t10013=0 t10014=0 t10015=0 t10016=0 t'),
+    'empty judgements': Odd('qrels', b"", 'error: FILE: the file is empty'),
+    'gzip bomb as judgements': Odd('qrels', bomb, 'error: FILE: the gzip file decompresses to more than 100 times its size, which text does not; if it is valid, decompress it first'),
+    'judgements with a huge line': Odd('qrels', QRELS + b"2 0 " + b"d" * 5_000_000 + b" 0\n", 'a: 1=1 2=0.5'),
+    'judgements by intent of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-intents'}),
+    'classes of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-classes'}),
+    'grades in another case': Odd('qrels', b"1 s d1 1\n", "error: FILE:1: level 's' is not one of the grades S, A, B, C", options={'dialect': 'ntcir-grades'}),
+    'judgements by topic with an empty line': Odd('qrels', b"d1 L1\n\n# c\nd2 L0\n", 'a: 1=1 | 1 topic of the runs not judged, left out: 2', name='1.rel'),
+    'judgements by topic with a level above': Odd('qrels', b"d1 L999\n", "error: FILE:1: level 'L999' is not one of L0 to L127", name='1.rel'),
+    'judgements by topic of nothing': Odd('qrels', b"# c\n", 'error: FILE: no line of a .rel file; expected document level', name='1.rel'),
+}  # fmt: skip

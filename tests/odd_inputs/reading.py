@@ -1,0 +1,124 @@
+"""What an odd input is, and reading it as the commands evaluate and import do."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from scorecube.errors import ScorecubeError
+from scorecube.workflow import api
+
+RUN = b"1 Q0 d1 1 3 a\n1 Q0 d2 2 2 a\n2 Q0 d1 1 1 a\n"
+QRELS = b"1 0 d1 1\n1 0 d2 0\n2 0 d2 1\n2 0 d1 1\n"
+BY_INTENT = b"1 1 d1 1\n1 2 d2 1\n2 1 d1 1\n"
+NAMES = {"runs": "odd.run", "qrels": "odd.qrels", "scores": "ap.csv"}
+SHOWN = 200
+"""Characters of a long outcome that are compared."""
+
+
+@dataclass(frozen=True)
+class Odd:
+    """One input.
+
+    Parameters
+    ----------
+    role
+        What it is: runs, qrels, teams or intents, which are read with plain files for the rest; or scores.
+    content
+        Of the file, or what makes it.
+    outcome
+        ``error: ...``, or runs with their teams and their scores by topic, and notes; the beginning of a long one.
+    name
+        Of the file.
+    options
+        Of `read_rankings` or `import_scores`.
+    """
+
+    role: str
+    content: bytes | Callable[[], bytes]
+    outcome: str
+    name: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> dict[str, Path]:
+        """Write the file and those that go with it; return their paths by role."""
+        contents = {} if self.role == "scores" else {"runs": RUN, "qrels": QRELS}
+        if self.role == "intents":
+            contents["qrels"] = BY_INTENT
+        contents[self.role] = self.content if isinstance(self.content, bytes) else self.content()
+        paths = {role: folder / f"plain.{role}" for role in contents}
+        paths[self.role] = folder / (self.name or NAMES.get(self.role, f"{self.role}.csv"))
+        for role, path in paths.items():
+            path.write_bytes(contents[role])
+        return paths
+
+
+def observe(case: Odd, folder: Path) -> str:
+    """Read a case; return its outcome."""
+    paths = case.write(folder)
+    noted: list[str] = []
+    try:
+        cube = _read(case, paths, noted.append)
+    except ScorecubeError as error:
+        found = f"error: {error}"
+    else:
+        found = " | ".join([describe(cube), *noted])
+    return found.replace(str(paths[case.role]), "FILE").replace(str(folder), "FOLDER")
+
+
+def _read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr.Dataset:
+    if case.role == "scores":
+        return api.import_scores([paths["scores"]], notify=notify, **case.options)
+    options: dict[str, Any] = {"dialect": "trec-intents"} if case.role == "intents" else {}
+    options |= paths | case.options
+    return api.evaluate(api.read_rankings(workers=1, notify=notify, **options), ["AP"])
+
+
+def describe(cube: xr.Dataset) -> str:
+    """Return the scores of the first metric as text, with teams that are not named after their run."""
+    first = cube["score"].isel(gain=0, metric=0)
+    lines = []
+    for run, team, row in zip(cube["run"].values, cube["team"].values, first.values, strict=True):
+        cells = " ".join(
+            f"{topic}={'-' if math.isnan(value) else format(value, '.6g')}"
+            for topic, value in zip(cube["topic"].values, row, strict=True)
+        )
+        lines.append(f"{run}{'' if run == team else f' ({team})'}: {cells}")
+    metric = str(cube["metric"].values[0])
+    return ("" if metric == "AP" else f"{metric}: ") + "; ".join(lines)
+
+
+@cache
+def bomb(length: int = 1 << 27) -> bytes:
+    """Return a gzip file that decompresses to 1,000 times its size."""
+    packed, zeros = io.BytesIO(), bytes(1 << 20)
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+        for _ in range(length >> 20):
+            file.write(zeros)
+    return packed.getvalue()
+
+
+@cache
+def bomb_of_members() -> bytes:
+    """Return a bomb of many gzip files, one after the other."""
+    return gzip.compress(bytes(1 << 20), mtime=0) * 128
+
+
+def wide(n_runs: int, n_topics: int) -> bytes:
+    """Return a matrix of equal scores."""
+    header = "topic," + ",".join(f"r{k}" for k in range(n_runs))
+    row = ",0.5" * n_runs
+    return "\n".join([header, *(f"{k}{row}" for k in range(n_topics))]).encode()
+
+
+def judged_topics(n_topics: int) -> bytes:
+    """Return judgements of topic 1 and of many other topics."""
+    return b"1 0 d1 1\n" + b"".join(b"t%d 0 d1 1\n" % k for k in range(n_topics))

@@ -8,11 +8,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 START, SEPARATOR, END = "\x02", "\x1f", "\x03"
 """Control characters around an argument in a message: its name and, if it has a value, the value in Python and in a shell."""
+LONG_WORD = re.compile(f"[^\\s{START}{SEPARATOR}{END}]{{300,}}")
+"""Text without blanks that is shortened in messages about files, whose cells may have any length."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""Characters that give orders to a terminal, break lines or turn their direction, and bytes that are no text."""
 
 
 def option(name: str, value: object = None) -> str:
@@ -146,7 +152,8 @@ class BadInput(ScorecubeError):
         option: str | None = None,
     ) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + message, option=option)
+        short = LONG_WORD.sub(lambda word: f"{word[0][:100]}...{word[0][-20:]}", message)
+        super().__init__(where + short, option=option)
         self.path = path
         self.line = line
 
@@ -157,6 +164,10 @@ class BadName(ScorecubeError):
 
 class BadPlan(ScorecubeError):
     """Options that are invalid, or impossible for the data."""
+
+
+class BadOutput(ScorecubeError):
+    """A file or folder outside of studies that cannot be written; what was there is unchanged."""
 
 
 class BadStudy(ScorecubeError):
@@ -177,6 +188,54 @@ class StoreFailed(ScorecubeError):
 
 class CorruptStudy(ScorecubeError):
     """Stored bytes that do not match their recorded digest."""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Return a text with its control characters as escapes, so that a name gives no orders to a terminal.
+
+    Parameters
+    ----------
+    text
+        With names from files.
+    keep
+        Control characters that stay, such as line ends.
+
+    Returns
+    -------
+    shown
+        Without other control characters, and without characters that turn the direction of writing.
+
+    Examples
+    --------
+    >>> print(visible("\x1b[31mred\nrun", keep="\n"))
+    \x1b[31mred
+    run
+    """
+    return CONTROL.sub(
+        lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1].replace("'", ""), text
+    )
+
+
+def kind_of(value: object) -> str:
+    """Return the type of a value with its article, for a message.
+
+    Parameters
+    ----------
+    value
+        Argument of a user.
+
+    Returns
+    -------
+    text
+        E.g. ``a DataFrame``.
+
+    Examples
+    --------
+    >>> kind_of({}), kind_of(5)
+    ('a dict', 'an int')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -200,6 +259,34 @@ def counted(number: int, noun: str) -> str:
     ('1 field', '2 fields')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def check_choice(name: str, value: object, known: Iterable[str]) -> None:
+    """Refuse a value of an argument that is not among its choices.
+
+    Parameters
+    ----------
+    name
+        Name of the argument.
+    value
+        Its value.
+    known
+        The choices.
+
+    Raises
+    ------
+    BadPlan
+        With the choices.
+
+    Examples
+    --------
+    >>> check_choice("order", "best", ["score", "file"])
+    Traceback (most recent call last):
+    scorecube.errors.BadPlan: order='best'; expected one of score, file
+    """
+    choices = list(known)
+    if not isinstance(value, str) or value not in choices:
+        raise BadPlan(f"{option(name, value)}; expected one of {', '.join(choices)}", option=name)
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:

@@ -188,9 +188,15 @@ def refused(scorecube: Cli) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--alpha 0", "--alpha 0.0: expected at least one number between 0 and 1"),
-        ("--alpha 0.05,1.5", "--alpha 0.05,1.5: expected at least one number between 0 and 1"),
-        ("--alpha ,", "--alpha '': expected at least one number between 0 and 1"),
+        ("--alpha 0", "--alpha 0.0: expected a list, each a number above 0 and below 1"),
+        (
+            "--alpha 0.05,1.5",
+            "--alpha 0.05,1.5: expected a list, each a number above 0 and below 1",
+        ),
+        (
+            "--alpha ,",
+            "--alpha '': expected a list that is not empty, each a number above 0 and below 1",
+        ),
         ("--alpha small", "--alpha 'small' is not numbers separated by commas"),
         ("--runs run1", "needs 2 runs and 2 topics; found 1 run and 8 topics"),
     ],
@@ -222,7 +228,9 @@ def test_an_option_with_a_wrong_value(
 
 
 def test_no_classical_test(refused: Callable[..., str], study: Path) -> None:
-    assert "choose one or more of t, wilcoxon, sign" in refused(study, "paired", "--tests", ",")
+    assert "--tests '': expected a list that is not empty, each text" in refused(
+        study, "paired", "--tests", ","
+    )
 
 
 @pytest.mark.parametrize("command", PAIR_TESTS)

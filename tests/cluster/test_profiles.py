@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import stat
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scorecube.errors import BadPlan
-from scorecube.execute.certificates import FILES, check_files, write_authority
+from scorecube.execute.certificates import FILES, check_files, needs_certificates, write_authority
 from scorecube.execute.clients import open_client
-from scorecube.execute.clusters import (
-    choose_profile,
-    configuration,
-    make_job_cluster,
-    needs_certificates,
-)
+from scorecube.execute.clusters import choose_profile, configuration
+from scorecube.execute.job_queues import make_job_cluster
 from scorecube.execute.profiles import BATCH, KINDS, Profile, make_profile, read_profile
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
 
 PROFILES = Path(__file__).parents[2] / "cluster"
 
@@ -59,6 +62,8 @@ def test_there_is_a_profile_of_every_kind() -> None:
         ("kind: slurm\nmemory: 1GB\ndirectives: -x", "{path}:3: directives is '-x', but must be a list of strings"),
         ("kind: slurm\nmemory: 1GB\nrun_directory: $NO_SUCH_PLACE/x", "{path}:3: run_directory is '$NO_SUCH_PLACE/x', but must be a path whose"),
         ("kind: scheduler", "{path}: a profile of kind scheduler needs either an address or a scheduler_file"),
+        ("kind: slurm\nmemory: 1GB\nqueue: \"a\\nb\"", "{path}:3: queue is 'a\\nb', but must be one line"),
+        ("kind: slurm\nmemory: 1GB\nrun_directory: /tmp/a b", "{path}:3: run_directory is '/tmp/a b', but must be a path without blanks"),
         ("kind: scheduler\naddress: host", "{path}:2: address is 'host', but must be an address such as tls://host:8786"),
         ("- kind", "{path}: a cluster profile is lines 'setting: value', the first of them kind: ..."),
         ("kind: {", "{path}: the cluster profile is not YAML: "),
@@ -175,6 +180,29 @@ def test_jobs_ask_for_what_their_profile_says(kind: str, submitting: Path) -> No
     assert not (folder / "tls").exists(), "certificates outlive their run"
 
 
+def test_a_folder_of_kernels_is_one_word_of_a_job(submitting: Path) -> None:
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    path = submitting / "profile.yaml"
+    text = (PROFILES / "slurm.yaml").read_text() + "interface: lo\ntls: true\n"
+    path.write_text(text + "cache_directory: /tmp/our 'kernels'; touch x\n")
+    (line,) = re.findall(
+        r"^export NUMBA_CACHE_DIR=.*$", job_script(read_profile(path)), re.MULTILINE
+    )
+    assert shlex.split(line) == ["export", "NUMBA_CACHE_DIR=/tmp/our 'kernels'; touch x"]
+
+
+def test_the_profile_of_the_batch_script_names_any_folder(tmp_path: Path) -> None:
+    script = (PROFILES / "slurm" / "scorecube.sbatch").read_text()
+    (command,) = re.findall(r"^quoted\(\).*?cluster\.yaml\"$", script, re.MULTILINE | re.DOTALL)
+    folder = tmp_path / "it's: a #folder {x}"
+    folder.mkdir()
+    settings = {"RUN": str(folder), "SLURM_NTASKS": "4", "CORES": "2"}
+    subprocess.run(["bash", "-euc", command], env=os.environ | settings, check=True)
+    profile = read_profile(folder / "cluster.yaml")
+    assert (profile.scheduler_file, profile.tls) == (f"{folder}/scheduler.json", f"{folder}/tls")
+    assert profile.workers == 8
+
+
 @pytest.mark.parametrize("kind", BATCH)
 def test_no_jobs_where_they_cannot_be_submitted(
     kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -249,3 +277,75 @@ def test_certificates_are_for_their_owner_alone_and_for_one_run(tmp_path: Path) 
         match=r"no ca.crt there; create certificates with: python -m scorecube.execute.certificates",
     ):
         check_files(folder)
+
+
+HOSTILE = "/tmp/it's a; touch owned $(touch owned) #"
+
+
+@pytest.mark.parametrize("kind", ["slurm", "pbs", "sge"])
+def test_paths_of_a_profile_are_quoted_in_jobs(kind: str, submitting: Path) -> None:
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    python = submitting / "py thon"
+    profile = Profile(
+        kind=kind, memory="1GB", interface="lo", cache_directory=HOSTILE, local_directory=HOSTILE, python=str(python)
+    )  # fmt: skip
+    lines = job_script(profile).splitlines()
+    (export,) = [line for line in lines if line.startswith("export NUMBA_CACHE_DIR=")]
+    shell = ["bash", "-c", f'{export}; printf %s "$NUMBA_CACHE_DIR"']
+    done = subprocess.run(shell, capture_output=True, text=True, check=True, cwd=submitting)
+    assert done.stdout == HOSTILE
+    assert not (submitting / "owned").exists()
+    (worker,) = [line for line in lines if "distributed.cli.dask_worker" in line]
+    words = shlex.split(worker)
+    assert words[:2] == [str(python), "-m"]
+    assert words[words.index("--local-directory") + 1] == HOSTILE
+
+
+SAID = "sbatch: error: invalid partition specified: nowhere\nsbatch: error: Batch job submission failed: Invalid partition name specified"
+
+
+def refusing_program(path: Path, message: str) -> None:
+    path.write_text(
+        f"#!/bin/sh\necho \"$@\" >> {path}.called\nprintf '%s\\n' '{message}' >&2\nexit 1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "program", "settings", "message", "place"),
+    [
+        ("slurm", "sbatch", "queue: nowhere", SAID, ":4: queue: nowhere: the job was refused by sbatch: "),
+        ("slurm", "sbatch", "account: them", "sbatch: error: Invalid account or account/partition combination", ":4: account: them: the job"),
+        ("slurm", "sbatch", "walltime: '99:00:00'", "sbatch: error: Requested time limit is invalid", ":4: walltime: 99:00:00: the job"),
+        ("slurm", "sbatch", "queue: main", "sbatch: error: Unable to contact slurm controller", ":1: kind: slurm: the job was refused by sbatch: "),
+        ("pbs", "qsub", "queue: nowhere", "qsub: Unknown queue MSG=cannot locate queue", ":4: queue: nowhere: the job was refused by qsub: "),
+    ],
+)  # fmt: skip
+def test_a_refused_job_ends_the_command_with_the_message_of_the_queueing_system(
+    submitting: Path, scorecube: Cli, finished_study: Path, kind: str, program: str, settings: str, message: str, place: str
+) -> None:  # fmt: skip
+    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
+    refusing_program(submitting / "bin" / program, message)
+    profile = submitting / "profile.yaml"
+    profile.write_text(f"kind: {kind}\nmemory: 1GB\ninterface: lo\n{settings}\njobs: 3\n")
+    outcome = scorecube("swap", finished_study, "--trials", 7, "--seed", 9, "--cluster", profile)
+    assert outcome.status == 1
+    said = outcome.stderr.splitlines()
+    assert said[-1].startswith(f"error: {profile}{place}")
+    assert " ".join(message.split()) in said[-1]
+    assert said[-1].endswith("; correct the profile and run the same command again")
+    assert len(said) == 1
+    called = (submitting / "bin" / f"{program}.called").read_text().splitlines()
+    assert len(called) == 3, "each job is submitted once, and none again"
+    assert not list((submitting / "scorecube-runs").glob("*/tls"))
+
+
+def test_the_profile_of_the_plain_script_quotes_its_paths(tmp_path: Path) -> None:
+    script = (PROFILES / "slurm" / "scorecube.sbatch").read_text().splitlines()
+    start = next(k for k, line in enumerate(script) if line.startswith("quoted()"))
+    folder = tmp_path / "it's: a #run"
+    folder.mkdir()
+    lines = [f"RUN={shlex.quote(str(folder))} SLURM_NTASKS=2 CORES=3", *script[start : start + 3]]
+    subprocess.run(["bash", "-euc", "\n".join(lines)], check=True)
+    profile = read_profile(folder / "cluster.yaml")
+    assert (profile.scheduler_file, profile.tls) == (f"{folder}/scheduler.json", f"{folder}/tls")
+    assert profile.workers == 6

@@ -107,6 +107,24 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
     assert not (folder / "tls").exists(), "certificates outlive their run"
 
 
+def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
+    slurm: Slurm, study: Study, tmp_path: Path
+) -> None:
+    profile = tmp_path / "slurm.yaml"
+    profile.write_text(
+        f"kind: slurm\nmemory: 900MB\ninterface: lo\nrun_directory: {tmp_path}/runs\nqueue: nowhere\n"
+    )
+    with study.driver(cluster=profile, SLURM_CONF=slurm.conf) as driver:
+        status, said = end_of(driver, 60)
+    assert status == 1
+    assert "Traceback" not in said
+    last = said.splitlines()[-1]
+    assert last.startswith(f"error: {profile}:5: queue: nowhere: the job was refused by sbatch: ")
+    assert "invalid partition specified: nowhere" in last
+    assert not slurm.jobs()
+    assert not list((tmp_path / "runs").glob("*/tls"))
+
+
 def test_the_plain_script_resumes_after_its_job_was_cancelled(
     slurm: Slurm, study: Study, expected: xr.Dataset, tmp_path: Path
 ) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scorecube.analyses import Bootstrap, Swap
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
-from scorecube.workflow import read_sweep
+from scorecube.workflow import Entry, read_sweep
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
 
 ANALYSIS = '[[analysis]]\nname = "swap"\n'
 
@@ -116,6 +120,71 @@ MISTAKES = {
         + ANALYSIS,
         "two collections are called 'x'",
     ),
+    "no number of a grid": (ANALYSIS + "grid = 0\n", "grid = 0 of swap; expected a table"),
+    "no pattern": (
+        '[[collection]]\neach = "**.csv"\nscores = "{path}"\n' + ANALYSIS,
+        "sweep.toml:1: each = '**.csv' is no pattern of files",
+    ),
+    "an attribute of a field": (
+        '[[collection]]\neach = "*.toml"\nname = "{stem.x}"\nscores = "{path}"\n' + ANALYSIS,
+        "'{stem.x}': unknown field in braces; known are path",
+    ),
+    "a format of a field": (
+        '[[collection]]\neach = "*.toml"\nname = "{stem:>999999999}"\nscores = "{path}"\n'
+        + ANALYSIS,
+        "unknown field in braces; known are path",
+    ),
+    "an open brace": (
+        '[[collection]]\neach = "*.toml"\nname = "{stem"\nscores = "{path}"\n' + ANALYSIS,
+        "unknown field in braces; known are path",
+    ),
+    "no texts": (
+        '[[collection]]\nname = "x"\nruns = [5]\nqrels = "q"\n' + ANALYSIS,
+        "runs of a collection of runs holds 5; expected a list of texts",
+    ),
+    "no texts of an analysis": (
+        ANALYSIS + "collections = [5]\n",
+        "collections of swap holds 5; expected a list of texts",
+    ),
+    "a negative seed": (
+        "trials = 5\nseed = -5\n" + ANALYSIS,
+        "sweep.toml:2: seed=-5: expected a whole number from 0 to 2**64 - 1",
+    ),
+    "a large seed of an analysis": (
+        ANALYSIS + "seed = 9223372036854775808\nbins = 1\n",
+        "sweep.toml:1: bins = 1 of swap",
+    ),
+    "no trials": (
+        "trials = 0\n" + ANALYSIS,
+        "sweep.toml:1: trials=0: expected a whole number of at least 1",
+    ),
+    "no workers": (
+        "workers = 0\n" + ANALYSIS,
+        "sweep.toml:1: workers=0: expected a whole number of at least 1",
+    ),
+    "no memory": ('memory = "much"\n' + ANALYSIS, "sweep.toml:1: "),
+    "a negative seed of an analysis": (
+        ANALYSIS + "seed = -5\n",
+        "sweep.toml:1: seed = -5 of swap; seed=-5: expected",
+    ),
+    "a negative seed in a grid": (
+        ANALYSIS + "grid = { seed = [1, -5] }\n",
+        "sweep.toml:1: seed = -5 of swap; seed=-5: expected",
+    ),
+    "an impossible option": (
+        ANALYSIS + "bins = 1\n",
+        "sweep.toml:1: bins = 1 of swap; bins=1: expected a whole number from 2 to 1,000",
+    ),
+    "an impossible width": (
+        ANALYSIS + "until_width = 2\n",
+        "until_width = 2 of swap; until_width=2: expected a number above 0 and below 1",
+    ),
+    "deep nesting": (
+        ANALYSIS + "size = " + "[" * 100_000 + "]" * 100_000 + "\n",
+        "nested too deeply",
+    ),
+    "nested values": (ANALYSIS + "size = [[[[5]]]]\n", "expected a whole number or a list"),
+    "a long integer": ("seed = " + "1" * 5000 + "\n" + ANALYSIS, "is not TOML"),
     "impossible": ('impossible = "ignore"\n' + ANALYSIS, "expected one of skip, stop"),
 }
 
@@ -143,4 +212,50 @@ def test_no_such_file(tmp_path: Path) -> None:
 def test_values_that_an_analysis_refuses_at_once(tmp_path: Path) -> None:
     path = write_sweep(tmp_path, ANALYSIS + 'size = "5..x"\n')
     with pytest.raises((BadInput, BadPlan), match=r"5\.\.x"):
+        read_sweep(path)
+
+
+def test_a_field_in_double_braces_is_text(tmp_path: Path) -> None:
+    text = '[[collection]]\neach = "*.toml"\nname = "{{{stem}}}"\nscores = "{path}"\n' + ANALYSIS
+    (source,) = read_sweep(write_sweep(tmp_path, text)).sources
+    assert source.name == "{sweep}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"analysis": "swap"}, "analysis: expected an analysis with its options, such as Swap"),
+        ({"analysis": Swap}, "found the class Swap"),
+        ({"seed": -5}, "seed=-5: expected a whole number from 0"),
+        ({"trials": 1.5}, "trials: expected a whole number of at least 1; found 1.5"),
+        ({"collections": "trec*"}, "collections: expected a list, such as"),
+        ({"selection": {"metrics": "AP"}}, "metrics: expected a list, such as"),
+        (
+            {"selection": {"top_runs": True}},
+            "top_runs: expected a whole number of at least 2; found True",
+        ),
+        ({"selection": {"top": 5}}, "selection: unknown name 'top'; known are metrics"),
+    ],
+)
+def test_an_entry_of_other_types_is_refused(arguments: dict[str, Any], message: str) -> None:
+    called: dict[str, Any] = {"analysis": Swap()}
+    with pytest.raises(BadPlan) as caught:
+        Entry(**(called | arguments))
+    assert message in str(caught.value)
+
+
+def test_a_negative_seed_is_no_impossible_plan(scorecube: Cli, tmp_path: Path) -> None:
+    path = write_sweep(tmp_path, "seed = -5\n" + ANALYSIS)
+    outcome = scorecube("sweep", path)
+    assert (outcome.status, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith(f"error: {path}:1: ")
+    assert len(outcome.stderr.splitlines()) == 1
+    assert not (tmp_path / "sweep.zarr").exists()
+
+
+@pytest.mark.parametrize("grid", ["0", '"a"', "[1]"])
+def test_a_grid_that_is_no_table(tmp_path: Path, grid: str) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(f'[[analysis]]\nname = "swap"\ngrid = {grid}\n')
+    with pytest.raises(BadInput, match=r"sweep\.toml:\d+: .*grid"):
         read_sweep(path)

@@ -11,11 +11,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scorecube.cli.terminal import discard_stdout, notify
+from scorecube.cli.terminal import discard_stdout
 from scorecube.errors import did_you_mean
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells expect it."""
 LISTED = ("metrics", "analyses", "gains")
 """Arguments of the command list."""
 CHOICE = re.compile(
@@ -93,11 +91,6 @@ class Commands(TyperGroup):
         except typer.BadParameter as error:
             error.message = with_suggestion(error.message)
             raise
-        except KeyboardInterrupt:
-            notify(
-                "interrupted: recorded blocks and results are kept; rerun the same command to resume"
-            )
-            raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

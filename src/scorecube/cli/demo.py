@@ -44,7 +44,6 @@ def run_demo(out: Path) -> str:
     text
         The sensitivity table and the path of the page.
     """
-    out.mkdir(parents=True, exist_ok=True)
     study = api.open_study(out / "study.zarr", mode="a")
     collections = ntcir_clir()
     with track_progress("simulating", "collections") as progress:

@@ -12,7 +12,7 @@ import typer
 from scorecube.cli import options
 from scorecube.cli.completion import metric_names
 from scorecube.cli.options import check_choice, parse_numbers
-from scorecube.cli.terminal import notify, split, terminal_width
+from scorecube.cli.terminal import echo_table, notify, split
 from scorecube.errors import BadPlan, default_flag
 
 if TYPE_CHECKING:
@@ -268,18 +268,19 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
     from scorecube.report.results import table
     from scorecube.report.tables.rows import combine
-    from scorecube.report.text_formats import render
 
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")
-    typer.echo(render(combine([table(result) for result in results]), form, terminal_width()))
+    echo_table(combine([table(result) for result in results]), form)
     if figure is None:
         return
     from scorecube.report.figures.design import size_panels, wcw_of_collections
     from scorecube.report.figures.files import save_figure
+    from scorecube.report.figures.labels import with_figure_labels
 
     draw = size_panels if results[0].attrs["analysis"] == "design" else wcw_of_collections
-    save_figure(draw(results), figure)
+    for note in save_figure(draw(with_figure_labels(results)[0]), figure):
+        notify(f"note: {note}")
     notify(f"figure written to {figure}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.terminal import notify
+from scorecube.cli.terminal import echo, notify
 
 if TYPE_CHECKING:
     from scorecube.ingest.public import PublicCollection
@@ -73,7 +73,7 @@ def fetch(
 
     known = public_collections(registry)
     if show_list:
-        typer.echo("\n".join(map(entry_lines, known.values())))
+        echo("\n".join(map(entry_lines, known.values())))
         return
     if not names:
         raise BadPlan("no collection to fetch: name at least one; scorecube fetch --list shows all")

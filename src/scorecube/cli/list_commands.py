@@ -8,7 +8,8 @@ import typer
 
 from scorecube.cli.completion import LISTED, one_of
 from scorecube.cli.options import check_choice
-from scorecube.cli.terminal import terminal_width, wrap_lines
+from scorecube.cli.terminal import echo, echo_table, wrap_lines
+from scorecube.errors import visible
 
 if TYPE_CHECKING:
     from scorecube.storage import Study
@@ -41,7 +42,6 @@ def list_(
 
     Example: scorecube list gains study.zarr
     """
-    from scorecube.report.text_formats import render
     from scorecube.workflow import api
 
     check_choice("list", kind, LISTED)
@@ -50,10 +50,10 @@ def list_(
             f"only gains are listed of a study: scorecube list gains {study}", param_hint="STUDY"
         )
     if kind == "gains":
-        typer.echo(wrap_lines(NOTATION if study is None else gains_of(api.open_study(study))))
+        echo(wrap_lines(NOTATION if study is None else gains_of(api.open_study(study))))
         return
     frame = api.list_metrics() if kind == "metrics" else api.list_analyses()
-    typer.echo(render(frame, "text", terminal_width()))
+    echo_table(frame, "text")
 
 
 def gains_of(study: Study) -> str:
@@ -70,7 +70,8 @@ def gains_of(study: Study) -> str:
                 int(level) for level in collection.rankings[names.LEVEL].values if level > 0
             ]
             levels = f"levels {', '.join(map(str, reversed(relevant)))}; "
-        lines.append(f"{name}: {levels}gains {', '.join(labels_of(collection.cube, names.GAIN))}")
+        gains = ", ".join(labels_of(collection.cube, names.GAIN))
+        lines.append(visible(f"{name}: {levels}gains {gains}"))
     return "\n".join(lines) or f"{study.path}: no collections"
 
 

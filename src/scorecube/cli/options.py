@@ -23,7 +23,20 @@ Name = Annotated[str, typer.Option("--name", help="Name of the collection in the
 Teams = Annotated[
     Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Start the collection over.")]
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace",
+        help="Replace the scores of the collection; results of other scores become outdated.",
+    ),
+]
+AddRuns = Annotated[
+    bool,
+    typer.Option(
+        "--add-runs",
+        help="Add runs to the collection, under its own metrics and gain settings; its results become outdated.",
+    ),
+]
 
 RunFiles = Annotated[
     list[str],
@@ -119,7 +132,8 @@ Format = Annotated[
     str,
     typer.Option(
         "--format",
-        help="text, csv, json, markdown or latex.",
+        help="text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
+        "apostrophe, which scorecube import removes; in json all labels are exact.",
         autocompletion=one_of("text", "csv", "json", "markdown", "latex"),
     ),
 ]
@@ -142,7 +156,10 @@ def parameter(option: Option) -> tuple[Any, Any]:
         default = False
     elif option.scalar is not None:
         default = option.default
-        settings |= {"min": option.minimum, "max": option.maximum}
+        if (
+            option.scalar is int
+        ):  # limits of other numbers may be excluded, which the parser does not know
+            settings |= {"min": option.minimum, "max": option.maximum}
     # A flag of a truth value always sets the opposite of the default.
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default

@@ -9,14 +9,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
 import typer
 
 from scorecube.analyses import registry
 from scorecube.cli import (
     design_commands,
+    failures,
     fetch_command,
+    interrupts,
     list_commands,
     options,
     report_commands,
@@ -29,14 +31,16 @@ from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
 from scorecube.cli.terminal import (
     discard_stdout,
+    echo,
+    echo_table,
     notify,
     split,
-    terminal_width,
     track_progress,
     wrap_lines,
 )
 from scorecube.errors import ScorecubeError, counted
 from scorecube.ingest.formats import AUTO, layouts
+from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,8 +74,22 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; a `ScorecubeError` is printed as one message, with exit status 1."""
-    words = sys.argv[1:]
+    """Run the command line; an error of the user or the machine is one message, with exit status 1.
+
+    A signal ends a command with exit status 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP), see `interrupts`.
+    """
+    with interrupts.interruptible() as received:
+        try:
+            run(sys.argv[1:])
+        except BaseException as error:
+            if not received or (isinstance(error, SystemExit) and not error.code):
+                raise
+        if received:  # while further signals are ignored
+            interrupts.exit_after(received[0])
+
+
+def run(words: list[str]) -> None:
+    """Run a command and exit; errors that are expected are printed as one message."""
     commands: Any = typer.main.get_command(app)
     try:
         repeated = (
@@ -81,20 +99,23 @@ def main() -> None:
         sys.stdout.flush()
     except ScorecubeError as error:
         invoked = next((word for word in words if word in commands.sources), None)
-        notify(
-            f"error: {error.message(flags_of(None if invoked is None else commands.build(invoked)))}"
-        )
-        sys.exit(1)
+        fail(error.message(flags_of(None if invoked is None else commands.build(invoked))))
     except BrokenPipeError:
         discard_stdout()
         sys.exit(0)
+    except (OSError, MemoryError) as error:
+        discard_stdout()
+        fail(failures.message_of(error))
     except RuntimeError as error:
         if CHUNK_DAMAGED not in str(error):
             raise
-        notify(
-            f"error: a part of the study cannot be read: {error}; run scorecube verify to find it"
-        )
-        sys.exit(1)
+        fail(f"a part of the study cannot be read: {error}; run scorecube verify to find it")
+
+
+def fail(message: str) -> NoReturn:
+    """Print an error and exit with status 1."""
+    notify(f"error: {message}")
+    sys.exit(1)
 
 
 def show_version(requested: bool) -> None:
@@ -154,6 +175,7 @@ def evaluate(
     missing_topic: options.MissingTopic = "zero",
     unjudged: options.Unjudged = "nonrelevant",
     replace: options.Replace = False,
+    add_runs: options.AddRuns = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
@@ -179,11 +201,13 @@ def evaluate(
         "intents": intents,
     }
     profile = choose_profile(cluster, scheduler, workers)
-    rankings = read_rankings(profile, runs, qrels, teams, reading)
+    noted: list[str] = []
+    rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
     scoring: dict[str, Any] = {
         "no_relevant": no_relevant,
         "missing_topic": missing_topic,
         "replace": replace,
+        "add_runs": add_runs,
     }
     with track_progress("evaluating", "metrics") as progress:
         chosen = split(metrics) or []
@@ -192,14 +216,33 @@ def evaluate(
             opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
         )
     notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
-    for line in remarks(rankings, cube):
+    notes = [*map("note: {}".format, noted), *outdated_results(opened[name])]
+    for line in [describe_judgements(rankings), *remarks(rankings, cube), *notes]:
         notify(line)
 
 
+def outdated_results(collection: Any) -> list[str]:
+    """Return a note on the results of scores that were replaced."""
+    from scorecube.report.study_overview import outdated_text
+
+    outdated = collection.contents()["outdated"]
+    if not outdated:
+        return []
+    return [
+        f"{collection.name}: outdated, as they are of scores that were replaced: {outdated_text(outdated)}; kept until they are "
+        "computed again"
+    ]
+
+
 def read_rankings(
-    profile: Profile, runs: list[str], qrels: Path, teams: Path | None, settings: dict[str, Any]
+    profile: Profile,
+    runs: list[str],
+    qrels: Path,
+    teams: Path | None,
+    settings: dict[str, Any],
+    remark: Callable[[str], None],
 ) -> xr.Dataset:
-    """Read runs and judgements in the workers of a profile and show the progress."""
+    """Read runs and judgements in the workers of a profile and show the progress; `remark` takes notes about them."""
     from scorecube.execute.clusters import open_executor
     from scorecube.workflow import api
 
@@ -211,6 +254,7 @@ def read_rankings(
             workers=executor.workers,
             client=executor.client,
             progress=progress,
+            notify=remark,
             **settings,
         )
 
@@ -260,8 +304,15 @@ def import_(
 
     check_choice("--layout", layout, [AUTO, *layouts()])
     api.check_names(name, [])
+    noted: list[str] = []
     cube = api.import_scores(
-        files, metric=metric, gain=gain, teams=teams, layout=layout, transpose=transpose
+        files,
+        metric=metric,
+        gain=gain,
+        teams=teams,
+        layout=layout,
+        transpose=transpose,
+        notify=noted.append,
     )
     opened = api.open_study(study, mode="a")
     opened.add(name, cube=cube, replace=replace)
@@ -269,6 +320,8 @@ def import_(
     missing = int(cube["score"].isnull().sum())
     if missing:
         notify(f"{missing} of {cube['score'].size} scores are missing")
+    for line in noted:
+        notify(f"note: {line}")
 
 
 def info(
@@ -279,14 +332,13 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    import json
-
     from scorecube.report.study_overview import overview, overview_text
+    from scorecube.report.text_formats import as_json
     from scorecube.storage import open_study
 
     check_choice("--format", form, ["text", "json"])
     facts = overview(open_study(study))
-    typer.echo(json.dumps(facts, indent=1) if form == "json" else wrap_lines(overview_text(facts)))
+    echo(as_json(facts) if form == "json" else wrap_lines(overview_text(facts)))
 
 
 def show(
@@ -317,7 +369,7 @@ def show(
     Example: scorecube show study.zarr swap --table rates --format csv
     """
     from scorecube.report.study_overview import collect_table
-    from scorecube.report.text_formats import FORMATS, render
+    from scorecube.report.text_formats import FORMATS
     from scorecube.storage import open_study
 
     check_choice("--format", form, FORMATS)
@@ -331,7 +383,7 @@ def show(
         frame = collect_table(
             open_study(study), analysis, table, split(collection), all_results, average
         )
-    typer.echo(render(frame, form, terminal_width()))
+    echo_table(frame, form)
 
 
 def verify(study: options.StudyPath) -> None:
@@ -362,13 +414,22 @@ def demo(
     """
     from scorecube.cli.demo import run_demo
 
-    typer.echo(run_demo(out))
+    echo(run_demo(out))
+
+
+def describe_judgements(rankings: Any) -> str:
+    """Return the numbers of topics, judged and relevant documents and of documents by level as text."""
+    judged = rankings[N_JUDGED].values.sum(axis=0).tolist()
+    by_level = ", ".join(f"{level}: {count}" for level, count in enumerate(judged))
+    return (
+        f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, {counted(sum(judged), 'judged document')}, {sum(judged[1:])} "
+        f"relevant; by level {by_level}"
+    )
 
 
 def remarks(rankings: Any, cube: Any) -> list[str]:
     """Return notes on topics left out of an evaluation and on missing topics of runs."""
     from scorecube.collection.evaluation import EXCLUDED
-    from scorecube.names import N_RETRIEVED, TOPIC
 
     lines = []
     if excluded := cube.attrs.get(EXCLUDED):

@@ -81,7 +81,8 @@ def figure(
 
     check_figure_path(out)
     drawn = draw(open_study(study), analysis, split(collection), gain)
-    save_figure(drawn, out)
+    for note in save_figure(drawn, out):
+        notify(f"note: {note}")
     notify(f"figure written to {out}")
 
 

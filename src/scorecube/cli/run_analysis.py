@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from scorecube.errors import BadPlan
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
+from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
 from scorecube.storage import exists
 from scorecube.storage.samples import read_samples, write_samples
 from scorecube.workflow import api
+from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.tasks import Task, Until
 
 
@@ -52,10 +55,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
         raise BadPlan(
             f"--save-samples writes samples of one collection, found {len(tasks)}; name one with --collection"
         )
+    refuse_too_large(tasks, profile, memory, values)
     if values["dry_run"]:
-        count, total = profile.threads, memory or profile.total_memory()
-        for task in tasks:
-            notify(f"{task.collection.name}: {task.estimate(count, total).text(count)}")
         return
     if values["out"]:
         tasks = [redirected(task, values["out"]) for task in tasks]
@@ -80,6 +81,27 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
                 dataclasses.replace(executor, memory=memory or executor.memory),
                 values["block_units"],
             )
+
+
+def refuse_too_large(
+    tasks: Sequence[Task], profile: Profile, memory: int | None, values: dict[str, Any]
+) -> None:
+    """Estimate all tasks that will run before any work; a dry run prints the estimates.
+
+    Raises
+    ------
+    BadPlan
+        A task needs more memory than is allowed.
+    """
+    every = values["dry_run"] or values["out"]  # other studies lack results that this one has
+    chosen = [task for task in tasks if every or not task.is_stored()]
+    count = profile.threads
+    estimates = estimate_tasks(
+        chosen, count, memory or profile.total_memory(), profile.program_bytes()
+    )
+    if values["dry_run"]:
+        for task, estimate in zip(chosen, estimates, strict=True):
+            notify(f"{task.collection.name}: {estimate.text(count)}")
 
 
 def evaluate_two_sets(
@@ -116,12 +138,22 @@ def evaluate_two_sets(
     for label, path in zip(labels, qrels, strict=True):
         with track_progress(f"{label}: reading runs", "files") as progress:
             rankings = api.read_rankings(
-                runs, path, run_name=run_name, workers=workers, progress=progress
+                runs,
+                path,
+                run_name=run_name,
+                workers=workers,
+                progress=progress,
+                notify=partial(note, label),
             )
         cube = api.evaluate_into(opened, label, rankings, metrics, gains)
         notify(
             f"{study}: {label}: {cube.sizes['run']} runs x {cube.sizes['topic']} topics, judged by {path}"
         )
+
+
+def note(name: str, line: str) -> None:
+    """Print a note about a collection."""
+    notify(f"{name}: note: {line}")
 
 
 def report_stored(task: Task) -> bool:
@@ -147,7 +179,7 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
     """Run one task with progress, and print the headline of its result."""
     plan, name = task.plan, task.collection.name
     for warning in task.warnings:
-        notify(f"{name}: note: {warning}")
+        note(name, warning)
     seed = (
         ""
         if not plan.analysis.resamples
@@ -155,9 +187,8 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
         if plan.samples_digest
         else f", seed {plan.seed}"
     )
-    notify(
-        f"{name}: {plan.analysis.name}{seed}: {task.estimate(executor.workers, executor.memory).text(executor.workers)}"
-    )
+    (estimate,) = estimate_tasks([task], executor.workers, executor.memory, executor.program)
+    notify(f"{name}: {plan.analysis.name}{seed}: {estimate.text(executor.workers)}")
     if recorded := task.recorded():
         notify(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"

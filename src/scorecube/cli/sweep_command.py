@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from scorecube.errors import BadStudy, counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scorecube.execute.executor import Executor
     from scorecube.workflow import SweepPlan
     from scorecube.workflow.sweep_run import Utilisation
     from scorecube.workflow.tasks import Task
@@ -74,7 +76,7 @@ def sweep(
             study, settings.entries, collections=names or None, impossible=settings.impossible
         )
         pending = [task for task in plan.tasks if not task.is_stored()]
-        describe(settings.study, plan, pending, executor.workers, limit)
+        describe(settings.study, plan, pending, dataclasses.replace(executor, memory=limit))
         if dry_run or not pending:
             return
         start = time.monotonic()
@@ -84,6 +86,7 @@ def sweep(
                 client=executor.client,
                 workers=executor.workers,
                 memory=limit,
+                program=executor.program,
                 progress=progress,
             )
     seconds = time.monotonic() - start
@@ -102,11 +105,11 @@ def report_completion(
     notify(f"show results with: scorecube show {study} ANALYSIS, or: scorecube report {study}")
 
 
-def describe(
-    study: str, plan: SweepPlan, pending: Sequence[Task], workers: int, memory: int
-) -> None:
+def describe(study: str, plan: SweepPlan, pending: Sequence[Task], executor: Executor) -> None:
     """Print the plans of a sweep by analysis, with estimates, and the skipped plans."""
     from scorecube.workflow.sweep_run import estimate_work
+
+    workers = executor.workers
 
     by_analysis: dict[str, list[Any]] = {}
     for task in pending:
@@ -118,14 +121,14 @@ def describe(
         f"{study}: {counted(len(plan.tasks), 'plan')}, {done} done already, {len(plan.skipped)} left out as impossible"
     )
     for name, tasks in by_analysis.items():
-        work = estimate_work(tasks, workers, memory)
+        work = estimate_work(tasks, workers, executor.memory, executor.program)
         n_collections = len({task.collection.name for task in tasks})
         notify(
             f"  {name:<14}{counted(work.tasks, 'plan'):>11} of {counted(n_collections, 'collection')}, {work.blocks:,} blocks, "
             f"{work.seconds / workers:,.1f} s"
         )
     if pending:
-        work = estimate_work(pending, workers, memory)
+        work = estimate_work(pending, workers, executor.memory, executor.program)
         notify(
             f"about {work.seconds / workers:,.0f} s on {counted(workers, 'worker')}, {work.blocks:,} blocks, at most "
             f"{work.memory / 2**20:,.0f} MiB of memory, results of {work.stored / 2**20:,.0f} MiB before compression"

@@ -12,16 +12,53 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from scorecube.analyses.options import split_list
+from scorecube.errors import BadOutput, counted, visible
 
 PLAIN_SECONDS = 5.0
 """Shortest time between two plain lines of progress."""
 
 
 def notify(text: str) -> None:
-    """Print a line on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a line on stderr, with control characters of names as escapes."""
+    print(visible(text, keep="\n"), file=sys.stderr, flush=True)
+
+
+def echo(text: str) -> None:
+    """Print a text on stdout: as it is in files and pipes, with control characters as escapes on a terminal.
+
+    Raises
+    ------
+    BadOutput
+        The encoding of stdout does not have all characters, or the disk is full.
+    """
+    shown = visible(text, keep="\n") if sys.stdout.isatty() else text
+    try:
+        print(shown, flush=True)
+    except UnicodeEncodeError as error:
+        raise BadOutput(
+            f"stdout: {error.object[error.start]!a} has no place in the encoding {error.encoding}; set PYTHONIOENCODING=utf-8"
+        ) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_stdout()  # or Python tries again when it ends
+        raise BadOutput(f"stdout: cannot be written: {error.strerror}") from None
+
+
+def echo_table(frame: Any, form: str) -> None:
+    """Print a data frame in one of the formats of `scorecube.report.text_formats`."""
+    from scorecube.report.text_formats import formulas, render_parts
+
+    for part in render_parts(frame, form, terminal_width()):
+        echo(part)
+    if form == "csv" and (changed := formulas(frame)):
+        notify(
+            f"note: {counted(len(changed), 'label')} begin like a formula of a spreadsheet ({changed[0]!r}) and stand behind an apostrophe, "
+            "which scorecube import removes; --format json has them as they are"
+        )
 
 
 def split(values: str | None) -> list[str] | None:
@@ -111,12 +148,12 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
 
     amount = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         *amount,
         TimeRemainingColumn(),
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
+        task = bar.add_task(visible(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

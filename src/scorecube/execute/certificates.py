@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadPlan
+
+if TYPE_CHECKING:
+    from scorecube.execute.profiles import Profile
 
 AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
 FILES = (AUTHORITY, CERTIFICATE, KEY)
@@ -102,6 +108,61 @@ def new_certificates() -> tuple[bytes, bytes, bytes]:
         certificate(names[0], authority_key, signs=True),
         certificate(names[1], key, signs=False),
         secret,
+    )
+
+
+def needs_certificates(profile: Profile, *, private: bool) -> bool:
+    """Whether listening processes must require certificates.
+
+    Parameters
+    ----------
+    private
+        Whether they listen on loopback only, where certificates are optional.
+
+    Raises
+    ------
+    BadPlan
+        Other machines could connect without certificates, and the profile is not `insecure`.
+    """
+    if profile.tls is None:
+        return not (private or profile.insecure)
+    if not profile.tls and not private and not profile.insecure:
+        raise BadPlan(
+            f"'tls: false' with {profile.interface or 'no interface'} lets everybody who reaches this machine run code as you: remove "
+            "it, choose a loopback interface, or set 'insecure: true' as well"
+        )
+    return bool(profile.tls)
+
+
+def security_of(
+    profile: Profile, stack: ExitStack, *, private: bool, folder: Path | None = None
+) -> Any:
+    """Return the security settings of a cluster that is started, with certificates of this run; None for open connections on loopback."""
+    if not needs_certificates(profile, private=private):
+        return None
+    if isinstance(profile.tls, str):
+        return security_from(check_files(profile.tls))
+    if folder is None:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scorecube-"))) / "tls"
+    return security_from(write_authority(folder))
+
+
+def security_from(folder: Path) -> Any:
+    """Return dask's security settings for the files of a directory."""
+    from distributed import Security
+
+    paths = {
+        role: {"key": str(folder / KEY), "cert": str(folder / CERTIFICATE)}
+        for role in ("client", "scheduler", "worker")
+    }
+    return Security(
+        require_encryption=True,
+        tls_ca_file=str(folder / AUTHORITY),
+        **{
+            f"tls_{role}_{what}": path
+            for role, files in paths.items()
+            for what, path in files.items()
+        },
     )
 
 

@@ -6,7 +6,9 @@ lost with its worker; the result is bit-identical.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,13 @@ from scorecube.analyses.base import Analysis, Arrays
 from scorecube.errors import ClusterFailed, option
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.profiles import Profile
+from scorecube.execute.worker_versions import (
+    Stated,
+    check_versions,
+    stated,
+    stating_plugin,
+    versions_function,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -25,6 +34,8 @@ RETRIES = 2
 """Further attempts for a block that raised an error; safe, as a block is a pure function."""
 MAX_PLUGIN_BYTES = 2**20
 """Larger inputs are not sent to workers for compiling kernels before their first block."""
+_OPEN: list[tuple[Any, list[Any]]] = []
+"""Clients and the futures that are waited for."""
 RESUME_HINT = "Recorded blocks are kept; rerun the same command to resume"
 
 
@@ -53,11 +64,11 @@ def compute_on_client(
     client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval], on_block: OnBlock
 ) -> None:
     """Run blocks on a cluster; `on_block` is called as they finish."""
-    from scorecube.execute.graph import build_graph
+    from scorecube.execute.graph import build_graph, compute_stated_block
 
-    with translate_errors(client), _kernels_compiled(client, analysis, inputs, intervals):
+    with _checked_workers(client), _kernels_compiled(client, analysis, inputs, intervals):
         shared = _share(client, inputs)
-        graph = build_graph(analysis, shared, intervals)
+        graph = build_graph(analysis, shared, intervals, compute_stated_block)
         futures = client.compute(list(graph.values()), retries=RETRIES, optimize_graph=False)
         interval_of = {
             future.key: interval for future, interval in zip(futures, graph, strict=True)
@@ -66,12 +77,78 @@ def compute_on_client(
             on_block(interval_of[key], result)
 
 
+@contextmanager
+def _checked_workers(client: Client) -> Iterator[None]:
+    """Refuse workers with other versions: those that are there, and those that join.
+
+    A worker that joins states its versions before its first task, which it may not even be able to read.
+    """
+    refusals: list[ClusterFailed] = []
+    ended: list[bool] = []
+
+    async def hear(event: tuple[float, Any]) -> None:
+        try:
+            check_versions(event[1]["address"], event[1]["versions"])
+        except ClusterFailed as refusal:
+            refusals.append(refusal)
+            while not ended:  # the run may have no tasks yet
+                for other, futures in list(_OPEN):
+                    if other is client:
+                        await client.cancel(futures, asynchronous=True)
+                await asyncio.sleep(0.2)
+
+    plugin = stating_plugin(f"scorecube-versions-{uuid.uuid4().hex}")
+    with translate_errors(client):
+        check_workers(client)
+        client.subscribe_topic(plugin.name, hear)
+        try:
+            _register(client, plugin)
+            yield
+        except Exception:
+            if refusals:
+                raise refusals[0] from None
+            raise
+        finally:
+            ended.append(True)
+            with suppress(Exception):  # a lost scheduler has neither
+                client.unsubscribe_topic(plugin.name)
+                client.unregister_worker_plugin(plugin.name)
+
+
+def _register(client: Client, plugin: Any) -> None:
+    """Register a plugin on all workers, and those that join."""
+    from distributed.comm.core import CommClosedError
+
+    try:
+        client.register_plugin(plugin, name=plugin.name)
+    except OSError as error:
+        if not _is_reachable(
+            client
+        ):  # the scheduler was lost, which the client has not noticed yet
+            raise CommClosedError(str(error)) from None
+        # A worker was lost meanwhile; the others, and those that come, have the plugin.
+
+
+def check_workers(client: Client) -> None:
+    """Ask all workers for their versions.
+
+    Raises
+    ------
+    ClusterFailed
+        A worker has other versions than this process.
+    """
+    answers = client.run(versions_function(), on_error="return")
+    for worker, versions in sorted(answers.items()):
+        if isinstance(versions, dict):  # others are errors of workers that are lost meanwhile
+            check_versions(worker, versions)
+
+
 def map_on_client(
     client: Client, function: Callable[[Any], Any], items: list[Any], on_item: Callable[[Any], None]
 ) -> list[Any]:
     """Return the function of every item, in order; it is sent once per worker."""
     results: list[Any] = [None] * len(items)
-    with translate_errors(client):
+    with _checked_workers(client):
         shared = _share(client, function)
         futures = client.map(_apply, items, function=shared, pure=False, retries=RETRIES)
         index_of = {future.key: index for index, future in enumerate(futures)}
@@ -91,25 +168,36 @@ def _share(client: Client, data: Any) -> Future[Any]:
 
 
 def _as_completed(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of futures as they finish; values of workers with other versions are refused."""
     from distributed import as_completed
 
+    _OPEN.append((client, futures))
     try:
         for future, result in as_completed(futures, loop=client.loop, with_results=True):
             if isinstance(
                 result, BaseException
             ):  # e.g. a cancelled future, as all are when the scheduler is lost
                 raise result
-            yield str(future.key), result
+            check_versions(result.worker, result.versions)
+            yield str(future.key), result.value
             future.release()
     finally:
+        _OPEN.remove((client, futures))
         with suppress(Exception):  # a lost scheduler has nothing to cancel
             client.cancel(futures)
+
+
+def cancel_open(client: Client) -> None:
+    """Cancel the tasks of all runs on a cluster, so that whatever waits for them fails."""
+    for other, futures in list(_OPEN):
+        if other is client:
+            with suppress(Exception):
+                client.cancel(futures)
 
 
 @contextmanager
 def translate_errors(client: Client) -> Iterator[None]:
     """Raise errors of a lost cluster as `ClusterFailed`, with the cause."""
-    import asyncio
     from concurrent.futures import CancelledError
 
     from distributed.comm.core import CommClosedError
@@ -143,16 +231,11 @@ def _kernels_compiled(
     client: Client, analysis: Analysis, inputs: Arrays, intervals: list[Interval]
 ) -> Iterator[None]:
     """Have workers compile or load the kernels before their first task."""
-    from distributed.comm.core import CommClosedError
-
     from scorecube.execute.worker_plugin import CompileKernels
 
     size = sum(array.nbytes for array in inputs.values())
     plugin = CompileKernels(analysis, inputs if size <= MAX_PLUGIN_BYTES else None, intervals[0][0])
-    try:
-        client.register_plugin(plugin, name=plugin.name)
-    except OSError as error:  # the scheduler was lost, which the client has not noticed yet
-        raise CommClosedError(str(error)) from None
+    _register(client, plugin)
     try:
         yield
     finally:
@@ -160,9 +243,20 @@ def _kernels_compiled(
             client.unregister_worker_plugin(plugin.name)
 
 
+def _is_reachable(client: Client) -> bool:
+    """Return whether the scheduler answers."""
+    if client.scheduler is None:
+        return False
+    try:
+        client.sync(client.scheduler.identity)
+    except OSError:
+        return False
+    return True
+
+
 def _identity(data: Any) -> Any:
     return data
 
 
-def _apply(item: Any, function: Callable[[Any], Any]) -> Any:
-    return function(item)
+def _apply(item: Any, function: Callable[[Any], Any]) -> Stated:
+    return stated(function(item))

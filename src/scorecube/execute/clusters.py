@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan, option
-from scorecube.execute.certificates import AUTHORITY, CERTIFICATE, KEY, check_files, write_authority
+from scorecube.execute.certificates import check_files, security_from, security_of
 from scorecube.execute.executor import Executor
+from scorecube.execute.job_queues import ONE_THREAD, SubmissionRefused, start_jobs
+from scorecube.execute.memory import WORKER_BYTES
 from scorecube.execute.profiles import BATCH, Profile, make_profile, read_profile
 from scorecube.storage.network import is_loopback
 
@@ -28,20 +29,20 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOOPBACK = "127.0.0.1"
-NO_WEB_PAGES = ["--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
-"""Both are needed: without a dashboard, dask still serves status pages, on all interfaces."""
 ALLOWED_FAILURES = 5
 """Workers that may be lost while they compute the same block before the run fails."""
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 LOGGER = logging.getLogger("scorecube")
 TASK_LOGGERS = (
     "asyncio",
     "tornado.application",
     "distributed.client",
     "distributed.core",
+    "distributed.scheduler",
     "distributed.utils",
 )
 """Loggers of errors in dask's own tasks."""
+DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
+"""Loggers with a level of their own, which holds for those below them."""
 
 
 @contextmanager
@@ -54,24 +55,32 @@ def open_executor(profile: Profile) -> Iterator[Executor]:
     import distributed  # noqa: F401  # before the settings: its own defaults would be removed with them at the end
 
     # During the run only: other users of dask in this process keep their settings.
-    with dask.config.set(configuration(profile)), quiet_connection_losses(), ExitStack() as stack:
+    with (
+        dask.config.set(configuration(profile)),
+        quiet_connection_losses() as silence,
+        ExitStack() as stack,
+    ):
         open_client = (
             _connect
             if profile.kind == "scheduler"
-            else _start_jobs
+            else start_jobs
             if profile.kind in BATCH
             else _start_local
         )
-        client = open_client(profile, stack)
-        yield _executor_of(client, profile)
+        try:
+            client = open_client(profile, stack)
+            yield _executor_of(client, profile)
+        except BaseException:
+            silence()
+            raise
 
 
 @contextmanager
-def quiet_connection_losses() -> Iterator[None]:
-    """Keep the tracebacks of lost connections out of the log.
+def quiet_connection_losses() -> Iterator[Callable[[], None]]:
+    """Keep the tracebacks of lost connections out of the log; yield a function that silences the log until the end.
 
     When a scheduler is lost, dask's own tasks fail, too, and its event loop logs each of them; the error that ends the run reports the
-    loss once.
+    loss once. While the cluster of a failed or interrupted run is closed, connections end in any order.
     """
     from asyncio import CancelledError
 
@@ -79,16 +88,26 @@ def quiet_connection_losses() -> Iterator[None]:
 
     def is_other(record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, (CommClosedError, CancelledError))
+        if error is None and CommClosedError.__name__ in record.getMessage():
+            return False
+        return not isinstance(error, (CommClosedError, CancelledError, SubmissionRefused))
 
     loggers = [logging.getLogger(name) for name in TASK_LOGGERS]
+    levels = {name: logging.getLogger(name).level for name in DASK_LOGGERS}
+
+    def silence() -> None:
+        for name in DASK_LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
     for logger in loggers:
         logger.addFilter(is_other)
     try:
-        yield
+        yield silence
     finally:
         for logger in loggers:
             logger.removeFilter(is_other)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def configuration(profile: Profile) -> dict[str, Any]:
@@ -106,20 +125,45 @@ def configuration(profile: Profile) -> dict[str, Any]:
         "distributed.deploy.lost-worker-timeout": profile.timeout("lost_worker"),
         "distributed.admin.large-graph-warning-threshold": "1TB",
     }
+    # Errors of workers are raised here, too; their own log would show each of them once more, with tracebacks.
+    environment: dict[str, Any] = {"DASK_LOGGING__DISTRIBUTED": "critical"}
     if profile.cache_directory is not None:
-        environment = {"NUMBA_CACHE_DIR": str(Path(profile.cache_directory).absolute())}
-        settings["distributed.nanny.pre-spawn-environ"] = environment | dict.fromkeys(ONE_THREAD, 1)
-    return settings
+        environment["NUMBA_CACHE_DIR"] = str(Path(profile.cache_directory).absolute())
+        environment |= dict.fromkeys(ONE_THREAD, 1)
+    return settings | {
+        f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in environment.items()
+    }
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Start threads, and processes started by them, that Ctrl-C does not reach.
+
+    Terminals send it to all processes of a command. Worker processes would end with a traceback each, before this process can stop them. The signal is
+    delivered here when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start unblocks signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _executor_of(client: Client, profile: Profile) -> Executor:
     if profile.kind != "scheduler":
-        return Executor(client, profile.threads, profile.total_memory())
+        return Executor(
+            client, profile.threads, profile.total_memory(), program=profile.program_bytes()
+        )
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads, memory = (
         sum(worker[what] for worker in workers) for what in ("nthreads", "memory_limit")
     )
-    return Executor(client, profile.workers or threads or profile.threads, memory or None)
+    n_blocks = profile.workers or threads or profile.threads
+    return Executor(client, n_blocks, memory or None, program=float(len(workers) * WORKER_BYTES))
 
 
 def _start_local(profile: Profile, stack: ExitStack) -> Client:
@@ -129,132 +173,28 @@ def _start_local(profile: Profile, stack: ExitStack) -> Client:
         (profile.adapt["minimum"], profile.adapt["maximum"]) if profile.adapt else (None, None)
     )
     processes = profile.kind == "processes"
-    security = _security(profile, stack, private=True)
-    cluster = stack.enter_context(
-        # Workers start by importing the main module of the caller.
-        LocalCluster(
-            n_workers=low if low is not None else profile.threads if processes else 1,
-            threads_per_worker=1 if processes else profile.threads,
-            host=LOOPBACK,
-            protocol="tcp://" if security is None else "tls://",
-            security=security,
-            dashboard_address=f"{LOOPBACK}:0",
-            scheduler_kwargs={"dashboard": profile.dashboard},
-            memory_limit=profile.memory or "auto",
-            local_directory=profile.local_directory,
+    security = security_of(profile, stack, private=True)
+    with interrupts_blocked():
+        cluster = stack.enter_context(
+            # Workers start by importing the main module of the caller.
+            LocalCluster(
+                n_workers=low if low is not None else profile.threads if processes else 1,
+                threads_per_worker=1 if processes else profile.threads,
+                host=LOOPBACK,
+                protocol="tcp://" if security is None else "tls://",
+                security=security,
+                dashboard_address=f"{LOOPBACK}:0",
+                scheduler_kwargs={"dashboard": profile.dashboard},
+                memory_limit=profile.memory or "auto",
+                local_directory=profile.local_directory,
+            )
         )
-    )
     if profile.adapt:
         cluster.adapt(minimum=low, maximum=high)
     if profile.dashboard:
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
     client: Client = stack.enter_context(Client(cluster, set_as_default=False))
     return client
-
-
-def _start_jobs(profile: Profile, stack: ExitStack) -> Client:
-    from distributed import Client
-
-    cluster = stack.enter_context(make_job_cluster(profile, stack))
-    low, high = profile.n_jobs
-    # Also for a fixed number of jobs: adaptive scaling replaces lost ones.
-    cluster.adapt(minimum_jobs=low, maximum_jobs=high, interval="2s")
-    if profile.dashboard:
-        LOGGER.warning("dashboard: %s", cluster.dashboard_link)
-    client: Client = stack.enter_context(Client(cluster, set_as_default=False))
-    return client
-
-
-def make_job_cluster(profile: Profile, stack: ExitStack) -> Any:
-    """Return a cluster without any job yet; `stack` removes its certificates."""
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise BadPlan(
-            f"profiles of kind {profile.kind} need dask-jobqueue: pip install 'scorecube[cluster]'; without it, see cluster/slurm/"
-        ) from None
-    kinds = {
-        "slurm": "SLURMCluster",
-        "pbs": "PBSCluster",
-        "sge": "SGECluster",
-        "htcondor": "HTCondorCluster",
-    }
-    submit = {"slurm": "sbatch", "htcondor": "condor_submit"}.get(profile.kind, "qsub")
-    if shutil.which(submit) is None:
-        raise BadPlan(
-            f"command {submit} not found: start a profile of kind {profile.kind} on a machine that submits jobs"
-        )
-    folder = _run_directory(profile, stack)
-    security = _security(
-        profile, stack, private=_is_private(profile.interface), folder=folder / "tls"
-    )
-    options: dict[str, Any] = {
-        "account": profile.account,
-        "walltime": profile.walltime,
-        "queue": profile.queue,
-    }
-    if profile.kind == "sge":
-        options["project"] = options.pop("account")
-    if profile.kind in ("pbs", "sge"):
-        options["resource_spec"] = profile.resources
-    if profile.kind == "htcondor":
-        options = {"disk": profile.disk}
-    exports = [f"export {name}=1" for name in ONE_THREAD]
-    if profile.cache_directory is not None:
-        exports.append(f"export NUMBA_CACHE_DIR={Path(profile.cache_directory).absolute()}")
-    return getattr(dask_jobqueue, kinds[profile.kind])(
-        cores=profile.cores,
-        processes=1,
-        memory=profile.memory,
-        job_name="scorecube",
-        **_without_none(options),
-        **_without_none(
-            {"interface": profile.interface, "local_directory": profile.local_directory}
-        ),
-        job_extra_directives=_directives(profile),
-        job_script_prologue=[*exports, *_timeout_exports(profile), *profile.prologue],
-        python=profile.python or sys.executable,
-        log_directory=str(folder),
-        death_timeout=600,
-        protocol="tcp://" if security is None else "tls://",
-        security=security,
-        worker_extra_args=NO_WEB_PAGES,
-        scheduler_options={
-            "dashboard": profile.dashboard,
-            "dashboard_address": f"{LOOPBACK}:0",
-            **({"interface": profile.interface} if profile.interface else {"host": _own_address()}),
-        },
-    )
-
-
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _directives(profile: Profile) -> list[str] | dict[str, str]:
-    if profile.kind != "htcondor":
-        return list(profile.directives)
-    # HTCondor's directives are "name = value".
-    pairs = [line.partition("=") for line in profile.directives]
-    return _without_none({"accounting_group": profile.account}) | {
-        name.strip(): value.strip() for name, _, value in pairs
-    }
-
-
-def _timeout_exports(profile: Profile) -> list[str]:
-    """Return shell commands that set the scheduler's timeouts in jobs."""
-    return [
-        f"export DASK_DISTRIBUTED__COMM__TIMEOUTS__{name.upper()}={profile.timeout(name)}"
-        for name in ("tcp", "connect")
-    ]
-
-
-def _run_directory(profile: Profile, stack: ExitStack) -> Path:
-    parent = Path(profile.run_directory).absolute()
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))  # of mode 0700
-    stack.callback(shutil.rmtree, folder / "tls", ignore_errors=True)
-    return folder
 
 
 def _connect(profile: Profile, stack: ExitStack) -> Client:
@@ -270,7 +210,7 @@ def _connect(profile: Profile, stack: ExitStack) -> Client:
             )
         security = None
     elif isinstance(profile.tls, str):
-        security = _security_from(check_files(profile.tls))
+        security = security_from(check_files(profile.tls))
     else:
         security = Security(require_encryption=True)  # from dask's own configuration
         if not security.get_tls_config_for_role("client")["ca_file"]:
@@ -298,76 +238,6 @@ def _address_in(profile: Profile) -> str:
         return str(json.loads(Path(profile.scheduler_file).read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadPlan(f"{profile.scheduler_file}: not a scheduler file of dask: {error}") from None
-
-
-def needs_certificates(profile: Profile, *, private: bool) -> bool:
-    """Whether listening processes must require certificates.
-
-    Parameters
-    ----------
-    private
-        Whether they listen on loopback only, where certificates are optional.
-
-    Raises
-    ------
-    BadPlan
-        Other machines could connect without certificates, and the profile is not `insecure`.
-    """
-    if profile.tls is None:
-        return not (private or profile.insecure)
-    if not profile.tls and not private and not profile.insecure:
-        raise BadPlan(
-            f"'tls: false' with {profile.interface or 'no interface'} lets everybody who reaches this machine run code as you: remove "
-            "it, choose a loopback interface, or set 'insecure: true' as well"
-        )
-    return bool(profile.tls)
-
-
-def _security(
-    profile: Profile, stack: ExitStack, *, private: bool, folder: Path | None = None
-) -> Any:
-    if not needs_certificates(profile, private=private):
-        return None
-    if isinstance(profile.tls, str):
-        return _security_from(check_files(profile.tls))
-    if folder is None:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scorecube-"))) / "tls"
-    return _security_from(write_authority(folder))
-
-
-def _security_from(folder: Path) -> Any:
-    from distributed import Security
-
-    paths = {
-        role: {"key": str(folder / KEY), "cert": str(folder / CERTIFICATE)}
-        for role in ("client", "scheduler", "worker")
-    }
-    return Security(
-        require_encryption=True,
-        tls_ca_file=str(folder / AUTHORITY),
-        **{
-            f"tls_{role}_{what}": path
-            for role, files in paths.items()
-            for what, path in files.items()
-        },
-    )
-
-
-def _is_private(interface: str | None) -> bool:
-    from distributed.utils import get_ip_interface
-
-    if interface is None:
-        return False
-    try:
-        return is_loopback(get_ip_interface(interface))
-    except ValueError as error:
-        raise BadPlan(f"interface: {error}") from None
-
-
-def _own_address() -> str:
-    from distributed.utils import get_ip
-
-    return str(get_ip())
 
 
 def choose_profile(

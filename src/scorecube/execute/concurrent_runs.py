@@ -9,20 +9,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from scorecube.execute.memory import release_memory
 
 MAX_OPEN_RUNS = 4
 """While one run computes, others start, finish and store their results."""
+STOP_SECONDS = 10.0
+"""Longest time for open runs to write their last blocks and release their locks."""
 ReserveMemory = Callable[[], None]
 
 
 class TimedThreadPool(ThreadPoolExecutor):
-    """A pool of worker threads that records when they were busy.
+    """A pool of worker threads that records when they were busy, and whose callers need not wait for the last calls.
 
     Parameters
     ----------
@@ -35,18 +38,47 @@ class TimedThreadPool(ThreadPoolExecutor):
         self.workers = workers
         self.spans: list[tuple[float, float]] = []
         """Start and stop of each call, in seconds of `time.perf_counter`."""
+        self._waited_for: set[Future[Any]] = set()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """See `concurrent.futures.Executor.submit`."""
+        outcome: Future[Any] = Future()
+        self._waited_for.add(outcome)
+        outcome.add_done_callback(self._waited_for.discard)
 
-        def timed() -> Any:
+        def timed() -> None:
             start = time.perf_counter()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.spans.append((start, time.perf_counter()))
+            with suppress(InvalidStateError):  # abandoned
+                try:
+                    result = function(*args, **kwargs)
+                except BaseException as error:
+                    outcome.set_exception(error)
+                else:
+                    outcome.set_result(result)
+                finally:
+                    self.spans.append((start, time.perf_counter()))
 
-        return super().submit(timed)
+        super().submit(timed)
+        return outcome
+
+    def abandon(self) -> None:
+        """Raise CancelledError where the result of a call is waited for; calls that have begun end on their own."""
+        self.shutdown(wait=False, cancel_futures=True)
+        for outcome in list(self._waited_for):
+            with suppress(InvalidStateError):
+                outcome.set_exception(CancelledError())
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait for all calls; after an error for none."""
+        if kind is None:
+            self.shutdown()
+        else:
+            self.abandon()
 
     def busy_share(self) -> float:
         """Return the busy share of the workers' time from first start to last stop.
@@ -145,8 +177,9 @@ class _Admission:
 def run_concurrently(
     jobs: Sequence[Job],
     memory: float,
-    pool: ThreadPoolExecutor | None,
+    pool: TimedThreadPool | None,
     max_open: int = MAX_OPEN_RUNS,
+    on_failure: Callable[[], None] | None = None,
 ) -> None:
     """Run all jobs, as many at a time as fit into memory.
 
@@ -162,6 +195,8 @@ def run_concurrently(
         Workers shared by all jobs; None if they run on a cluster.
     max_open
         Largest number of open jobs.
+    on_failure
+        Called after a failure or an interruption, before the open jobs are waited for.
 
     Raises
     ------
@@ -191,6 +226,8 @@ def run_concurrently(
             )
             threads[-1].start()
     except BaseException:
+        if on_failure is not None:
+            on_failure()
         _stop(pool, threads)
         raise
 
@@ -204,10 +241,11 @@ def _run_job(job: Job, pool: ThreadPoolExecutor | None, admission: _Admission) -
     admission.close(job, failure)
 
 
-def _stop(pool: ThreadPoolExecutor | None, threads: Sequence[threading.Thread]) -> None:
-    """Stop the open jobs; queued blocks are cancelled."""
+def _stop(pool: TimedThreadPool | None, threads: Sequence[threading.Thread]) -> None:
+    """Stop the open jobs, so that they release their locks; queued blocks are cancelled."""
     if pool is not None:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.abandon()
+    end = time.monotonic() + STOP_SECONDS
     for thread in threads:
         with suppress(RuntimeError):
-            thread.join(timeout=5)
+            thread.join(timeout=max(end - time.monotonic(), 0))

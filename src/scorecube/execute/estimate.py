@@ -12,8 +12,9 @@ from scorecube import names
 from scorecube.analyses.base import Combine, Cost, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
-from scorecube.errors import BadPlan, option
-from scorecube.execute.memory import default_memory
+from scorecube.errors import BadPlan, counted, option
+from scorecube.execute.block_writer import MAX_WAITING
+from scorecube.execute.memory import default_memory, program_bytes, release_memory
 
 BLOCK_SECONDS = 0.5
 """Target duration of a block: long compared with scheduling and recording it, short compared with a run."""
@@ -26,6 +27,10 @@ FIXED_SHARE = 20
 """Smallest duration of a block, as a multiple of its fixed cost."""
 MENTIONED_BYTES = 2**26
 """Smallest results whose size is reported."""
+STORING_BYTES = 2**26
+"""Largest memory for the chunks of a result that are compressed at a time, or for a small result before it is written."""
+BLOCKS_IN_FLIGHT = MAX_WAITING + 2
+"""Blocks that wait to be written, one that is written, and its compressed form."""
 MOST_BLOCKS = 1000
 """Each block is recorded separately, so more blocks only cost time."""
 
@@ -41,28 +46,92 @@ class Estimate:
     unit: str
     blocks: int
     block_units: int
-    bytes_per_worker: float
-    result_bytes: float
-    accumulated_bytes: float
-    """Of the concatenated outputs, which grow while blocks are computed."""
-
-    def computing_bytes(self, workers: int) -> float:
-        """Return the memory in bytes that is needed until the result is made."""
-        return self.accumulated_bytes + workers * self.bytes_per_worker
+    memory: Memory
 
     def text(self, workers: int) -> str:
         """Return one line for the terminal."""
         trials = f"{self.trials:,} trials x " if self.trials > 1 else ""
         blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
+        memory = self.memory
         results = (
-            f" and {self.result_bytes / 2**20:,.0f} MiB for the results"
-            if self.result_bytes > MENTIONED_BYTES
+            f" and {memory.result / 2**20:,.0f} MiB for the results"
+            if memory.result > MENTIONED_BYTES
             else ""
         )
         return (
             f"{trials}{self.comparisons:,} comparisons in {blocks}; "
-            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, {self.bytes_per_worker / 2**20:,.0f} MiB each{results}"
+            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, "
+            f"{memory.block(self.block_units) / 2**20:,.0f} MiB each{results}, {memory.peak(self.block_units) / 2**20:,.0f} MiB in all"
         )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Expected memory of a plan in bytes.
+
+    Parameters
+    ----------
+    program
+        The process without work, see `program_bytes`.
+    accumulated
+        Concatenated outputs, which grow while blocks are computed, and their positions.
+    cost
+        Memory of inputs, blocks and the result.
+    output_unit, output_fixed
+        Outputs of a block: for each unit, and in addition.
+    workers
+        Blocks that are computed at a time.
+    """
+
+    program: float
+    accumulated: float
+    cost: Cost
+    output_unit: float
+    output_fixed: float
+    workers: int
+
+    @property
+    def result(self) -> float:
+        """Memory of the combined outputs and the result."""
+        return self.cost.result_bytes
+
+    def block(self, units: int) -> float:
+        """Return the memory of one worker."""
+        return self.cost.fixed_bytes + self.cost.bytes * units
+
+    def computing(self, units: int) -> float:
+        """Return the memory until the result is made, beside that of the program."""
+        return self._before_blocks + self._per_unit * units
+
+    def working(self, units: int) -> float:
+        """Return the memory of the work, beside that of the program."""
+        return max(self.computing(units), self.storing)
+
+    @property
+    def storing(self) -> float:
+        """Return the memory while the result is stored, beside that of the program."""
+        return self.result + min(self.result / 2, STORING_BYTES)
+
+    def peak(self, units: int) -> float:
+        """Return the largest resident size of the process."""
+        return self.program + self.working(units)
+
+    def max_units(self, allowed: float) -> int:
+        """Return the largest number of units of a block within a limit."""
+        return int((allowed - self.program - self._before_blocks) / max(self._per_unit, 1.0))
+
+    @property
+    def _before_blocks(self) -> float:
+        return (
+            self.cost.input_bytes
+            + self.accumulated
+            + self.workers * self.cost.fixed_bytes
+            + BLOCKS_IN_FLIGHT * self.output_fixed
+        )
+
+    @property
+    def _per_unit(self) -> float:
+        return self.workers * self.cost.bytes + BLOCKS_IN_FLIGHT * self.output_unit
 
 
 def default_workers() -> int:
@@ -70,20 +139,37 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def max_block_units(cost: Cost, workers: int, memory: int) -> int:
-    """Return the largest number of units of a block that fits into memory."""
-    each = (memory - cost.result_bytes) / workers - cost.fixed_bytes
-    if each < cost.bytes:
-        needed = cost.result_bytes + workers * (cost.fixed_bytes + cost.bytes)
+def check_memory(memory: Memory, units: int, allowed: float) -> None:
+    """Raise BadPlan if blocks of a length need more memory than is allowed."""
+    needed = memory.peak(units)
+    if needed <= allowed:
+        return
+    if memory.program > allowed:
         raise BadPlan(
-            f"this needs about {needed / 1e9:.2g} GB ({cost.result_bytes / 1e9:.2g} for the results, the rest for {workers} workers), "
-            f"and {memory / 1e9:.2g} GB are allowed; use fewer {option('metrics')}, {option('trials')} or {option('workers')}, or raise {option('memory')}"
+            f"the program and the loaded scores need about {_size(memory.program)} without any work, and {_size(allowed)} are allowed; "
+            f"raise {option('memory')} to more than {_size(needed)}",
+            option="memory",
         )
-    return max(1, int(each / max(cost.bytes, 1.0)))
+    blocks = f"computing with {counted(memory.workers, 'worker')} {_size(memory.computing(units))}"
+    parts = f"the program and the loaded scores {_size(memory.program)}, {blocks}, the results {_size(memory.storing)}"
+    raise BadPlan(
+        f"this needs about {_size(needed)} ({parts}), and {_size(allowed)} are allowed; "
+        f"use fewer {option('metrics')}, {option('trials')} or {option('workers')}, or raise {option('memory')}",
+        option="memory",
+    )
+
+
+def _size(n_bytes: float) -> str:
+    """Return a size in decimal units, as limits are stated; a need is not rounded down to its limit."""
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e10 else f"{n_bytes / 1e9:,.1f} GB"
 
 
 def estimate(
-    prepared: PreparedPlan, workers: int, block_units: int | None = None, memory: int | None = None
+    prepared: PreparedPlan,
+    workers: int,
+    block_units: int | None = None,
+    memory: int | None = None,
+    program: float | None = None,
 ) -> Estimate:
     """Estimate blocks, memory and time of a plan.
 
@@ -96,7 +182,9 @@ def estimate(
     block_units
         Units (trials, or pairs of runs) per block; None to choose. The results do not depend on it.
     memory
-        Bytes that results and all workers together may use; `default_memory` for None.
+        Limit of the resident size in bytes; `default_memory` for None.
+    program
+        Part of it that is in use before the work, in bytes; `program_bytes` for None.
 
     Raises
     ------
@@ -110,6 +198,14 @@ def estimate(
             option="block_units",
         )
     cost, units = analysis.cost(prepared.prepared, plan.trials), prepared.n_units
+    allowed = memory or default_memory()
+    if program is None:
+        program = program_bytes(type(analysis))
+        if program > allowed / 2:  # freed memory counts where the limit may bind
+            release_memory()
+            program = program_bytes(type(analysis))
+    needs = _memory(prepared, cost, workers, program)
+    check_memory(needs, block_units or 1, allowed)
     seconds = cost.seconds * units
     if block_units is None:
         length = max(BLOCK_SECONDS, FIXED_SHARE * cost.fixed_seconds, seconds / MOST_BLOCKS)
@@ -120,9 +216,7 @@ def estimate(
             math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds)
         )
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = min(
-            block_units, cost.max_units, max_block_units(cost, workers, memory or default_memory())
-        )
+        block_units = max(1, min(block_units, cost.max_units, needs.max_units(allowed)))
     n_runs = cube.sizes[names.RUN]
     return Estimate(
         trials=plan.trials,
@@ -132,15 +226,23 @@ def estimate(
         unit=analysis.unit,
         blocks=math.ceil(units / block_units),
         block_units=block_units,
-        bytes_per_worker=cost.fixed_bytes + cost.bytes * block_units,
-        result_bytes=cost.result_bytes,
-        accumulated_bytes=float(
-            sum(_accumulated_bytes(output, units) for output in analysis.outputs(prepared.prepared))
-        ),
+        memory=needs,
     )
 
 
-def _accumulated_bytes(output: Output, units: int) -> int:
-    if output.combine is not Combine.CONCAT:
-        return 0
+def _memory(prepared: PreparedPlan, cost: Cost, workers: int, program: float) -> Memory:
+    outputs = prepared.plan.analysis.outputs(prepared.prepared)
+    concatenated = sum(_bytes(output, 1) for output in outputs if output.combine is Combine.CONCAT)
+    added = sum(_bytes(output, 1) for output in outputs if output.combine is not Combine.CONCAT)
+    return Memory(
+        program=program,
+        accumulated=float(concatenated * prepared.n_units + added),
+        cost=cost,
+        output_unit=float(concatenated),
+        output_fixed=float(added),
+        workers=workers,
+    )
+
+
+def _bytes(output: Output, units: int) -> int:
     return math.prod(output.shape_of(units)) * np.dtype(output.dtype).itemsize

@@ -21,15 +21,18 @@ class Executor:
     workers
         Number of blocks at a time.
     memory
-        Bytes that results and all workers together may use; None if unknown.
+        Limit of the memory of all work in bytes, see `execute.memory`; None if unknown.
     pool
         Local threads that are shared with other runs (see `concurrent_runs.py`); None starts new ones.
+    program
+        Part of `memory` that is in use before the work; None to measure it at the start.
     """
 
     client: Client | None = None
     workers: int = 1
     memory: int | None = None
     pool: ThreadPoolExecutor | None = None
+    program: float | None = None
 
 
 CALLING_THREAD = Executor()

@@ -17,6 +17,7 @@ from dask.threaded import get as threaded_get
 
 from scorecube.analyses.base import Analysis, Arrays
 from scorecube.execute.blas_threads import one_blas_thread
+from scorecube.execute.worker_versions import Stated, stated
 
 Interval = tuple[int, int]
 OnBlock = Callable[[Interval, Arrays], None]
@@ -26,6 +27,11 @@ def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> 
     """Compute one block, on a worker."""
     with one_blas_thread():
         return analysis.block(inputs, start, stop)
+
+
+def compute_stated_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> Stated:
+    """Compute one block on a worker of a cluster, which states its versions with it."""
+    return stated(compute_block(analysis, inputs, start, stop))
 
 
 def build_graph(

@@ -1,17 +1,22 @@
-"""Memory limits: parsing sizes, the default limit, and the memory of this process."""
+"""Memory limits: parsing sizes, the default limit, and the memory of this process.
+
+A limit is the largest resident size of the process: the program, loaded data, blocks and results.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from scorecube.errors import BadPlan, option
+from scorecube.execute.kernel_state import KernelState, kernel_state
 
 DEFAULT_SHARE = 0.8
-"""Of the machine's memory."""
+"""Of the memory of the machine, or of the control group of this process."""
 UNITS = {
     "": 1,
     "K": 10**3,
@@ -23,7 +28,17 @@ UNITS = {
     "GI": 2**30,
     "TI": 2**40,
 }
-CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
+OWN_GROUPS = Path("/proc/self/cgroup")
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+KERNEL_BYTES = {
+    KernelState.LOADED: 0,
+    KernelState.CACHED: 75 * 10**6,
+    KernelState.UNCOMPILED: 175 * 10**6,
+}
+"""Memory for the kernels of an analysis, for LLVM, and for other libraries that are imported while it runs."""
+
+WORKER_BYTES = 320 * 10**6
+"""Memory of a worker process without work."""
 
 
 def parse_memory(text: str) -> int:
@@ -44,14 +59,36 @@ def parse_memory(text: str) -> int:
 
 
 def default_memory() -> int:
-    """Return four fifths of the memory of the machine or container."""
+    """Return four fifths of the memory of the machine, container or batch job."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         total = 8 * 2**30
-    with suppress(OSError, ValueError):  # no container, or no limit
-        total = min(total, int(CONTROL_GROUP.read_text()))
-    return int(DEFAULT_SHARE * total)
+    return int(DEFAULT_SHARE * min([total, *_control_group_limits()]))
+
+
+def _control_group_limits() -> Iterator[int]:
+    """Yield the memory limits of the control groups of this process and of all groups above them.
+
+    Containers see their own group as the root; jobs of SLURM have groups below the root, each of which may have a limit.
+    """
+    try:
+        lines = OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2
+            folder, name = CONTROL_GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):  # version 1
+            folder, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = PurePosixPath(path.lstrip("/"))
+        for each in (group, *group.parents):
+            # No such folder: the root of a container is not that of the machine. No number: no limit.
+            with suppress(OSError, ValueError):
+                yield int((folder / each / name).read_text())
 
 
 def resident_bytes() -> int:
@@ -60,6 +97,17 @@ def resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def program_bytes(analysis: type) -> int:
+    """Return the memory of this process without any work: interpreter, libraries, loaded data, and kernels.
+
+    Parameters
+    ----------
+    analysis
+        Class whose kernels will be loaded from numba's cache, or compiled.
+    """
+    return resident_bytes() + KERNEL_BYTES[kernel_state(analysis)]
 
 
 def release_memory() -> None:

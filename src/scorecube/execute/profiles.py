@@ -14,7 +14,7 @@ import yaml
 
 from scorecube.errors import BadPlan, nearest
 from scorecube.execute.estimate import default_workers
-from scorecube.execute.memory import parse_memory
+from scorecube.execute.memory import WORKER_BYTES, parse_memory
 
 QUEUES = ("slurm", "pbs", "sge")
 BATCH = (*QUEUES, "htcondor")
@@ -81,6 +81,8 @@ class Profile:
         On a disk of the worker's machine, for data that does not fit into memory.
     cache_directory
         Of compiled kernels, shared by all workers; by default beside the installed package.
+    places
+        File and line of each setting, for messages.
     """
 
     kind: str
@@ -107,6 +109,7 @@ class Profile:
     run_directory: str = "scorecube-runs"
     local_directory: str | None = None
     cache_directory: str | None = None
+    places: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def threads(self) -> int:
@@ -124,14 +127,20 @@ class Profile:
         jobs = self.jobs if self.workers is None else ceil(self.workers / self.cores)
         return jobs, jobs
 
+    @property
+    def n_processes(self) -> int:
+        """Number of worker processes; those of a running scheduler are not known."""
+        return self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
+
     def total_memory(self) -> int | None:
         """Return the memory of all workers in bytes; None if it is not set."""
         if self.memory is None or self.kind == "threads":
             return None
-        processes = (
-            self.n_jobs[1] if self.kind in BATCH else 1 if self.kind == "local" else self.threads
-        )
-        return processes * parse_memory(self.memory)
+        return self.n_processes * parse_memory(self.memory)
+
+    def program_bytes(self) -> float | None:
+        """Return the memory of all workers without work; None if they are threads of this process."""
+        return None if self.kind == "threads" else float(self.n_processes * WORKER_BYTES)
 
     def timeout(self, name: str) -> str | None:
         """Return a timeout in seconds as dask reads it, e.g. ``20s``; None for none."""
@@ -159,6 +168,8 @@ def _boolean(value: Any) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or str(value) == "":
         raise _InvalidValue("a string")
+    if any(ord(letter) < ord(" ") for letter in str(value)):
+        raise _InvalidValue("one line")  # a job script is made of lines
     return str(value)
 
 
@@ -169,6 +180,13 @@ def _path(value: Any) -> str:
             f"a path whose variables are set in the environment; {text!r} has an unset one"
         )
     return text
+
+
+def _shared_path(value: Any) -> str:
+    path = _path(value)
+    if any(letter.isspace() for letter in str(Path(path).absolute())):
+        raise _InvalidValue("a path without blanks, as queueing systems read it from job scripts")
+    return path
 
 
 def _size(value: Any) -> str:
@@ -185,11 +203,17 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(each) for each in value)
 
 
+def _commands(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise _InvalidValue("a list of strings")
+    return tuple(value)
+
+
 def _walltime(value: Any) -> str:
     # YAML reads 01:30:00 without quotes as a number to the base of 60.
     if not isinstance(value, str):
         raise _InvalidValue('a time in quotes, such as "04:00:00"')
-    return value
+    return _text(value)
 
 
 def _tls(value: Any) -> bool | str:
@@ -248,9 +272,9 @@ SETTINGS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "disk": (("htcondor",), _size),
     "directives": (BATCH, _texts),
     "interface": (BATCH, _text),
-    "prologue": (BATCH, _texts),
+    "prologue": (BATCH, _commands),
     "python": (BATCH, _path),
-    "run_directory": (BATCH, _path),
+    "run_directory": (BATCH, _shared_path),
     "local_directory": (STARTED, _path),
     "cache_directory": (STARTED, _path),
 }
@@ -317,7 +341,7 @@ def make_profile(
         raise BadPlan(
             f"{where}: a profile of kind scheduler needs either an address or a scheduler_file"
         )
-    return Profile(**values)
+    return Profile(**values, places=tuple((key, at(key)) for key in settings))
 
 
 def read_profile(path: str | os.PathLike[str]) -> Profile:

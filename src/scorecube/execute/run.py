@@ -21,11 +21,14 @@ from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
 from scorecube.execute.estimate import INLINE_SECONDS, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor
+from scorecube.execute.memory import release_memory
 from scorecube.storage.blocks import BlockStore, gaps
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+RELEASE_BYTES = 2**24
+"""Smallest outputs whose blocks leave enough freed memory to return it to the system."""
 Progress = Callable[[int, int], None]
 Interval = tuple[int, int]
 OnBlock = Callable[[Interval, Arrays], None]
@@ -59,6 +62,8 @@ def run(
     """
     started = time.time()
     arrays = _compute_blocks(prepared, executor, blocks, block_units, progress)
+    if sum(array.nbytes for array in arrays.values()) > RELEASE_BYTES:
+        release_memory()  # of the inputs and blocks, before the result needs more
     if before_finalize is not None:
         before_finalize()
     plan = prepared.plan
@@ -82,7 +87,7 @@ def _compute_blocks(
     """
     analysis = prepared.plan.analysis
     outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
-    planned = estimate(prepared, executor.workers, block_units, executor.memory)
+    planned = estimate(prepared, executor.workers, block_units, executor.memory, executor.program)
     totals = Accumulator(outputs, planned.units, analysis.output_positions(prepared.prepared))
     recorded: list[Interval] = []
     for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():

@@ -11,8 +11,11 @@ import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
+from scorecube.analyses.options import Option
+from scorecube.analyses.plan import check_analysis, make_plan, new_seed
 from scorecube.analyses.plan import cube_digest as digest
-from scorecube.analyses.plan import make_plan, new_seed
+from scorecube.analyses.shared_options import SHARED
+from scorecube.collection.arguments import check_cube
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.execute.estimate import default_workers
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 LOGGER = logging.getLogger("scorecube")
+MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
 def analyse(
@@ -73,7 +77,7 @@ def analyse(
     block_units
         Trials, or pairs of runs, per block; does not change the result.
     memory
-        Limit in bytes for results and workers; by default four fifths of the machine's memory.
+        Limit in bytes of the resident size of this process, or of all workers of a cluster; by default four fifths of the machine's memory.
     progress
         Called with (trials done, trials in total).
 
@@ -95,6 +99,11 @@ def analyse(
     >>> result.attrs["analysis"], result.attrs["trials"]
     ('swap', 100)
     """
+    check_analysis(analysis)
+    check_cube(cube)
+    for name, value in (("workers", workers), ("block_units", block_units)):
+        SHARED[name].checked(value)
+    MEMORY.checked(memory)
     loaded = cube.compute()
     prepared = make_plan(
         loaded, analysis, trials=trials, seed=new_seed() if seed is None else seed, samples=samples

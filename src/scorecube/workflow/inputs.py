@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection import more_runs
 from scorecube.collection.evaluation import evaluate
-from scorecube.collection.rankings import build_rankings
+from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, check_choice, option
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.execute.run import for_each
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_scores
-from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.ingest.in_memory import cube_from_scores, with_axes
 from scorecube.ingest.ntcireval import read_judgements, run_sources
-from scorecube.ingest.qrels import LevelMap, Probabilities, print_level_map
+from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
 from scorecube.ingest.run_reader import FileJudge
 from scorecube.ingest.trec import read_teams
 from scorecube.metrics import Metric, parse_metric
@@ -32,6 +34,7 @@ from scorecube.storage.study import check_collection_name
 if TYPE_CHECKING:
     from distributed import Client
 
+LOGGER = logging.getLogger("scorecube")
 Progress = Callable[[int, int], None]
 
 
@@ -51,6 +54,7 @@ def read_rankings(
     workers: int | None = None,
     client: Client | None = None,
     progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Read run files and judgements.
 
@@ -89,6 +93,9 @@ def read_rankings(
         A `distributed.Client` whose workers have the files under the same paths; None uses local threads.
     progress
         Called with (files read, files in total).
+    notify
+        Called with a line of text about topics that only the runs or only the judgements have, about runs without a
+        team and teams of other runs; a warning is logged by default.
 
     Returns
     -------
@@ -99,6 +106,8 @@ def read_rankings(
     ------
     BadInput
         Files that cannot be read or parsed, with file and line.
+    BadPlan
+        A value that an argument cannot have.
 
     Examples
     --------
@@ -112,6 +121,16 @@ def read_rankings(
     >>> rankings["level_at_rank"].sel(run="mine", topic="1").values.tolist()
     [2]
     """
+    for argument, value, choices in (
+        ("order", order, Order),
+        ("precision", precision, Precision),
+        ("duplicates", duplicates, Duplicates),
+        ("dialect", dialect, Dialect),
+        ("run_name", run_name, ("tag", "file")),
+    ):
+        check_choice(argument, value, choices)
+    if depth is not None and depth < 0:
+        raise BadPlan(f"{option('depth', depth)} must be at least 1", option="depth")
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
     team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
@@ -126,7 +145,14 @@ def read_rankings(
         "duplicates": duplicates,
     }
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
-    return build_rankings(judged_runs, judged, team_of, attrs=attrs)
+    return build_rankings(
+        judged_runs,
+        judged,
+        team_of,
+        attrs=attrs,
+        teams_path=os.fspath(teams) if isinstance(teams, str | os.PathLike) else None,
+        notify=notify or LOGGER.warning,
+    )
 
 
 def judged_documents(
@@ -190,6 +216,7 @@ def evaluate_into(
     gains: Sequence[str],
     *,
     replace: bool = False,
+    add_runs: bool = False,
     **options: Any,
 ) -> xr.Dataset:
     """Evaluate rankings into a collection and return its cube; metrics and gains of the collection are kept.
@@ -205,7 +232,9 @@ def evaluate_into(
     metrics, gains
         Metric names and gain settings to evaluate, in addition to those the collection has.
     replace
-        Whether the collection is replaced instead of extended.
+        Whether the collection is replaced instead of extended. Its results become outdated if the scores differ.
+    add_runs
+        Whether the rankings are of further runs of the collection, which is then evaluated anew with its own metrics and gain settings.
     options
         Other arguments of `scorecube.evaluate`.
 
@@ -214,15 +243,23 @@ def evaluate_into(
     cube
         ``score[metric, gain, run, topic]`` as stored.
     """
+    if add_runs and replace:
+        raise BadPlan(
+            f"{option('add_runs', True)} and {option('replace', True)} contradict each other; use one of them",
+            option="add_runs",
+        )
+    if add_runs:
+        rankings = more_runs.add_runs(
+            study[name].rankings, rankings, f"{study.path}: collection {name!r}"
+        )
+        stored = study[name].cube
+        metrics, gains = _evaluated_metrics(stored), labels_of(stored, names.GAIN)
+        replace = True
     if name in study and not replace:
         # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
-        known = [
-            label
-            for label in labels_of(stored, names.METRIC)
-            if isinstance(parse_known(label), Metric)
-        ]
+        known = _evaluated_metrics(stored)
         metrics = _union(known, [str(parse_metric(metric)) for metric in metrics])
         gains = _union(labels_of(stored, names.GAIN), gains)
         cube = evaluate(rankings, metrics, gains, **options)
@@ -233,6 +270,12 @@ def evaluate_into(
     return cube
 
 
+def _evaluated_metrics(cube: xr.Dataset) -> list[str]:
+    """Return the metrics of a cube that can be computed from rankings."""
+    labels = labels_of(cube, names.METRIC)
+    return [label for label in labels if isinstance(parse_known(label), Metric)]
+
+
 def import_scores(
     files: Iterable[PathLike],
     *,
@@ -241,6 +284,7 @@ def import_scores(
     teams: PathLike | None = None,
     layout: str = "auto",
     transpose: bool = False,
+    notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Read per-topic scores that other tools computed into a cube.
 
@@ -256,6 +300,8 @@ def import_scores(
         CSV file with the columns run and team.
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
+    notify
+        As of `read_rankings`, about teams.
 
     Returns
     -------
@@ -280,10 +326,13 @@ def import_scores(
             )
         by_gain = {gain: by_gain[gain]}
     team_of = None if teams is None else read_teams(teams)
+    said: list[str] = []
     cubes = [
-        cube_from_scores(matrices, gain=label or gain, teams=team_of)
+        cube_from_scores(with_axes(matrices), gain=label or gain, teams=team_of, notify=said.append)
         for label, matrices in by_gain.items()
     ]
+    for line in dict.fromkeys(said):
+        (notify or LOGGER.warning)(line if teams is None else f"{teams}: {line}")
     scores = [cube[names.SCORE] for cube in cubes]
     if len(cubes) == 1:
         return cubes[0]

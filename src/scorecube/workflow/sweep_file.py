@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import string
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,9 +36,12 @@ from typing import Any
 
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
-from scorecube.analyses.options import TYPE_NAMES, Option, options_of
+from scorecube.analyses.options import TYPE_NAMES, Option, options_of, shown
+from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
-from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest
+from scorecube.collection.arguments import labels, metric_names
+from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
+from scorecube.execute.memory import parse_memory
 from scorecube.storage.location import below
 from scorecube.workflow.tasks import Until
 
@@ -66,6 +70,8 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
     "runs": {
         "runs": (str, list),
         "qrels": (str,),
+        "replace": (bool,),
+        "add_runs": (bool,),
         "teams": (str,),
         "metrics": (list,),
         "gains": (list,),
@@ -74,6 +80,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
     },
     "scores": {
         "scores": (str, list),
+        "replace": (bool,),
         "metric": (str,),
         "gain": (str,),
         "layout": (str,),
@@ -156,6 +163,19 @@ class Entry:
     until: Until | None = None
     selection: Table = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_analysis(self.analysis)
+        for name in ("trials", "seed"):
+            object.__setattr__(self, name, SHARED[name].checked(getattr(self, name)))
+        object.__setattr__(self, "collections", tuple(labels("collections", self.collections)))
+        for name, value in self.selection.items():
+            if name not in SELECTION:
+                raise BadPlan(
+                    f"{option('selection')}: unknown name {name!r}; known are {', '.join(SELECTION)}",
+                    option="selection",
+                )
+            SHARED[name].checked(metric_names(name, value) if name == "metrics" else value)
+
 
 @dataclass(frozen=True)
 class SweepFile:
@@ -213,10 +233,15 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         content = tomllib.loads(text)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (
+        ValueError
+    ) as error:  # also for bytes that are not UTF-8, and for integers of thousands of digits
         raise BadInput(f"is not TOML: {error}", str(path)) from None
+    except RecursionError:
+        raise BadInput("is not a sweep: its values are nested too deeply", str(path)) from None
     lines = text.splitlines()
     _check_table(content, SWEEP_SETTINGS, "a sweep", (str(path), 1))
+    _check_shared(content, lines, str(path))
     if content.get("impossible", "skip") not in IMPOSSIBLE:
         raise BadInput(
             f"impossible = {content['impossible']!r}; expected one of {', '.join(IMPOSSIBLE)}",
@@ -254,6 +279,20 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     )
 
 
+def _check_shared(content: Table, lines: Sequence[str], path: str) -> None:
+    """Refuse shared options at the top of a file that are out of range."""
+    for key in ("trials", "seed", "workers", "memory"):
+        if key not in content:
+            continue
+        line = next((k for k, text in enumerate(lines, 1) if text.split("=")[0].strip() == key), 1)
+        try:
+            SHARED[key].check(content[key])
+            if key == "memory":
+                parse_memory(content[key])
+        except BadPlan as error:
+            raise BadInput(str(error), path, line) from None
+
+
 def _tables(content: Table, key: str, lines: Sequence[str]) -> Iterator[tuple[Table, int]]:
     """Yield the tables of an array of tables with the line numbers of their headers."""
     headers = [
@@ -282,7 +321,14 @@ def _check_table(
             isinstance(value, bool) and bool not in known[key]
         ):
             expected = " or ".join(SETTING_TYPES[kind] for kind in known[key])
-            raise BadInput(f"{key} = {value!r} of {what}; expected {expected}", *location)
+            raise BadInput(f"{key} = {shown(value)} of {what}; expected {expected}", *location)
+        if key not in (COLLECTION, ANALYSIS) and isinstance(value, list):
+            for element in value:
+                if not isinstance(element, str):
+                    raise BadInput(
+                        f"{key} of {what} holds {shown(element)}; expected a list of texts",
+                        *location,
+                    )
 
 
 def _read_sources(
@@ -312,11 +358,7 @@ def _read_sources(
             raise BadInput("a [[collection]] needs a name", *location)
         yield Source(table.get("name", ""), kind, _absolute(settings, folder), location)
         return
-    matches = (
-        sorted(folder.glob(table["each"]))
-        if not Path(table["each"]).is_absolute()
-        else sorted(Path("/").glob(table["each"].lstrip("/")))
-    )
+    matches = _matches(table["each"], folder, location)
     if not matches:
         raise BadInput(f"each = {table['each']!r}: no file matches", *location)
     for match in matches:
@@ -336,14 +378,30 @@ def _read_sources(
         )
 
 
+def _matches(pattern: str, folder: Path, location: tuple[str, int]) -> list[Path]:
+    """Return the files that match a pattern, sorted."""
+    absolute = Path(pattern).is_absolute()
+    try:
+        return sorted((Path("/") if absolute else folder).glob(pattern.lstrip("/")))
+    except (ValueError, NotImplementedError, OSError) as error:
+        raise BadInput(
+            f"each = {pattern!r} is no pattern of files: {error}; use a pattern such as 'matrices/*.csv' or '**/*.csv'",
+            *location,
+        ) from None
+
+
 def _fill(value: Any, fields: Mapping[str, str], location: tuple[str, int]) -> Any:
     if isinstance(value, list):
         return [_fill(element, fields, location) for element in value]
     if not isinstance(value, str):
         return value
     try:
-        return value.format(**fields)
-    except (KeyError, IndexError, ValueError):
+        # Not `str.format`, whose fields may have attributes and formats.
+        parts = list(string.Formatter().parse(value))
+        if any(spec or conversion for _, _, spec, conversion in parts):
+            raise ValueError(value)
+        return "".join(text + ("" if name is None else fields[name]) for text, name, _, _ in parts)
+    except (KeyError, ValueError):
         raise BadInput(
             f"{value!r}: unknown field in braces; known are {', '.join(fields)}", *location
         ) from None
@@ -381,13 +439,6 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
     kind = registry.load(table["name"])
     own = options_of(kind)
     shared = {key: SHARED[key] for key in (*ENTRY_OPTIONS, *SELECTION) if key not in own}
-    for key in (*table, *table.get(GRID, {})):
-        if key not in ENTRY_SETTINGS and key not in own and key not in shared:
-            known = [*own, *ENTRY_SETTINGS, *shared]
-            raise BadInput(
-                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}",
-                *location,
-            )
     grid = table.get(GRID, {})
     _check_table(
         {key: value for key, value in table.items() if key in ENTRY_SETTINGS},
@@ -395,6 +446,13 @@ def _read_entries(table: Any, content: Table, location: tuple[str, int]) -> Iter
         kind.name,
         location,
     )
+    for key in (*table, *grid):
+        if key not in ENTRY_SETTINGS and key not in own and key not in shared:
+            known = [*own, *ENTRY_SETTINGS, *shared]
+            raise BadInput(
+                f"unknown setting {key!r} of {kind.name}; the nearest known ones are: {nearest(key, known)}",
+                *location,
+            )
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
             raise BadInput(
@@ -446,12 +504,12 @@ def _read_options(
 ) -> dict[str, Any]:
     """Return the values of the options that a table sets, converted to their declared types."""
     values = {}
-    for key, option in options.items():
+    for key, declared in options.items():
         if key in settings:
             try:
-                values[key] = option.read(settings[key])
+                values[key] = declared.read(settings[key])
             except ScorecubeError as error:
                 raise BadInput(
-                    f"{key} = {settings[key]!r} of {analysis}; {error}", *location
+                    f"{key} = {shown(settings[key])} of {analysis}; {error}", *location
                 ) from None
     return values

@@ -16,7 +16,7 @@ from scorecube.errors import BadName, BadPlan
 from scorecube.storage import Study
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_sources import matching
-from scorecube.workflow.tasks import Task, plan_in_study
+from scorecube.workflow.tasks import ReadCubes, Task, plan_in_study
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def plan_sweep(
     known = list(collections) if collections is not None else list(study)
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
-    cubes: dict[str, xr.Dataset] = {}
+    cubes = ReadCubes()
     for entry in entries:
         matches = matching(known, entry.collections)
         if not matches:
@@ -94,11 +94,8 @@ def plan_sweep(
     return SweepPlan(tuple(tasks.values()), tuple(skipped))
 
 
-def _plan_group(
-    study: Study, entry: Entry, group: Sequence[str], cubes: dict[str, xr.Dataset]
-) -> list[Task]:
-    whole = cubes.setdefault(f"{group[0]}/", study[group[0]].cube)
-    selection = restricted(entry.selection, whole)
+def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: ReadCubes) -> list[Task]:
+    selection = restricted(entry.selection, cubes.whole(study[group[0]]))
     tasks = plan_in_study(
         study,
         entry.analysis,

@@ -7,20 +7,27 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
 from scorecube.analyses.base import Analysis
-from scorecube.errors import BadPlan
-from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
+from scorecube.errors import BadPlan, kind_of, option
+from scorecube.execute.concurrent_runs import (
+    MAX_OPEN_RUNS,
+    Job,
+    ReserveMemory,
+    TimedThreadPool,
+    run_concurrently,
+)
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
-from scorecube.execute.memory import default_memory, resident_bytes
+from scorecube.execute.memory import default_memory
 from scorecube.storage import Study, open_study
+from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_plan import plan_sweep
 from scorecube.workflow.tasks import Task
@@ -52,17 +59,21 @@ class Utilisation(NamedTuple):
     on_cores: float
 
 
-def estimate_work(tasks: Sequence[Task], workers: int, memory: int | None = None) -> Work:
-    """Return the estimated work of several tasks, with the memory of the largest."""
-    estimates = [task.estimate(workers, memory) for task in tasks]
+def estimate_work(
+    tasks: Sequence[Task], workers: int, memory: int | None = None, program: float | None = None
+) -> Work:
+    """Return the estimated work of several tasks that run concurrently, see `estimate_tasks`."""
+    estimates = estimate_tasks(tasks, workers, memory, program)
+    program = max((each.memory.program for each in estimates), default=0.0)
+    working = sorted((each.memory.working(each.block_units) for each in estimates), reverse=True)
+    largest = working[0] if working else 0.0
+    rest = (memory or default_memory()) - program
     return Work(
         tasks=len(estimates),
-        blocks=sum(estimate.blocks for estimate in estimates),
-        seconds=sum(estimate.seconds for estimate in estimates),
-        memory=max(
-            (max(e.result_bytes, e.computing_bytes(workers)) for e in estimates), default=0.0
-        ),
-        stored=sum(estimate.result_bytes for estimate in estimates),
+        blocks=sum(each.blocks for each in estimates),
+        seconds=sum(each.seconds for each in estimates),
+        memory=program + max(largest, min(rest, sum(working[:MAX_OPEN_RUNS]))),
+        stored=sum(each.memory.result for each in estimates),
     )
 
 
@@ -72,6 +83,7 @@ def run_sweep(
     client: Client | None = None,
     workers: int | None = None,
     memory: int | None = None,
+    program: float | None = None,
     progress: Progress | None = None,
 ) -> Utilisation:
     """Run tasks concurrently, except those whose results are stored.
@@ -85,7 +97,9 @@ def run_sweep(
     workers
         Local threads, by default one per core.
     memory
-        Limit in bytes for all concurrent tasks; by default four fifths of the machine's memory.
+        Limit in bytes of the resident size of this process; by default four fifths of the machine's memory.
+    program
+        Part of it that is in use before the work; measured by default.
     progress
         Called with estimated milliseconds of work: (done, total).
 
@@ -96,25 +110,31 @@ def run_sweep(
         process on a core. Both are 1 on a cluster.
     """
     count, allowed = workers or default_workers(), memory or default_memory()
-    # Libraries and the cubes of all tasks reduce the memory for concurrent tasks; a single task may always run.
-    limit = max(allowed - resident_bytes(), allowed // 2)
     pending = [task for task in tasks if not task.is_stored()]
+    expected = estimate_tasks(pending, count, allowed, program)
+    program = max((each.memory.program for each in expected), default=0.0)
     shares = _TotalProgress(progress)
     jobs = []
-    for task in pending:
-        expected = task.estimate(count, allowed)
+    for task, each in zip(pending, expected, strict=True):
+        executor = Executor(client, count, allowed, program=program)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
-        first = expected.computing_bytes(count)
-        function = _job_function(task, client, count, allowed, shares.add(name, expected.seconds))
-        jobs.append(Job(name, max(first, expected.result_bytes), function, first))
+        first = each.memory.computing(each.block_units)
+        function = _job_function(task, executor, shares.add(name, each.seconds))
+        jobs.append(Job(name, each.memory.working(each.block_units), function, first))
     jobs.sort(key=lambda job: -job.bytes)
     with _short_switch_interval():
         if client is not None:
-            run_concurrently(jobs, limit, None)
+            from scorecube.execute.clients import cancel_open
+
+            def stop() -> None:
+                shares.stop()
+                cancel_open(client)
+
+            run_concurrently(jobs, allowed - program, None, on_failure=stop)
             return Utilisation(1.0, 1.0)
         start, computing = time.perf_counter(), time.process_time()
         with TimedThreadPool(count) as pool:
-            run_concurrently(jobs, limit, pool)
+            run_concurrently(jobs, allowed - program, pool, on_failure=shares.stop)
         on_cores = (time.process_time() - computing) / ((time.perf_counter() - start) * count)
         return Utilisation(pool.busy_share(), min(on_cores, 1.0))
 
@@ -131,12 +151,10 @@ def _short_switch_interval() -> Iterator[None]:
 
 
 def _job_function(
-    task: Task, client: Client | None, workers: int, memory: int, progress: Progress
+    task: Task, executor: Executor, progress: Progress
 ) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
     def run_task(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
-        task.run(
-            Executor(client, workers, memory, pool), progress=progress, before_finalize=reserve
-        )
+        task.run(replace(executor, pool=pool), progress=progress, before_finalize=reserve)
 
     return run_task
 
@@ -148,7 +166,12 @@ class _TotalProgress:
         self._progress = progress
         self._lock = threading.Lock()
         self._done: dict[str, float] = {}
+        self._stopped = False
         self._total = 0.0
+
+    def stop(self) -> None:
+        """Let all tasks fail when they next report progress."""
+        self._stopped = True
 
     def add(self, name: str, seconds: float) -> Progress:
         """Add a task and return the function that takes its progress."""
@@ -156,6 +179,8 @@ class _TotalProgress:
         self._total += weight
 
         def update(done: int, total: int) -> None:
+            if self._stopped:
+                raise CancelledError
             with self._lock:
                 self._done[name] = weight * done / max(total, 1)
                 if self._progress is not None:
@@ -188,7 +213,7 @@ def sweep(
     workers
         Local threads, by default one per core.
     memory
-        Limit in bytes for all concurrent tasks; by default four fifths of the machine's memory.
+        Limit in bytes of the resident size of this process; by default four fifths of the machine's memory.
     impossible
         What to do with a plan that is impossible for a collection: ``stop`` raises an error, ``skip`` leaves it out.
     progress
@@ -220,6 +245,8 @@ def sweep(
     [('one', ['swap', 'tukey']), ('two', ['swap', 'tukey'])]
     """
     opened = study if isinstance(study, Study) else open_study(study, mode="a")
+    if isinstance(plans, Entry | Analysis | str):
+        raise BadPlan(f"{option('plans')}: expected a list of plans; found {kind_of(plans)}")
     entries = [plan if isinstance(plan, Entry) else Entry(plan) for plan in plans]
     if not entries:
         raise BadPlan("a sweep needs at least one plan: found none")

@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scorecube import names
+from scorecube.collection.more_runs import new_runs
 from scorecube.errors import BadInput, BadStudy, counted, nearest
 from scorecube.ingest.files import expand
 from scorecube.ingest.qrels import parse_level_map
@@ -55,10 +57,10 @@ def add_collections(
             collections += _copy(study, source, notify)
             continue
         digest = source_digest(source)
-        recorded = study[source.name].group.attrs.get(SOURCE) if source.name in study else None
+        recorded = study[source.name].facts.get(SOURCE) if source.name in study else None
         if recorded != digest:
-            cube = _read(study, source, **options)
-            study[source.name].group.attrs[SOURCE] = digest
+            cube = _read(study, source, notify=partial(_about, source.name, notify), **options)
+            study[source.name].note({SOURCE: digest})
             sizes = cube.sizes
             notify(
                 f"{source.name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
@@ -95,7 +97,11 @@ def _files(source: Source, key: str) -> list[Path]:
     return [path for path in paths if path not in excluded]
 
 
-def _read(study: Study, source: Source, **options: Any) -> Any:
+def _about(name: str, notify: Callable[[str], None], line: str) -> None:
+    notify(f"{name}: note: {line}")
+
+
+def _read(study: Study, source: Source, *, notify: Callable[[str], None], **options: Any) -> Any:
     """Read and add a collection of runs or scores; return its cube."""
     settings = source.settings
     api.check_names(source.name, settings.get("metrics", []))
@@ -105,8 +111,8 @@ def _read(study: Study, source: Source, **options: Any) -> Any:
             for key in ("metric", "gain", "layout", "transpose", "teams")
             if key in settings
         }
-        cube = api.import_scores(_files(source, "scores"), **importing)
-        study.add(source.name, cube=cube)
+        cube = api.import_scores(_files(source, "scores"), notify=notify, **importing)
+        study.add(source.name, cube=cube, replace=settings.get("replace", False))
         return cube
     reading = {key: settings[key] for key in READING if key in settings}
     levels = parse_level_map(settings["levels"]) if "levels" in settings else None
@@ -116,6 +122,7 @@ def _read(study: Study, source: Source, **options: Any) -> Any:
         settings.get("teams"),
         dialect=settings.get("qrels_format", "auto"),
         level_map=levels,
+        notify=notify,
         **reading,
         **options,
     )
@@ -123,8 +130,20 @@ def _read(study: Study, source: Source, **options: Any) -> Any:
     if settings.get("unjudged") == "condense":
         metrics = api.condensed(metrics)
     scoring = {key: settings[key] for key in SCORING if key in settings}
+    if settings.get("add_runs") and source.name in study:
+        what = f"{study.path}: collection {source.name!r}"
+        rankings = new_runs(study[source.name].rankings, rankings, what)
+        scoring["add_runs"] = bool(rankings.sizes[names.RUN])
+    if not rankings.sizes[names.RUN]:
+        return study[source.name].cube
     return api.evaluate_into(
-        study, source.name, rankings, metrics, settings.get("gains", ["auto"]), **scoring
+        study,
+        source.name,
+        rankings,
+        metrics,
+        settings.get("gains", ["auto"]),
+        replace=settings.get("replace", False),
+        **scoring,
     )
 
 

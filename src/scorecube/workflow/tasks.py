@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import xarray as xr
 
 from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
-from scorecube.analyses.plan import Plan, PreparedPlan, make_plan, new_seed
+from scorecube.analyses.plan import (
+    Plan,
+    PreparedPlan,
+    check_analysis,
+    cube_digest,
+    make_plan,
+    new_seed,
+)
 from scorecube.analyses.rank_agreement.agreement import Agreement
+from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
@@ -22,7 +31,7 @@ from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.execute.run import Progress, on_pool, run
-from scorecube.names import GAIN, SETTING
+from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.storage import Collection, Study
 from scorecube.storage.blocks import BlockStore, select_disjoint
 
@@ -42,6 +51,79 @@ class Until:
             )
 
 
+class ReadCubes:
+    """Cubes of a study that several plans share: each is read once, with its version."""
+
+    def __init__(self) -> None:
+        self._whole: dict[str, tuple[str, xr.Dataset]] = {}
+        self._selected: dict[str, xr.Dataset] = {}
+
+    def whole(self, collection: Collection) -> xr.Dataset:
+        """Return the cube of a collection."""
+        if collection.name not in self._whole:
+            # The version first: if the cube is replaced between the two, it differs from that of the scores.
+            version = collection.cube_version
+            self._whole[collection.name] = version, collection.cube
+        return self._whole[collection.name][1]
+
+    def version(self, collection: Collection) -> str:
+        """Return the version of a cube that was read."""
+        self.whole(collection)
+        return self._whole[collection.name][0]
+
+    def selected(
+        self, collection: Collection, selection: dict[str, Any], *, rankings: bool
+    ) -> xr.Dataset:
+        """Return the selected part of a collection's cube, with the rankings if they are asked for."""
+        chosen = {
+            argument: value for argument, value in selection.items() if value not in (None, False)
+        }
+        key = json.dumps([collection.name, rankings, chosen])
+        if key not in self._selected:
+            cube = select(self.whole(collection), **selection)
+            self._selected[key] = with_rankings(cube, collection.rankings) if rankings else cube
+        return self._selected[key]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the scores of a plan were read.
+
+    Parameters
+    ----------
+    versions
+        Collections and the versions of their cubes when they were read.
+    read
+        Reads and selects the scores anew.
+    labels
+        Of the scores that were read, by dim: metrics and gain settings that were added since do not matter.
+    digest
+        Of these scores.
+    """
+
+    versions: tuple[tuple[Collection, str], ...]
+    read: Callable[[], xr.Dataset]
+    labels: Mapping[str, Sequence[str]]
+    digest: str
+
+    def refuse_changed(self) -> None:
+        """Refuse to store a result of scores that have been replaced (BadStudy)."""
+        changed = [
+            collection
+            for collection, version in self.versions
+            if collection.cube_version != version
+        ]
+        if changed and not self._is_same(self.read()):
+            raise BadStudy(
+                f"{changed[0].study.path}: {changed[0].name}: its scores were replaced while this command ran, so its result is not "
+                "stored; run the same command again"
+            )
+
+    def _is_same(self, cube: xr.Dataset) -> bool:
+        known = all(set(labels) <= set(labels_of(cube, dim)) for dim, labels in self.labels.items())
+        return known and cube_digest(cube.sel(self.labels)) == self.digest
+
+
 @dataclass(frozen=True)
 class Task:
     """A plan for one collection of a study.
@@ -53,6 +135,7 @@ class Task:
     collection: Collection
     prepared: PreparedPlan
     until: Until | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if self.until is not None and self.prepared.samples is not None:
@@ -110,13 +193,16 @@ class Task:
         """Run the plan, record its blocks, and store and return its result; arguments as of `execute.run.run`."""
         steps = self._steps()
         with self.collection.study.lock(self.collection.name):
+            self.collection.study.upgrade()
+            self._refuse_changed()
             for step in steps:
                 last = step is steps[-1]
                 # A block of pairs holds all trials of its pairs, so later steps cannot use it.
+                blocks = step._blocks() if last or step.plan.analysis.unit == "trials" else None
                 result = run(
                     step.prepared,
                     executor,
-                    blocks=step._blocks() if last or step.plan.analysis.unit == "trials" else None,
+                    blocks=blocks,
                     block_units=block_units,
                     progress=progress,
                     before_finalize=before_finalize,
@@ -124,6 +210,7 @@ class Task:
                 if last or self._is_precise(result):
                     break
             result = result.assign_attrs(collection=self.collection.name)
+            self._refuse_changed()  # that of another collection may have been, too
             on_pool(
                 executor.pool,
                 self.collection.write_result,
@@ -131,7 +218,13 @@ class Task:
                 step.plan.digest,
                 result,
             )
+            if blocks is not None:
+                blocks.finish()
         return result
+
+    def _refuse_changed(self) -> None:
+        if self.origin is not None:
+            self.origin.refuse_changed()
 
     def _steps(self) -> list[Task]:
         """Return this task with each number of trials, in the order in which they are run."""
@@ -140,7 +233,9 @@ class Task:
             trials.append(min(2 * trials[-1], self.until.most_trials))
         if len(trials) == 1:
             return [dataclasses.replace(self, until=None)]
-        return [Task(self.collection, self.prepared.with_trials(n)) for n in trials]
+        return [
+            Task(self.collection, self.prepared.with_trials(n), origin=self.origin) for n in trials
+        ]
 
     def _is_precise(self, result: xr.Dataset) -> bool:
         until = self.until
@@ -165,7 +260,7 @@ def plan_in_study(
     trials: int = 1000,
     seed: int | None = None,
     samples: xr.Dataset | None = None,
-    cubes: dict[str, xr.Dataset] | None = None,
+    cubes: ReadCubes | None = None,
     **selection: Any,
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study.
@@ -184,7 +279,7 @@ def plan_in_study(
         Without a seed, the seed of a stored result that differs at most in the number of trials is used, so that a repeated command
         finds its result; otherwise a new one is drawn.
     cubes
-        Cache of selected cubes, empty at first, which several calls may share.
+        Cubes that several calls share.
     selection
         Arguments of `scorecube.collection.selection.select`.
 
@@ -200,20 +295,15 @@ def plan_in_study(
     BadPlan
         Options that are invalid or impossible for a collection.
     """
-    chosen = list(dict.fromkeys(collections)) if collections is not None else list(study)
-    if collections is not None and not chosen:
-        raise BadStudy(
-            f"no collection is named; name at least one, or omit {option('collection')} to use all"
-        )
-    if not chosen:
-        raise BadStudy(
-            f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
-        )
+    check_analysis(analysis)
+    chosen = _chosen_collections(study, collections)
     if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
         raise BadPlan(
             f"samples hold topics of one collection; name it with {option('collection')}",
             option="collection",
         )
+    cache = ReadCubes() if cubes is None else cubes
+    selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
     if isinstance(analysis, Agreement):
         if len(chosen) != 2:
             raise BadPlan(
@@ -222,41 +312,60 @@ def plan_in_study(
                 option="collections",
             )
         analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
-        both = judgement_sets(study[chosen[0]].cube, study[chosen[1]].cube, chosen)
-        selected = {chosen[0]: select_from_both(both, **selection)}
+        selected = {chosen[0]: lambda read: _selected_from_both(study, chosen, selection, read)}
+        used = chosen
     else:
-        cache = {} if cubes is None else cubes
-        selected = {name: _selected(study, name, analysis, selection, cache) for name in chosen}
+        selected = {
+            name: lambda read, name=name: read.selected(  # type: ignore[misc]
+                study[name], selection, rankings=analysis.uses_rankings
+            )
+            for name in chosen
+        }
+        used = []
     tasks = []
     new = new_seed() if seed is None else seed
-    for name, cube in selected.items():
-        collection = study[name]
+    for name, read in selected.items():
+        collection, cube = study[name], read(cache)
         try:
             prepared = make_plan(cube, analysis, trials=trials, seed=new, samples=samples)
         except BadPlan as error:
             raise BadPlan(f"{name}: {error.marked}", option=error.option) from None
         if seed is None:
             prepared = prepared.with_seed(_seed_of_stored(collection, prepared.plan))
-        tasks.append(Task(collection, prepared))
+        versions = tuple((study[each], cache.version(study[each])) for each in used or [name])
+        known = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
+        anew = partial(_read_anew, read)
+        origin = Origin(versions, anew, known, prepared.plan.cube_digest)
+        tasks.append(Task(collection, prepared, origin=origin))
     return tasks
 
 
-def _selected(
-    study: Study,
-    name: str,
-    analysis: Analysis,
-    selection: dict[str, Any],
-    cubes: dict[str, xr.Dataset],
+def _chosen_collections(study: Study, collections: Sequence[str] | None) -> list[str]:
+    """Return the named collections once each, by default all of the study."""
+    if collections is not None:
+        chosen = list(dict.fromkeys(labels("collections", collections)))
+        if not chosen:
+            raise BadStudy(
+                f"no collection is named; name at least one, or omit {option('collection')} to use all"
+            )
+        return chosen
+    if not list(study):
+        raise BadStudy(
+            f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
+        )
+    return list(study)
+
+
+def _read_anew(read: Callable[[ReadCubes], xr.Dataset]) -> xr.Dataset:
+    return read(ReadCubes())
+
+
+def _selected_from_both(
+    study: Study, chosen: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
 ) -> xr.Dataset:
-    """Return the selected part of a collection's cube, from the cache if it is there."""
-    chosen = {
-        argument: value for argument, value in selection.items() if value not in (None, False)
-    }
-    key = json.dumps([name, analysis.uses_rankings, chosen])
-    if key not in cubes:
-        cube = select(study[name].cube, **selection)
-        cubes[key] = with_rankings(cube, study[name].rankings) if analysis.uses_rankings else cube
-    return cubes[key]
+    """Return the selected scores of two sets of judgements."""
+    first, second = (cubes.whole(study[name]) for name in chosen)
+    return select_from_both(judgement_sets(first, second, list(chosen)), **selection)
 
 
 def select_from_both(

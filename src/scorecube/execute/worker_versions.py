@@ -1,0 +1,122 @@
+"""Versions of the programs that determine results: those of this process, and those of workers.
+
+A worker with other versions may compute other bits. All workers state their versions before the first block, and again with every block, as they may join
+later; the blocks of others are refused before they are recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from scorecube.errors import ClusterFailed
+
+Versions = Mapping[str, str]
+PACKAGES = ("scorecube", "numpy", "numba", "scipy")
+ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
+"""Folders of the package whose code computes results."""
+
+
+class Stated(NamedTuple):
+    """A value that a worker computed, with the worker's address and versions."""
+
+    worker: str
+    versions: Versions
+    value: Any
+
+
+def versions_function() -> Callable[[], dict[str, str]]:
+    """Return a function that returns the versions of the process that calls it.
+
+    It is not importable by name, hence sent to workers with its code, and imports nothing of this package: it works on any worker.
+    """
+    packages, rooms = PACKAGES, ROOMS
+
+    def versions() -> dict[str, str]:
+        import hashlib
+        import platform
+        from importlib.metadata import PackageNotFoundError, version
+        from importlib.util import find_spec
+        from pathlib import Path
+
+        found = {"python": ".".join(platform.python_version_tuple()[:2])}
+        for name in packages:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                found[name] = "none"
+        spec = find_spec("scorecube")
+        package = Path(spec.origin).parent if spec is not None and spec.origin else None
+        digest = hashlib.sha256()
+        for path in sorted(
+            path for room in rooms if package for path in (package / room).rglob("*.py")
+        ):
+            digest.update(f"{path.relative_to(str(package)).as_posix()}\n".encode())
+            digest.update(path.read_bytes() + b"\0")
+        return found | {"source": digest.hexdigest()[:12]}
+
+    return versions
+
+
+def stating_plugin(topic: str) -> Any:
+    """Return a plugin of dask with which workers state their versions when they join, as an event; sent with its code, too.
+
+    Parameters
+    ----------
+    topic
+        Of the events.
+    """
+    from distributed import WorkerPlugin
+
+    versions = versions_function()
+
+    class StateVersions(WorkerPlugin):
+        name = topic
+
+        def setup(self, worker: Any) -> None:
+            worker.log_event(topic, {"address": worker.address, "versions": versions()})
+
+    return StateVersions()
+
+
+@cache
+def own_versions() -> Versions:
+    """Return the versions of this process: of packages, of Python without its patch level, and a digest of the code that computes results."""
+    return versions_function()()
+
+
+def stated(value: Any) -> Stated:
+    """Return a value that this worker computed, with its address and versions."""
+    from distributed import get_worker
+
+    return Stated(get_worker().address, own_versions(), value)
+
+
+def check_versions(worker: str, versions: Versions) -> None:
+    """Refuse a worker whose versions differ from those of this process.
+
+    Parameters
+    ----------
+    worker
+        Its address.
+    versions
+        Stated by it.
+
+    Raises
+    ------
+    ClusterFailed
+        The message names the worker and all versions that differ.
+    """
+    own = own_versions()
+    different = [
+        f"{name} {versions.get(name, 'none')} (here {own[name]})"
+        for name in own
+        if versions.get(name) != own[name]
+    ]
+    if different:
+        raise ClusterFailed(
+            f"the worker at {worker} has other versions than this program, and may compute other results: {', '.join(different)}. "
+            "Stop it, or start it in the same environment. Nothing that it computed is recorded; recorded blocks are kept; rerun the "
+            "same command to resume"
+        )

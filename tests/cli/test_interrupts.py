@@ -1,0 +1,188 @@
+"""Signals and errors of the machine end a command with one message; locks and keys are removed, and the study can be resumed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.cli import failures, interrupts
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import open_study
+from tests.cluster.lab import wait_until, with_words
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+MAIN = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
+from scorecube.cli.program import main
+main()
+"""
+TRIALS, BLOCK = 600_000, 5000
+WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3", "--block-size", str(BLOCK)]
+TLS = "kind: processes\nworkers: 1\ntls: true\n"
+ENDS = [
+    (signal.SIGINT, 130, ""),
+    (signal.SIGTERM, 143, " by SIGTERM"),
+    (signal.SIGHUP, 129, " by SIGHUP"),
+]
+
+
+def test_the_first_signal_interrupts_and_later_ones_do_not() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+    before = signal.getsignal(signal.SIGTERM)
+    with interrupts.interruptible() as received:
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert received == [signal.SIGTERM, signal.SIGINT, signal.SIGTERM]
+    assert signal.getsignal(signal.SIGTERM) is before
+    # The limit ends with the command: a process that called it goes on.
+    timers = [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
+    assert all(each.finished.is_set() for each in timers)
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interrupts.interruptible() as received:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert received == []
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "a/b"), "a/b: No space left on device; free space and run the same command again"),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device; free space and run the same command again"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), "/x: Permission denied; choose another path, or get the permission"),
+        (OSError(errno.EROFS, "Read-only file system", b"/x"), "/x: Read-only file system; choose another path"),
+        (OSError(errno.EMFILE, "Too many open files", "/x"), "/x: Too many open files; raise the limit of open files (ulimit -n)"),
+        (OSError("something\nelse"), "something else"),
+        (MemoryError("Unable to allocate 8.00 TiB for an array"), "out of memory: Unable to allocate 8.00 TiB for an array; "),
+        (MemoryError(), "out of memory: the machine refused to give more; "),
+    ],
+)  # fmt: skip
+def test_errors_of_the_machine_are_one_line(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, tmp_path: Path
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("scorecube.storage.open_study", fail)
+    outcome = scorecube("info", tmp_path)
+    assert outcome.status == 1
+    assert outcome.stderr.startswith(f"error: {message}")
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+def test_an_error_of_the_program_keeps_its_traceback(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("scorecube.storage.open_study", fail)
+    with pytest.raises(ZeroDivisionError):
+        scorecube("info", tmp_path)
+    assert failures.message_of(OSError(errno.EIO, "Input/output error")).endswith(
+        "run the same command again"
+    )
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.zarr"
+    open_study(path, mode="a").add("demo", cube=simulate_cube(n_runs=100, seed=5))
+    return path
+
+
+def start(study: Path, *words: str) -> subprocess.Popen[str]:
+    """Run the swap command in a session of its own, as a terminal does."""
+    folder = study.parent / "tmp"
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, "swap", str(study), *WORDS, *words],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {"TMPDIR": str(folder), "PYTHONWARNINGS": "default"},
+    )  # fmt: skip
+
+
+def check_end(process: subprocess.Popen[str], study: Path, status: int, cause: str) -> None:
+    """Check status, message and what is left behind."""
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == status, said
+    lines = said.splitlines()
+    message = f"interrupted{cause}: recorded blocks and results are kept; rerun the same command to resume"
+    assert lines[-1] == message
+    assert all(line.startswith("demo: ") for line in lines[:-1]), said
+    assert not [
+        path
+        for path in study.rglob("*")
+        if re.search(r"lock|\.new|\.partial", path.name) and path.name != "blocks"
+    ]
+    assert not list((study.parent / "tmp").glob("scorecube-*")), "certificates outlive their run"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status", "cause"), ENDS, ids=["INT", "TERM", "HUP"])
+@pytest.mark.parametrize("profile", [None, TLS], ids=["threads", "processes"])
+def test_a_signal_leaves_a_study_that_is_resumed(
+    study: Path, number: signal.Signals, status: int, cause: str, profile: str | None
+) -> None:
+    words = ["--workers", "2"]
+    if profile is not None:
+        file = study.parent / "profile.yaml"
+        file.write_text(profile)
+        words = ["--cluster", str(file)]
+    process = start(study, *words)
+    wait_until(
+        "a recorded block", lambda: bool(list(study.glob("demo/blocks/*/*/record/c/*"))), 120
+    )
+    for _ in range(3):  # an impatient user
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        time.sleep(0.1)
+    check_end(process, study, status, cause)
+    recorded = len(list(study.glob("demo/blocks/*/*/record/c/*")))
+    assert 0 < recorded < TRIALS / BLOCK
+    cube = open_study(study)["demo"].cube
+    again = subprocess.run(
+        [sys.executable, "-c", MAIN, "swap", str(study), *WORDS], capture_output=True, text=True, check=True, timeout=300
+    )  # fmt: skip
+    assert "trials are recorded already" in again.stderr
+    (result,) = open_study(study)["demo"].results("swap")
+    expected = sc.analyse(cube, sc.Swap(size=20), trials=TRIALS, seed=3)
+    xr.testing.assert_identical(result.drop_attrs().load(), expected.drop_attrs())
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0])
+def test_an_interruption_while_processes_start_is_one_message(study: Path, seconds: float) -> None:
+    file = study.parent / "profile.yaml"
+    file.write_text(TLS.replace("workers: 1", "workers: 3"))
+    process = start(study, "--cluster", str(file))
+    driver = psutil.Process(process.pid)
+    wait_until("a worker", lambda: bool(with_words("spawn_main", driver.children(recursive=True))))
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    check_end(process, study, 130, "")

@@ -1,0 +1,146 @@
+"""`--memory` compared with the largest resident size of processes that run five workloads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.testing import simulate_rankings
+from tests.conftest import Tree
+
+pytestmark = [pytest.mark.slow, pytest.mark.process]
+TOLERANCE = 0.2
+PROGRAM = """
+from pathlib import Path
+import sys
+from scorecube.cli.program import main
+try:
+    main()
+finally:
+    peak = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmHWM"))
+    print("PEAK", peak.split()[1], file=sys.stderr)
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Status, messages and largest resident size in MB of a process."""
+
+    status: int
+    stderr: str
+    peak: float
+
+
+def measure(*words: object) -> Measured:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("needs /proc")
+    command = [sys.executable, "-c", PROGRAM, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    text, _, kilobytes = done.stderr.rpartition("PEAK ")
+    return Measured(done.returncode, text, int(kilobytes) * 1024 / 1e6)
+
+
+def simulated(n_runs: int, n_topics: int, n_metrics: int) -> xr.Dataset:
+    chance = np.random.default_rng(7)
+    runs = [f"run{k:05d}" for k in range(n_runs)]
+    topics = [f"{k:04d}" for k in range(n_topics)]
+    common = chance.normal(size=(n_runs, 1)) + chance.normal(size=(1, n_topics))
+    scores = {}
+    for k in range(n_metrics):
+        noise = chance.normal(size=(n_runs, n_topics))
+        values = np.round(1 / (1 + np.exp(-common - noise)), 4)
+        scores[f"m{k:02d}"] = pd.DataFrame(values, index=runs, columns=topics)
+    return sc.cube_from_scores(scores)
+
+
+def study_of_scores(path: Path, n_runs: int, n_topics: int, n_metrics: int) -> Path:
+    sc.open_study(path, mode="a").add("one", cube=simulated(n_runs, n_topics, n_metrics))
+    return path
+
+
+def study_of_rankings(path: Path) -> Path:
+    rankings = simulate_rankings(n_runs=30, n_teams=30, depth=50, seed=1)
+    cube = sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["3:2:1", "1:1:1"])
+    sc.open_study(path, mode="a").add("one", cube=cube, rankings=rankings)
+    return path
+
+
+TOPIC_SIZES = "45,40,35,30,25,20,15,10,5"
+WORKLOADS: dict[str, tuple[Callable[[Path], Path], list[object]]] = {
+    "swap": (lambda path: study_of_scores(path, 400, 1000, 12), ["--trials", 200]),
+    "bootstrap": (lambda path: study_of_scores(path, 1500, 50, 2), ["--trials", 300]),
+    "tukey": (lambda path: study_of_scores(path, 1500, 50, 12), ["--trials", 300]),
+    "correlate": (lambda path: study_of_scores(path, 60, 50, 40), ["--trials", 10_000]),
+    "teams": (study_of_rankings, ["--leave", "all", "--topics", TOPIC_SIZES, "--trials", 4000]),
+}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_limit_is_kept(name: str, tmp_path: Path, tree: Callable[[Path], Tree]) -> None:
+    make, options = WORKLOADS[name]
+    study = make(tmp_path / "study.zarr")
+    before = tree(study)
+    words = [name, study, "--seed", 1, "--workers", 2, *options]
+    refused = measure(*words, "--memory", "100MB")
+    assert refused.status == 1
+    assert tree(study) == before
+    found = re.search(
+        r"and 100 MB are allowed; raise --memory to more than ([\d,]+) MB\n", refused.stderr
+    )
+    assert found is not None, refused.stderr
+    needed = int(found[1].replace(",", ""))
+    too_little = int(0.9 * needed)
+    less = measure(*words, "--memory", f"{too_little}MB")
+    assert less.status == 1
+    assert re.search(
+        rf"this needs about [\d,]+ MB .* and {too_little:,} MB are allowed", less.stderr
+    )
+    assert tree(study) == before
+    limit = int(1.05 * needed)
+    done = measure(*words, "--memory", f"{limit}MB")
+    assert done.status == 0, done.stderr
+    shown = re.search(r"([\d,]+) MiB in all", done.stderr)
+    assert shown is not None
+    estimate = int(shown[1].replace(",", "")) * 2**20 / 1e6
+    print(
+        f"\n{name}: limit {limit:,} MB, estimate {estimate:,.0f} MB, measured {done.peak:,.0f} MB"
+    )
+    assert estimate <= limit + 1
+    assert abs(done.peak / limit - 1) <= TOLERANCE
+    assert abs(done.peak / estimate - 1) <= TOLERANCE
+
+
+def test_the_limit_of_a_sweep_is_kept(tmp_path: Path) -> None:
+    """Tasks that take over 900 MB beside each other are computed within 700.
+
+    How far below is not asserted: it depends on which tasks' peaks fall together.
+    """
+    limit = 700
+    peaks = {}
+    for allowed in (64_000, limit):
+        folder = tmp_path / str(allowed)
+        folder.mkdir()
+        study_of_scores(folder / "study.zarr", 1500, 50, 4)
+        file = folder / "sweep.toml"
+        tasks = "".join(
+            f'[[analysis]]\nname = "{name}"\ntrials = 100\nseed = {seed}\n'
+            for seed, name in enumerate(("tukey", "bootstrap", "tukey", "tukey"), 1)
+        )
+        file.write_text(f'study = "study.zarr"\nworkers = 2\n{tasks}')
+        done = measure("sweep", file, "--memory", f"{allowed}MB")
+        assert done.status == 0, done.stderr
+        peaks[allowed] = done.peak
+    print(
+        f"\nsweep: limit {limit} MB, measured {peaks[limit]:,.0f} (no limit: {peaks[64_000]:,.0f})"
+    )
+    assert peaks[limit] <= limit < peaks[64_000]

@@ -1,0 +1,169 @@
+"""Workers with other versions than the program are refused before anything that they computed is recorded."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.errors import ClusterFailed
+from scorecube.execute.clients import open_client
+from scorecube.execute.executor import Executor
+from scorecube.execute.worker_versions import PACKAGES, check_versions, own_versions
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import open_study, plan_in_study
+from tests.cluster.lab import ENVIRONMENT, QUIET, wait_until
+
+SOURCE = Path(__file__).parents[2] / "src"
+KERNEL = Path("scorecube", "kernels", "swap", "pairwise.py")
+SWAP = sc.Swap(size=20)
+TRIALS, BLOCK = 4000, 50
+
+
+def test_equal_versions_are_accepted() -> None:
+    assert set(own_versions()) == {"python", *PACKAGES, "source"}
+    check_versions("tcp://10.0.0.7:1", dict(own_versions()))
+
+
+@pytest.mark.parametrize("name", ["python", "scorecube", "numpy", "numba", "source"])
+def test_another_version_is_named(name: str) -> None:
+    versions = dict(own_versions()) | {name: "0.0.7"}
+    with pytest.raises(ClusterFailed) as caught:
+        check_versions("tcp://10.0.0.7:1", versions)
+    message = str(caught.value)
+    assert message.startswith("the worker at tcp://10.0.0.7:1 has other versions than this program")
+    assert f": {name} 0.0.7 (here {own_versions()[name]})." in message
+    assert "Nothing that it computed is recorded" in message
+
+
+def test_what_a_worker_does_not_state_differs() -> None:
+    with pytest.raises(ClusterFailed, match=r"numba none \(here .*\), source none \(here"):
+        check_versions(
+            "w", {name: own_versions()[name] for name in ("python", "scorecube", "numpy", "scipy")}
+        )
+
+
+@contextmanager
+def started(*words: str, source: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of dask with the package in a folder; kill it at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "dask", *words, *QUIET],
+        env=ENVIRONMENT | {"PYTHONPATH": str(source)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of the package with another kernel: it counts no swap of the first pair of runs."""
+    folder = tmp_path / "changed"
+    shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / KERNEL
+    path.write_text(
+        path.read_text().replace("range(n_runs)", "range(1, n_runs)", 1) + "\n# changed\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def released(changed: Path) -> Path:
+    """A copy of the package as it was before workers stated their versions."""
+    (changed / "scorecube" / "execute" / "worker_versions.py").unlink()
+    for name in ("graph.py", "clients.py"):
+        path = changed / "scorecube" / "execute" / name
+        lines = path.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if "worker_versions" not in line]
+        path.write_text(
+            "".join(kept)
+            .replace("def compute_stated_block", "def _gone")
+            .replace("Stated", "object")
+        )
+    return changed
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    file = tmp_path / "scheduler.json"
+    words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
+    with started(*words, source=SOURCE):
+        wait_until("a scheduler", file.exists)
+        yield str(json.loads(file.read_text())["address"])
+
+
+def worker_words(address: str) -> list[str]:
+    return ["worker", address, "--host", "127.0.0.1", "--no-nanny", "--nthreads", "1"]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.zarr"
+    open_study(path, mode="a").add("demo", cube=simulate_cube(n_runs=30, seed=5))
+    return path
+
+
+def compute(study: Path, address: str) -> xr.Dataset:
+    (task,) = plan_in_study(open_study(study, mode="a"), SWAP, trials=TRIALS, seed=3)
+    with open_client(None, address) as client:
+        return task.run(Executor(client, 2), block_units=BLOCK)
+
+
+def tasks_of(dask_scheduler: Any = None) -> int:
+    return len(dask_scheduler.tasks)
+
+
+REFUSED = r"the worker at tcp://127\.0\.0\.1:\d+ has other versions .*: source \w{12} \(here"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["changed", "released"])
+def test_a_worker_of_another_version_is_refused_at_once(
+    scheduler: str, study: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    other = request.getfixturevalue(kind)
+    with started(*worker_words(scheduler), source=other), open_client(None, scheduler) as client:
+        assert client is not None
+        client.wait_for_workers(1, timeout=60)
+        with pytest.raises(ClusterFailed, match=REFUSED):
+            compute(study, scheduler)
+    assert not list(study.glob("demo/blocks/*/*/record/c/*"))
+    assert not list(study.glob("demo/results/*"))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["changed", "released"])
+def test_nothing_is_recorded_of_a_worker_of_another_version_that_joins_late(
+    scheduler: str, study: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    other = request.getfixturevalue(kind)
+    with open_client(None, scheduler) as client, ThreadPoolExecutor(1) as thread:
+        assert client is not None
+        running = thread.submit(compute, study, scheduler)
+        # All workers that are there, none, have stated their versions before there are tasks.
+        wait_until("tasks", lambda: client.run_on_scheduler(tasks_of) > TRIALS / BLOCK)
+        with started(*worker_words(scheduler), source=other):
+            error = running.exception(timeout=120)
+        assert isinstance(error, ClusterFailed)
+        assert re.match(REFUSED, str(error))
+        assert not list(study.glob("demo/blocks/*/*/record/c/*"))
+        assert not list(study.glob("demo/results/*"))
+        with started(*worker_words(scheduler), source=SOURCE):
+            resumed = compute(study, scheduler)
+    fresh = sc.analyse(open_study(study)["demo"].cube, SWAP, trials=TRIALS, seed=3, workers=1)
+    xr.testing.assert_identical(resumed.drop_attrs(), fresh.drop_attrs())

@@ -1,0 +1,106 @@
+"""Runs that are added to a collection, and results of scores that were replaced."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from scorecube.storage import open_study
+from tests.conftest import Cli, Files
+
+METRICS = ["--metrics", "AP,nDCG@5", "--gains", "auto,1:1:1"]
+
+
+@pytest.fixture
+def parts(files: Files, tmp_path: Path) -> list[list[str]]:
+    """Options of ``evaluate`` for four runs, and for the other two."""
+    runs = sorted(files.runs.iterdir())
+    options = []
+    for name, chosen in (("first", runs[:4]), ("second", runs[4:])):
+        folder = tmp_path / name
+        folder.mkdir()
+        for run in chosen:
+            shutil.copy(run, folder)
+        options.append(["--runs", str(folder), "--qrels", str(files.qrels)])
+        options[-1] += ["--teams", str(files.teams)]
+    return options
+
+
+def test_added_runs_are_as_if_read_together(
+    parts: list[list[str]], files: Files, tmp_path: Path, scorecube: Cli
+) -> None:
+    study, together = tmp_path / "study.zarr", tmp_path / "together.zarr"
+    name = ["--name", "demo"]
+    scorecube("evaluate", together, *name, *files.options(), *METRICS).succeeded()
+    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
+    for trials in (20, 30):
+        scorecube("swap", study, "--trials", trials, "--seed", 1).succeeded()
+    added = scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
+    assert "demo: outdated, as they are of scores that were replaced: swap (2)" in added.stderr
+    for part in ("cube", "rankings"):
+        found, expected = (getattr(open_study(path)["demo"], part) for path in (study, together))
+        xr.testing.assert_identical(found, expected)
+    listed = scorecube("info", study).succeeded().stdout
+    assert "6 runs of 3 teams" in listed
+    assert "outdated swap (2)" in listed
+    refused = scorecube("show", study, "swap")
+    assert refused.status == 1
+    assert "no result of swap of the scores that are there now" in refused.stderr
+    scorecube("swap", study, "--trials", 20, "--seed", 1).succeeded()
+    assert open_study(study)["demo"].contents()["outdated"] == {}
+    scorecube("verify", study).succeeded()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ([], "has 2 runs of these names already"),
+        (["--levels", "1:0"], "was evaluated with other judgements or levels"),
+        (["--depth", "3"], "was read with other options: depth=0"),
+        (["--replace"], "contradict each other"),
+    ],
+)
+def test_runs_that_do_not_fit_are_refused(
+    parts: list[list[str]], change: list[str], expected: str, tmp_path: Path, scorecube: Cli
+) -> None:
+    study, name = tmp_path / "study.zarr", ["--name", "demo"]
+    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
+    if not change:
+        scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
+    before = open_study(study)["demo"].manifest
+    refused = scorecube("evaluate", study, *name, *parts[1], "--add-runs", *change)
+    assert refused.status == 1
+    assert expected in refused.stderr
+    assert open_study(study)["demo"].manifest == before
+
+
+def test_a_sweep_adds_runs_and_replaces(
+    parts: list[list[str]], files: Files, tmp_path: Path, scorecube: Cli
+) -> None:
+    study, folder = tmp_path / "study.zarr", tmp_path / "all"
+    shutil.copytree(parts[0][1], folder)
+
+    def sweep(key: str = "") -> str:
+        file = tmp_path / "sweep.toml"
+        file.write_text(
+            f'study = "{study}"\ntrials = 20\nseed = 1\n[[collection]]\nname = "demo"\nruns = "{folder}"\nqrels = "{files.qrels}"\n'
+            f'teams = "{files.teams}"\nmetrics = ["AP"]\n{key}\n[[analysis]]\nname = "swap"\n'
+        )
+        outcome = scorecube("sweep", file, *(["--resume"] if study.exists() else []))
+        return outcome.stderr if outcome.status else ""
+
+    assert sweep() == ""
+    for run in Path(parts[1][1]).iterdir():
+        shutil.copy(run, folder)
+    assert "exists with 4 runs, and the new scores have 6" in sweep()
+    assert sweep("add_runs = true") == ""
+    assert open_study(study)["demo"].cube.sizes["run"] == 6
+    assert open_study(study)["demo"].contents()["results"] == {"swap": 1}
+    (first, *_) = sorted(folder.iterdir())
+    first.write_text("".join(reversed(first.read_text().splitlines(keepends=True)[:60])))
+    assert "has another run 'run0' than its file" in sweep("add_runs = true")
+    assert sweep("replace = true") == ""
+    scorecube("verify", study).succeeded()

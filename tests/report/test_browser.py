@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import scorecube as sc
 from tests.report.browser import Tab, browser, find_chromium
+from tests.report.hostile import COLLECTIONS, hostile_study
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -63,6 +65,14 @@ def folder(scorecube: Cli, analysed_study: Path, tmp_path_factory: pytest.TempPa
     out = tmp_path_factory.mktemp("pages") / "report"
     scorecube("report", analysed_study, "--out", f"{out}/").succeeded()
     return out
+
+
+@pytest.fixture(scope="module")
+def hostile_page(scorecube: Cli, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    hostile_study(folder / "study.zarr", [sc.Correlation()])
+    scorecube("report", folder / "study.zarr", "--out", folder / "report.html").succeeded()
+    return folder / "report.html"
 
 
 @pytest.fixture(autouse=True)
@@ -204,3 +214,27 @@ def test_pictures_are_made_by_the_script(page: Path, tmp_path: Path) -> None:
     for view in VIEWS:
         assert any(f"-{view}-1.png" in path.name for path in made)
     assert all(path.stat().st_size > 5_000 for path in made)
+
+
+def test_no_name_acts_on_a_page(tab: Tab, hostile_page: Path) -> None:
+    tab.open(hostile_page)
+    assert tab.complaints() == []
+    assert tab.value("document.title") == "study.zarr: scorecube report"
+    assert (
+        tab.value("document.scripts.length + document.images.length + document.forms.length") == 0
+    )
+    assert all(address.startswith(("file://", "data:image/png")) for address in tab.requests())
+    shown = tab.value("document.body.innerText")
+    assert all(name in shown for name in COLLECTIONS)
+
+
+def test_the_policy_of_a_page_stops_scripts_that_were_put_into_it(
+    tab: Tab, hostile_page: Path
+) -> None:
+    """A second wall behind the escapes: here a script is in the page."""
+    changed = hostile_page.with_name("changed.html")
+    script = "<body><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
+    changed.write_text(hostile_page.read_text().replace("<body>", script, 1))
+    tab.open(changed)
+    assert tab.value("document.title") == "study.zarr: scorecube report"
+    assert any("Content Security Policy" in text for text in tab.complaints())

@@ -73,7 +73,7 @@ def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     view = view_of_result(result)
     if view.figure is None:
         raise BadName(no_figure(view))
-    return view.figure(result, gain)
+    return view.draw(result, gain)
 
 
 def headline(result: xr.Dataset) -> list[str]:

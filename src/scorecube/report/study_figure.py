@@ -65,7 +65,7 @@ def draw(
             raise BadName(
                 f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
             )
-        return view.figure(result, gain)
+        return view.draw(result, gain)
     found = ", ".join(results)
     if gain is not None:
         raise BadPlan(
@@ -76,7 +76,7 @@ def draw(
         raise BadPlan(
             f"{analysis} is drawn for one collection at a time; name one with {option('collections')}: {found}"
         )
-    return view.overview(list(results.values()))
+    return view.draw_overview(list(results.values()))
 
 
 def _results(
@@ -86,7 +86,8 @@ def _results(
     chosen = dict.fromkeys(study if collections is None else collections)
     if view.compute is not None:
         return {
-            name: view.compute(study[name].cube).assign_attrs({COLLECTION: name}) for name in chosen
+            name: view.computed(study[name].cube).assign_attrs({COLLECTION: name})
+            for name in chosen
         }
     return {
         name: study[name].result(view.name).assign_attrs({COLLECTION: name})

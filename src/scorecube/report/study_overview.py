@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadStudy, did_you_mean
+from scorecube.errors import BadName, BadStudy, did_you_mean, visible
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Source, Table, View
@@ -42,7 +41,7 @@ def overview(study: Study) -> dict[str, Any]:
 
 
 def overview_text(facts: dict[str, Any]) -> str:
-    """Return an overview as lines."""
+    """Return an overview as lines, without other control characters."""
     lines = [f"{facts['study']}: {len(facts['collections'])} collections"]
     for each in facts["collections"]:
         lines.append(
@@ -52,12 +51,19 @@ def overview_text(facts: dict[str, Any]) -> str:
         lines.append(f"  gains    {', '.join(each['gains'])}")
         kept = [f"{name} ({count})" for name, count in each["results"].items()]
         lines.append(f"  results  {', '.join(kept) or 'none yet'}")
+        if outdated := each["outdated"]:
+            lines.append(f"  outdated {outdated_text(outdated)}: the scores were replaced since")
         lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
         if each["missing_scores"]:
             lines.append(f"  missing  {each['missing_scores']} scores")
         if not each["rankings"]:
             lines.append("  imported scores, no rankings")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
+
+
+def outdated_text(outdated: Mapping[str, int]) -> str:
+    """Return numbers of outdated results by analysis as text."""
+    return ", ".join(f"{name} ({count})" for name, count in outdated.items())
 
 
 def find_view(study: Study, analysis: str) -> View:
@@ -111,8 +117,10 @@ def collect_table(
         for source in _sources(study[each], view, table, every, required=collections is not None):
             frames.append(table.make(source.assign_attrs({COLLECTION: each})))
     if not frames:
+        outdated = any(analysis in study[each].contents()["outdated"] for each in study)
+        state = "of the scores that are there now" if outdated else "yet"
         raise BadStudy(
-            f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
+            f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
         )
     return averages(combine(frames)) if average else combine(frames)
 
@@ -126,10 +134,9 @@ def _sources(
     if table.source is Source.RANKINGS:
         return [collection.rankings] if required or collection.contents()["rankings"] else []
     if view.compute is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the rows show what a warning is about
-            return [view.compute(collection.cube)]
-    if required and not every:
+        return [view.computed(collection.cube)]
+    if every:
+        return collection.results(view.name)
+    if required or collection.result_attributes(view.name):
         return [collection.result(view.name)]
-    results = collection.results(view.name)
-    return results if every else results[-1:]
+    return []

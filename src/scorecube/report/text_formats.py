@@ -1,15 +1,22 @@
-"""Tables as text: text, csv, json, markdown, latex."""
+"""Tables as text: text, csv, json, markdown, latex.
+
+Names come from files, and what they hold must not act where a table is read: control characters are escaped (not in CSV, and in JSON
+by its own escapes), as are marks of Markdown and LaTeX; in CSV what a spreadsheet would take for a formula begins with an apostrophe.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import pandas as pd
 
 from scorecube import names
-from scorecube.errors import BadName
+from scorecube.errors import CONTROL, BadName, visible
+from scorecube.files import is_formula, spreadsheet_label
 from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
 from scorecube.report.text_layout import fit
 
@@ -34,14 +41,20 @@ DECIMALS = {
     "rank_change_median": 1,
     "tied_pairs": 1,
 }
+ROWS_AT_ONCE = 2**16
+"""Rows of a csv that are made at a time."""
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
+MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
+"""Marks of Markdown: an ampersand begins a character's name, dollars come in pairs, and an underscore inside of a word is none."""
 LATEX |= {
     "^": r"\^{}",
     "~": r"\~{}",
     "\\": r"\textbackslash{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "[": "{[}",
+    "*": "{*}",
 }
 ANY_GAIN = "any"
 
@@ -80,11 +93,11 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_text(column: str, value: Any) -> str:
-    """Return one value rounded as text; a missing number is "-", as in the papers."""
+    """Return one value rounded as text without control characters; a missing number is "-", as in the papers."""
     if value is None:
         return NONE
     if not isinstance(value, float):
-        return str(value)
+        return visible(str(value))
     if math.isnan(value):
         return NONE
     if column in PERCENT:
@@ -95,6 +108,8 @@ def cell_text(column: str, value: Any) -> str:
 
 def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
+
+    Labels are exact in json. In csv those that a spreadsheet would take for formulas begin with an apostrophe, which `import` removes.
 
     Parameters
     ----------
@@ -113,15 +128,15 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form == "json":
-        return json.dumps(as_records(frame), indent=1, ensure_ascii=False)
+        return as_json(as_records(frame))
     if form == "csv":
-        return str(frame.to_csv(index=False)).rstrip("\n")
+        return _csv(frame)
     frame = merge_gains(frame)
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
     body = [[cell_text(column, record[column]) for column in columns] for record in records]
     if form == "markdown":
-        body = [[cell.replace("|", "\\|") for cell in row] for row in body]
+        body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
     numeric = [
         any(isinstance(record[column], int | float) for record in records) for column in columns
     ]
@@ -151,9 +166,61 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     )
 
 
+def render_parts(frame: pd.DataFrame, form: str, width: int | None = None) -> Iterator[str]:
+    """Yield the text of `render` in parts without their last newline: csv some rows at a time, which bounds the memory.
+
+    Parameters
+    ----------
+    frame, form, width
+        As of `render`.
+    """
+    if form != "csv":
+        yield render(frame, form, width)
+        return
+    yield render(frame.iloc[:ROWS_AT_ONCE], form)
+    for start in range(ROWS_AT_ONCE, len(frame), ROWS_AT_ONCE):
+        yield render(frame.iloc[start : start + ROWS_AT_ONCE], form).partition("\n")[2]
+
+
+def as_json(value: Any) -> str:
+    """Return JSON in which control characters stand as escapes, which readers turn back."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return CONTROL.sub(
+        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text
+    )
+
+
+def formulas(frame: pd.DataFrame) -> list[str]:
+    """Return the different labels of a table that a spreadsheet would take for formulas."""
+    found = {
+        value
+        for name in frame.select_dtypes(exclude=["number", "bool"]).columns
+        for value in frame[name].unique()
+        if isinstance(value, str) and is_formula(value)
+    }
+    return sorted(found)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    texts = list(frame.select_dtypes(exclude=["number", "bool"]).columns)
+    safe = frame.assign(
+        **{
+            name: frame[name].map(
+                lambda value: spreadsheet_label(value) if isinstance(value, str) else value
+            )
+            for name in texts
+        }
+    )
+    # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
+    returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
+    quoting: Literal[0, 2] = 2 if returns else 0  # csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL
+    return str(safe.to_csv(index=False, quoting=quoting)).removesuffix("\n")
+
+
 def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> str:
     def escaped(text: str) -> str:
-        return "".join(LATEX.get(letter, letter) for letter in text)
+        # Two hyphens would become a dash.
+        return re.sub("-(?=-)", "-{}", "".join(LATEX.get(letter, letter) for letter in text))
 
     spec = "".join("r" if right else "l" for right in numeric)
     rows = [" & ".join(map(escaped, row)) + r" \\" for row in [columns, *body]]

@@ -18,6 +18,8 @@ from scorecube.report.tables.agreement import conditions
 MOST_METRICS = 4
 """In one figure; the tables have all."""
 ROW_HEIGHT = 3.2
+LEAST_SPAN = 1e-9
+"""Range of the axes if all means are equal: an axis needs a length."""
 MOVED = 0.1
 """Share of the runs by which a rank must change for its line to have a colour."""
 
@@ -82,7 +84,7 @@ def _name(at: xr.Dataset) -> tuple[int, str]:
 def _means(axes: Axes, at: xr.Dataset, colours: list[str], facts: dict[Any, Any]) -> None:
     a, b = at["mean_first"].values, at["mean_second"].values
     low, high = min(a.min(), b.min()), max(a.max(), b.max())
-    margin = 0.05 * max(high - low, 1e-9)
+    margin = 0.05 * max(high - low, LEAST_SPAN)
     axes.plot(
         [low - margin, high + margin],
         [low - margin, high + margin],

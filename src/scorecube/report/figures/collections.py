@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_log_labels
 
 MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""
@@ -55,10 +55,11 @@ def by_collection(
     (_dots if many else _bars)(axes, rows, collections)
     if many:
         axes.set_xlabel(label.replace("\n", " "))
-        axes.set_xscale("log" if logarithmic else "linear")
     else:
         axes.set_ylabel(label)
-        axes.set_yscale("log" if logarithmic else "linear")
+    if logarithmic:
+        (axes.set_xscale if many else axes.set_yscale)("log")
+        plain_log_labels(axes.xaxis if many else axes.yaxis)
     columns = max(1, min(6, LETTERS // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
     return figure

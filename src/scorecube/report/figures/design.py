@@ -18,7 +18,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MAX_TOPICS
 from scorecube.report.figures.collections import MOST_BARS, by_collection
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE, plain_log_labels
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {
@@ -28,6 +28,8 @@ CONDITIONS = {
     "d": (0.01, 0.10, 10),
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (S2 section 3)."""
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Stands for a variance of 0, of which no size follows."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 DASHES = ("-", "--", ":")
 WORDS = {
@@ -53,7 +55,7 @@ def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
         axes = figure.add_subplot()
         for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
             risks = (np.full_like(m, alpha), np.full_like(m, beta))
-            label = rf"$\alpha$ = {alpha:.2f}, $\beta$ = {beta:.2f}"
+            label = f"\N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}, \N{GREEK SMALL LETTER BETA} = {beta:.2f}"
             axes.plot(
                 m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label
             )
@@ -63,7 +65,9 @@ def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
         for alpha in (0.01, 0.05):
             level = four_z_squared(alpha)
             axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
-            words = rf"$4 z^2$, $\alpha$ = {alpha:.2f}: {level:.2f}"
+            words = (
+                f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}: {level:.2f}"
+            )
             axes.annotate(
                 words,
                 (m[-1], level),
@@ -78,8 +82,8 @@ def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
             axes.plot([number], [at], marker="o", markersize=4, color="black")
             place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
             axes.annotate(f"({name})", (number, at), place, textcoords="offset points", fontsize=8)
-        axes.set_xlabel("number of systems $m$")
-        axes.set_ylabel(r"noncentrality $\lambda$")
+        axes.set_xlabel("number of systems m")
+        axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
         axes.set_ylim(bottom=0.0)
         axes.legend()
     return figure
@@ -112,6 +116,7 @@ def tools_compared(variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "
                 label=f"ANOVA, {mode}",
             )
             axes.set_yscale("log")
+            plain_log_labels(axes.yaxis)
             axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
             axes.set_xlabel("width, or difference")
         panels[0].set_ylabel("number of topics")
@@ -317,7 +322,7 @@ def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
     low = required.min() * (0.6 if line["topics"].max() < MAX_TOPICS / 4 else 1.0)
     grid = np.linspace(low, max(required.max() * 1.6, low * 1.01), 120)
     # A variance of 0 has raised a warning when the result was computed.
-    variance = max(float(line["variance"]), float(np.finfo(np.float64).tiny))
+    variance = max(float(line["variance"]), SMALLEST)
     alpha = float(line["alpha"])
     if line.attrs["method"] == "ci":
         return topic_set_size(variance, width=grid, alpha=alpha, method="ci")

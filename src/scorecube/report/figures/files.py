@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadPlan
+from scorecube.files import check_target, write_file
 from scorecube.report.figures.style import STYLE
 
 if TYPE_CHECKING:
@@ -14,18 +18,53 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the suffix of the file is its format. See `check_figure_path` for invalid files."""
+MISSING = re.compile(r"Glyph (\d+) .*missing from font")
+
+
+def save_figure(figure: Figure, path: Path) -> list[str]:
+    """Write a figure; the suffix of the file is its format.
+
+    Returns
+    -------
+    notes
+        On what the file shows differently: characters that the font does not have.
+
+    Raises
+    ------
+    BadPlan, BadOutput
+        As of `check_figure_path` and `scorecube.files.write_file`.
+    """
+    check_figure_path(path)
+    drawn, missing = draw_figure(figure, path.suffix.lower()[1:], dpi=150)
+    write_file(path, drawn)
+    if not missing:
+        return []
+    return [
+        f"the font of the figure lacks {''.join(missing[:10])}, which the file shows as boxes; a figure in .svg keeps them as text"
+    ]
+
+
+def draw_figure(figure: Figure, form: str, **settings: Any) -> tuple[bytes, list[str]]:
+    """Return a figure in a file format, and the characters that it cannot show; an SVG image keeps all as text."""
     from matplotlib import rc_context
 
-    check_figure_path(path)
     dateless: dict[str, dict[str, None]] = {
-        ".png": {},
-        ".svg": {"Date": None},
-        ".pdf": {"CreationDate": None},
+        "png": {},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
     }
-    with rc_context(STYLE):
-        figure.savefig(path, dpi=150, metadata=dateless[path.suffix.lower()])
+    file = io.BytesIO()
+    with rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(file, format=form, metadata=dateless[form], **settings)
+    found = [(MISSING.match(str(each.message)), each) for each in caught]
+    for match, warning in found:
+        if match is None:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    characters = dict.fromkeys(chr(int(match[1])) for match, _ in found if match)
+    return file.getvalue(), [] if form == "svg" else list(characters)
 
 
 def check_figure_path(path: Path) -> None:
@@ -34,12 +73,11 @@ def check_figure_path(path: Path) -> None:
     Raises
     ------
     BadPlan
-        Another suffix than png, svg or pdf, or a folder that does not exist.
+        Another suffix than png, svg or pdf.
+    BadOutput
+        As of `scorecube.files.check_target`.
     """
     if path.suffix.lower() not in FORMATS:
         found = path.suffix or "no ending"
         raise BadPlan(f"{path}: a figure is written as {', '.join(FORMATS)}; found {found}")
-    if not path.parent.is_dir():
-        raise BadPlan(
-            f"{path}: there is no folder {path.parent}; create it first, or choose another folder"
-        )
+    check_target(path)

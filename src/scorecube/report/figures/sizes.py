@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, plain_log_labels
 from scorecube.report.tables.swap import curves
 from scorecube.report.tables.topic_samples import conditions
 
@@ -137,5 +137,6 @@ def _rates(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
                 alpha=0.7,
             )
     axes.set_yscale("log")
+    plain_log_labels(axes.yaxis)
     axes.set_xlabel("topics in a sample")
     axes.set_ylabel("swap rate")

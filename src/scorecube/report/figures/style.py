@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogFormatter
+
 STYLE: Any = {
+    # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
+    "text.parse_math": False,
+    "text.usetex": False,
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -31,3 +37,17 @@ COLOURS = (
 MARKERS = "osD^vPX<>*"
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
+
+
+class LogLabels(LogFormatter):
+    """Labels of a logarithmic axis as plain numbers; matplotlib's own are formulas."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick; empty for those that matplotlib leaves out."""
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def plain_log_labels(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers."""
+    axis.set_major_formatter(LogLabels())
+    axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))

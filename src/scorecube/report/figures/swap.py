@@ -20,6 +20,9 @@ from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import sensitivity
 from scorecube.report.tables.topic_samples import conditions
 
+SAME_LEVEL = 1e-9
+"""Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
+
 
 def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     """Draw swap rates by difference for one sample size, by size for several."""
@@ -128,4 +131,7 @@ def sensitivity_bars(
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
     frame = sensitivity(result.isel(size=[-1]))
     setting = gain or labels_of(result, names.GAIN)[0]
-    return frame[np.isclose(frame["confidence"], confidence) & (frame["gain"] == setting)]
+    return frame[
+        np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)
+        & (frame["gain"] == setting)
+    ]

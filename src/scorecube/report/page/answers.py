@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,4 +76,4 @@ def _missing(
     )
     if from_rankings and not any(each["rankings"] for each in collections):
         return "The analysis needs run files and judgements; imported scores are not enough.", ""
-    return "Not computed yet; run:", f"scorecube {question.analysis} {study}"
+    return "Not computed yet; run:", f"scorecube {question.analysis} {shlex.quote(study)}"

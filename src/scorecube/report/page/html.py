@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import io
 import re
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
-from scorecube.report.figures.style import STYLE
+from scorecube.errors import visible
+from scorecube.report.figures.files import draw_figure
 from scorecube.report.text_formats import cell_text, merge_gains, render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_SHOWN = 300
 """Rows of a table on the page; its download has all."""
@@ -87,24 +89,24 @@ def _is_number(value: object) -> bool:
 
 def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG without a background, with a description for screen readers."""
-    buffer = io.StringIO()
-    with rc_context(STYLE):
-        figure.savefig(
-            buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True
-        )
-    svg = buffer.getvalue()
+    svg = draw_figure(figure, "svg", transparent=True)[0].decode()
     svg = svg[svg.index("<svg") :]
     # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
-    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", svg)
+
+    def plain(tag: re.Match[str]) -> str:
+        """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
+        unique = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", tag[0])
+        short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
+        return re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Coordinates are rounded to a hundredth of a point; text between tags is not changed.
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
+    # Text between tags is not changed.
+    svg = re.sub(r"<[^>]*>", plain, svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
-    svg = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
-    label = html.escape(description, quote=True)
+    label = html.escape(visible(description), quote=True)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     return Markup(svg)  # noqa: S704 - drawn here
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -14,7 +14,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from scorecube.errors import BadStudy, option
+from scorecube.errors import BadStudy, option, visible
+from scorecube.files import check_target, staged_files, write_file
 from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
@@ -27,6 +28,8 @@ Progress = Callable[[int, int], None]
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
 """Marks a page as a report of this package."""
+LONGEST_NAME = 200
+"""Bytes of a file name, without what makes it different from others."""
 MANY = 8
 """With more collections the figures of each are folded."""
 
@@ -39,8 +42,12 @@ def write_page(
     Raises
     ------
     BadStudy
-        A study without collections, or a path that cannot be written.
+        A study without collections.
+    BadOutput
+        A path that cannot be written.
     """
+    target = Path(path)
+    check_target(target)
     collections = _collections(study)
     found = stored_results(study, [each["name"] for each in collections])
     count = _counter(progress, sum(map(len, found.values())))
@@ -50,48 +57,29 @@ def write_page(
             sections.add(stored, read_part(stored))
             count()
     text = render(study, collections, sections.in_order())
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        try:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
+    write_file(target, text)
 
 
 def write_pages(
     study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None
 ) -> None:
-    """Write the report of a study as a summary page and a page for each collection; the folder is written atomically.
+    """Write the report of a study as a summary page and a page for each collection.
 
-    Only one collection is in memory at a time. A folder that contains such a report is replaced.
+    Only one collection is in memory at a time. All pages are written before the first of them moves into the folder, and pages of
+    an earlier report that have no successor are removed.
 
     Raises
     ------
     BadStudy
-        A study without collections, or a folder that contains other files or cannot be written.
+        A study without collections, or a folder that contains other files.
+    BadOutput
+        A folder that cannot be written.
     """
     target = Path(folder).resolve()
     _check_folder(target)
     collections = _collections(study)
-    partial, old = (target.with_name(f".{target.name}.{end}") for end in ("partial", "old"))
-    try:
-        try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir()
-            _fill(study, collections, partial, progress)
-            if target.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                target.rename(old)
-            partial.rename(target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise BadStudy(f"{target}: cannot be written: {error.strerror}") from None
+    with staged_files(target, remove="*.html") as write:
+        _write_all(study, collections, write, progress)
 
 
 def _check_folder(target: Path) -> None:
@@ -115,10 +103,13 @@ def _check_folder(target: Path) -> None:
         )
 
 
-def _fill(
-    study: Study, collections: Sequence[Mapping[str, Any]], folder: Path, progress: Progress | None
+def _write_all(
+    study: Study,
+    collections: Sequence[Mapping[str, Any]],
+    write: Callable[[str, str], None],
+    progress: Progress | None,
 ) -> None:
-    """Write all pages into a folder."""
+    """Write the pages of all collections and then the summary."""
     links = page_names([each["name"] for each in collections])
     found = stored_results(study, list(links))
     count = _counter(progress, sum(map(len, found.values())))
@@ -130,13 +121,11 @@ def _fill(
             sections.add(*parts[-1])
             count()
         text = render(study, [each], sections.in_order(), up=INDEX)
-        (folder / links[each["name"]]).write_text(text, encoding="utf-8")
+        write(links[each["name"]], text)
         for stored, part in parts:
             part.curve = {}
             summary.add(stored, part)
-    (folder / INDEX).write_text(
-        render(study, collections, summary.in_order(), links=links), encoding="utf-8"
-    )
+    write(INDEX, render(study, collections, summary.in_order(), links=links))
 
 
 def page_names(collections: Sequence[str]) -> dict[str, str]:
@@ -150,7 +139,8 @@ def page_names(collections: Sequence[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken = {INDEX}
     for collection in collections:
-        plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-") or "collection"
+        plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-")
+        plain = plain.encode()[:LONGEST_NAME].decode(errors="ignore") or "collection"
         name, number = f"{plain}.html", 2
         while name.casefold() in taken:
             name, number = f"{plain}-{number}.html", number + 1
@@ -212,6 +202,7 @@ def render(
     text = template().render(
         name=name,
         study=study.path,
+        study_word=shlex.quote(study.path),
         version=version("scorecube"),
         collections=collections,
         several=several,
@@ -263,7 +254,12 @@ def template() -> Any:
     """Return the page's template."""
     folder = files("scorecube").joinpath("report/page")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Names may hold characters that turn the direction of the text behind them.
+        finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
     environment.globals["style"] = folder.joinpath("page.css").read_text(encoding="utf-8")
     return environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))

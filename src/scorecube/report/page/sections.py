@@ -174,7 +174,7 @@ class Section:
         """Return the values that the template of the page needs."""
         frames = self.frames()
         view = self.view
-        draw = view.overview if overview else None
+        drawn = overview and view.overview is not None
         shown = view.page_tables(frames) if view.first_table in frames else []
         short = [name for name in frames if self.rows[name] <= MOST_ROWS]
         words = f"{view.heading}, {', '.join(self.collections)}"
@@ -184,7 +184,9 @@ class Section:
             "about": view.about,
             "anchor": self.anchor,
             "kind": self.kind,
-            "overview": picture(draw([part.small for part in self.parts]), words) if draw else None,
+            "overview": picture(view.draw_overview([part.small for part in self.parts]), words)
+            if drawn
+            else None,
             "curves": [part.curve for part in self.parts] if curves else [],
             "tables": [(heading, html_table(frame, heading)) for heading, frame in shown],
             "downloads": [(name, download(frames[name])) for name in short],
@@ -258,7 +260,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
     pictures = []
     if view.figure is not None:
         for gain in labels_of(result, names.GAIN):
-            pictures.append((gain, picture(view.figure(result, gain), f"{caption} Gains {gain}.")))
+            pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
     return {
         "picture": pictures[0][1] if pictures else "",
         "caption": caption,

@@ -209,4 +209,4 @@ def conditions(result: xr.Dataset) -> str:
 
 
 EQUAL = 1e-12
-"""Means of equal scores may differ by their rounding."""
+"""Difference up to which two means are equal: means of equal scores may differ by the rounding of their sums."""

@@ -17,6 +17,8 @@ COLLECTION = "collection"
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Stack the tables of several collections."""
+    if len(frames) == 1:  # a copy of millions of rows otherwise
+        return frames[0].reset_index(drop=True)
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

@@ -7,6 +7,7 @@ written about it. Figures are imported when they are drawn (see `on_demand`), be
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, nearest
+from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.tables.values import number_of_values, values
 from scorecube.report.views.questions import Question
 
@@ -226,6 +228,24 @@ class View:
     cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
+
+    def draw(self, result: xr.Dataset, gain: str | None = None) -> Figure:
+        """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`."""
+        assert self.figure is not None
+        (shown,), setting = with_figure_labels([result], gain)
+        return self.figure(shown, setting)
+
+    def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
+        """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""
+        assert self.overview is not None
+        return self.overview(with_figure_labels(results)[0])
+
+    def computed(self, cube: xr.Dataset) -> xr.Dataset:
+        """Return the result of a cube; tables and figures show what its warnings are about."""
+        assert self.compute is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return self.compute(cube)
 
     @property
     def first_table(self) -> str:

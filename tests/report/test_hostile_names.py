@@ -1,0 +1,288 @@
+"""Hostile and odd names in everything that the program writes: text, CSV, JSON, Markdown, LaTeX, pages, figures, file names."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.errors import CONTROL, visible
+from scorecube.files import is_formula, label_of_spreadsheet
+from scorecube.report.figures.files import save_figure
+from scorecube.report.figures.labels import LONGEST, figure_labels
+from scorecube.report.page.html import download, picture
+from scorecube.report.page.render import page_names, write_page
+from scorecube.report.study_figure import draw
+from scorecube.report.text_formats import formulas, render
+from scorecube.report.views.registry import view_names, view_of
+from scorecube.workflow.api import import_scores
+from tests.report.hostile import (
+    ANALYSES,
+    COLLECTIONS,
+    GAINS,
+    HOSTILE,
+    METRICS,
+    hostile_cube,
+    hostile_study,
+)
+from tests.report.hostile import CONTROL as CONTROLS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tests.conftest import Cli
+
+NAMES = HOSTILE | CONTROLS
+ROLES = ("collection", "metric", "gain", "run", "topic", "team")
+
+
+def table_of(name: str) -> pd.DataFrame:
+    """A table with the name in every column of labels, beside a plain row."""
+    return pd.DataFrame([[name] * 6 + [0.25], ["plain"] * 6 + [-0.5]], columns=[*ROLES, "score"])
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return NAMES[request.param]
+
+
+def test_json_is_exact_and_gives_no_orders_to_a_terminal(name: str) -> None:
+    text = render(table_of(name), "json")
+    assert [json.loads(text)[0][role] for role in ROLES] == [name] * 6
+    assert not CONTROL.search(text.replace("\n", ""))
+
+
+def test_no_cell_of_csv_is_a_formula_and_every_label_comes_back(name: str) -> None:
+    text = render(table_of(name), "csv")
+    first, plain = csv.DictReader(io.StringIO(text, newline=""))
+    assert [
+        first[role] for role in ROLES if is_formula(first[role]) and first[role][0] != "'"
+    ] == []
+    assert [label_of_spreadsheet(first[role]) for role in ROLES] == [name] * 6
+    assert (first["score"], plain["score"]) == ("0.25", "-0.5")
+
+
+def test_downloads_of_a_page_are_the_same_csv(name: str) -> None:
+    _, _, coded = download(table_of(name)).partition("base64,")
+    assert base64.b64decode(coded).decode() == render(table_of(name), "csv")
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_text_has_one_line_a_row_and_gives_no_orders(name: str, form: str) -> None:
+    text = render(table_of(name), form)
+    assert len(text.splitlines()) == 4
+    assert not CONTROL.search(text.replace("\n", ""))
+    if form == "text":
+        assert visible(name) in text
+
+
+def test_markdown_shows_names_as_they_are(name: str) -> None:
+    row = render(table_of(name), "markdown").splitlines()[2]
+    cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)[1:-1]
+    assert len(cells) == 7
+    for cell in cells[:6]:
+        assert (
+            re.sub(r"\\([^\w\s])", r"\1", cell.strip().replace(r"\_", "_")) == visible(name).strip()
+        )
+        assert not re.search(r"(?<!\\)(?:\\\\)*[<>*`\[\]]", cell)
+
+
+def test_latex_has_no_command_of_a_name(name: str) -> None:
+    row = render(table_of(name), "latex").splitlines()[4]
+    known = r"\\(textbackslash|textless|textgreater|\^|~)\{\}|\\[_%&#${}]|\{\[\}|\{\*\}| & |-\{\}"
+    assert not re.search(r"[\\{}$#%^~&_\[*]", re.sub(known, "", row.removesuffix(r" \\")))
+
+
+def test_labels_that_change_in_csv_are_said(scorecube: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ap.csv").write_text('topic,"=1+1",b\n1,0.5,1\n2,0.25,0.5\n')
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
+    shown = scorecube(
+        "show", tmp_path / "s", "scores", "--table", "cells", "--format", "csv"
+    ).succeeded()
+    assert "x,AP,auto,'=1+1,1,0.5" in shown.stdout.splitlines()
+    assert "1 label begin like a formula of a spreadsheet ('=1+1')" in shown.stderr
+    (tmp_path / "cells.csv").write_text(shown.stdout)
+    assert import_scores([tmp_path / "cells.csv"])["run"].values.tolist() == ["=1+1", "b"]
+    other = scorecube("show", tmp_path / "s", "scores", "--format", "json").succeeded()
+    assert "formula" not in other.stderr
+    assert {row["run"] for row in json.loads(other.stdout)} == {"=1+1", "b"}
+
+
+def test_names_come_back_by_csv_and_import(tmp_path: Path) -> None:
+    names = [*HOSTILE.values(), "'=1", "''-a", "'tis", "-0.5"]
+    frame = pd.DataFrame({"run": names, "topic": names, "metric": "AP", "score": 0.5})
+    (tmp_path / "cells.csv").write_text(render(frame, "csv"))
+    cube = import_scores([tmp_path / "cells.csv"])
+    assert set(cube["run"].values) == set(cube["topic"].values) == set(names)
+    assert len(formulas(frame)) == 5
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def acts(elements: Elements) -> list[tuple[str, dict[str, str | None]]]:
+    """Return elements that may run or load something: only pictures inside of figures and links to the page itself may."""
+    allowed = ("#", "data:text/csv;base64,", "data:image/png;base64,")
+    return [
+        (tag, attributes)
+        for tag, attributes in elements.found
+        if tag in {"script", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "animate", "set"}
+        or any(key.startswith("on") for key in attributes)
+        or any(
+            not str(attributes[key]).lstrip().startswith(allowed)
+            for key in ("href", "xlink:href", "src")
+            if key in attributes
+        )
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> sc.storage.Study:
+    """All analyses of scores, with odd names in all roles."""
+    path = tmp_path_factory.mktemp("hostile") / "study.zarr"
+    hostile_study(path)
+    return sc.open_study(path)
+
+
+def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
+    page = path.read_text()
+    elements = Elements(page)
+    assert acts(elements) == []
+    assert not CONTROL.search(page.replace("\n", ""))
+    for shown in (*COLLECTIONS, *METRICS, *gains):
+        assert visible(shown) in elements.text
+    policies = [
+        attributes["content"]
+        for tag, attributes in elements.found
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policies == [
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    ]
+
+
+def test_a_page_shows_names_and_nothing_in_them_acts(tmp_path: Path) -> None:
+    hostile_study(tmp_path / "study.zarr", [sc.Stability()], [*CONTROLS.values()], GAINS[:1])
+    write_page(sc.open_study(tmp_path / "study.zarr"), tmp_path / "page.html")
+    check_page(tmp_path / "page.html", GAINS[:1])
+
+
+@pytest.mark.slow
+def test_a_page_of_all_analyses_shows_names_and_nothing_in_them_acts(
+    study: sc.storage.Study, tmp_path: Path
+) -> None:
+    write_page(study, tmp_path / "page.html")
+    check_page(tmp_path / "page.html")
+
+
+def texts_of(svg: str) -> list[str]:
+    """Return the texts of an SVG image, which must be well-formed."""
+    root = ET.fromstring(svg)
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+        "svg", "metadata", "RDF", "Work", "type", "date", "format", "creator", "Agent", "title",
+        "defs", "style", "g", "path", "rect", "use", "text", "tspan", "clipPath", "image",
+    }  # fmt: skip
+    return [
+        " ".join("".join(each.itertext()).split())
+        for each in root.iter()
+        if each.tag.endswith("}text")
+    ]
+
+
+@pytest.fixture(scope="module")
+def figure_of_all() -> Figure:
+    """A curve for each name, drawn outside of the study and saved as users do."""
+    cube = hostile_cube(["b", "a", "c"], [*NAMES.values()], [NAMES["math"]])
+    drawn: Figure = sc.figure(sc.analyse(cube, sc.Swap(), trials=5, seed=1))
+    return drawn
+
+
+def test_every_name_stands_in_the_legend_as_it_is(figure_of_all: Figure) -> None:
+    shown = texts_of(str(picture(figure_of_all, '"<b>')))
+    for label in NAMES.values():
+        assert " ".join(figure_labels([label])[label].split()) in shown
+    assert any(text.endswith("gains $x^{$_$") for text in shown)
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_figures_of_all_names_are_written(figure_of_all: Figure, tmp_path: Path, form: str) -> None:
+    notes = save_figure(figure_of_all, tmp_path / f"all.{form}")
+    assert (notes == []) == (form == "svg")  # the font has no ideographs
+    assert all("\u691c" in note and ".svg keeps them" in note for note in notes)
+    assert (tmp_path / f"all.{form}").stat().st_size > 10_000
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_a_figure_that_its_user_saves_has_no_formulas_either(
+    figure_of_all: Figure, tmp_path: Path
+) -> None:
+    figure_of_all.savefig(tmp_path / "own.png")
+    assert (tmp_path / "own.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("analysis", [name for name in view_names() if view_of(name).figure])
+def test_figures_of_all_analyses_are_drawn(
+    study: sc.storage.Study, tmp_path: Path, analysis: str
+) -> None:
+    if analysis not in {"design", "wcw", *(each.name for each in ANALYSES)}:
+        assert analysis in {"agreement", "teams", "randomisation", "unpaired"}
+        return
+    for form in ("png", "svg", "pdf"):
+        path = tmp_path / f"one.{form}"
+        save_figure(draw(study, analysis, [COLLECTIONS[0]], GAINS[1]), path)
+        assert path.stat().st_size > 5000
+        if view_of(analysis).overview:
+            save_figure(draw(study, analysis), path)
+
+
+def test_labels_of_figures_are_short_and_different() -> None:
+    labels = ["x" * 100 + str(k) for k in range(30)] + [
+        "a" * 50 + str(k) + "b" * 50 for k in range(20)
+    ]
+    shown = figure_labels([*labels, *NAMES.values()])
+    assert len(set(shown.values())) == len(shown)
+    assert max(map(len, shown.values())) <= LONGEST + len(" (20)")
+    assert not [text for text in shown.values() if text.startswith("_") or CONTROL.search(text)]
+
+
+def test_pages_are_called_after_collections_and_lie_in_their_folder(tmp_path: Path) -> None:
+    labels = [
+        *NAMES.values(),
+        "..",
+        "../../etc/passwd",
+        "index",
+        "\u00e9" * 300,
+        "x" * 300,
+        "x" * 301,
+    ]
+    pages = page_names(labels)
+    assert len({name.casefold() for name in pages.values()}) == len(labels)
+    for page in pages.values():
+        assert (tmp_path / page).parent == tmp_path
+        assert re.fullmatch(r"[\w][\w.-]*\.html", page)
+        (tmp_path / page).write_text("")
+    assert len(list(tmp_path.iterdir())) == len(labels)

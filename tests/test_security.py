@@ -1,0 +1,114 @@
+"""SECURITY.md: its table of ports is that of the profiles, and what it says of ports and files of local clusters is so."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scorecube.execute.certificates import needs_certificates
+from scorecube.execute.clusters import open_executor
+from scorecube.execute.profiles import BATCH, read_profile
+
+REPO = Path(__file__).parents[1]
+PAGE = (REPO / "SECURITY.md").read_text(encoding="utf-8")
+PROFILES = REPO / "cluster"
+OTHERS = {"none", "slurm/scorecube.sbatch", "kubernetes/", "docker/compose.yaml"}
+"""Rows that are no profiles in one file."""
+
+
+def ports() -> dict[str, tuple[str, str, str]]:
+    """Return the table of ports: who listens, who reaches it, and whether a certificate is needed."""
+    section = PAGE.split("\n## Ports\n")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("|")
+    ]
+    assert rows[0] == ["profile", "listens", "reachable by", "certificate"]
+    return {
+        name: (listens, reached, certificate) for name, listens, reached, certificate in rows[2:]
+    }
+
+
+def test_every_profile_has_a_row() -> None:
+    assert set(ports()) == OTHERS | {path.name for path in PROFILES.glob("*.yaml")}
+    for name in OTHERS - {"none", "docker/compose.yaml"}:
+        assert (PROFILES / name).exists()
+
+
+@pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_rows_say_what_profiles_do(path: Path) -> None:
+    profile = read_profile(path)
+    listens, reached, certificate = ports()[path.name]
+    assert not profile.insecure
+    assert not profile.dashboard
+    if profile.kind in BATCH:
+        assert reached == "the network"
+        assert needs_certificates(profile, private=False) == (certificate == "yes")
+    elif profile.kind == "scheduler":
+        assert listens.startswith("nothing")
+        assert (str(profile.address).startswith("tls://"), bool(profile.tls)) == (True, True)
+        assert certificate == "yes"
+    else:
+        assert reached in ("nobody", "users of this machine")
+        assert needs_certificates(profile, private=True) == (certificate == "yes")
+
+
+def test_the_page_is_linked_and_names_tests_that_are_there() -> None:
+    for page in ("README.md", "CONTRIBUTING.md"):
+        assert "(SECURITY.md)" in (REPO / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:tests|docker)/[\w./-]+)`", PAGE)
+    assert len(named) >= 8
+    assert all((REPO / path).exists() for path in named)
+    assert "@" not in PAGE.replace("`@`", "")  # no address that nobody reads
+
+
+def test_certificates_in_kubernetes_are_mounted_for_the_group_of_the_pods() -> None:
+    assert "mounted 0440" in PAGE
+    mounts = [
+        line.split(":")[1].strip()
+        for path in sorted((PROFILES / "kubernetes").rglob("*.yaml"))
+        for line in path.read_text().splitlines()
+        if "defaultMode:" in line
+    ]
+    assert len(mounts) >= 4
+    assert set(mounts) == {"0440"}
+
+
+def addresses() -> set[str]:
+    """Return where this process and those below it listen."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return {
+        each.laddr.ip
+        for process in processes
+        for each in process.net_connections("inet")
+        if each.status == psutil.CONN_LISTEN
+    }
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["threads.yaml", "processes.yaml", "local.yaml"])
+def test_local_profiles_listen_where_the_page_says(name: str) -> None:
+    listens, _, certificate = ports()[name]
+    before = addresses()
+    assert before <= {"127.0.0.1"}
+    with open_executor(read_profile(PROFILES / name)) as executor:
+        found = addresses()
+        if listens == "nothing":
+            assert (executor.client, found) == (None, before)
+            return
+        assert listens.endswith("on 127.0.0.1")
+        assert found == {"127.0.0.1"}
+        assert executor.client is not None
+        secure = executor.client.scheduler_info()["address"].startswith("tls://")
+        assert secure == (certificate == "yes")
+        if not secure:
+            return
+        key = Path(executor.client.security.tls_client_key)
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (key, key.parent, key.parent.parent)]
+        assert modes == [0o600, 0o700, 0o700]
+    assert not key.parent.parent.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -198,3 +199,95 @@ def test_an_option_of_a_later_version_changes_digests_only_where_it_is_set() -> 
     plain, same, other = sc.Stability().options(), Later().options(), Later(added=4).options()
     assert plain == same
     assert other == plain | {"added": 4}
+
+
+NAN = float("nan")
+WRONG: dict[Any, tuple[Any, ...]] = {
+    bool: (1, 0, 1.0, "yes", None, (True,)),
+    int: (1.5, 2.0, True, "25", None, (2,), NAN, b"2"),
+    float: (True, "0.5", None, (0.5,), 1j, NAN, Path("x")),
+    float | None: (True, "0.5", (0.5,), NAN),
+    str: (1, None, True, b"t", ("t",), Path("t")),
+    tuple[float, ...]: (0.5, "0.5", None, (True,), ("0.5",), (NAN,), {0.5}, ((0.5,),), (None,)),
+    tuple[int, ...] | None: (2, "2", (1.5,), (True,), ("2",), (2.0,), {2}),
+    tuple[str, ...]: ("t", 1, (1,), None, (None,), {"t"}),
+    int | Sequence[int] | None: ("25", 1.5, True, ("25",), (2.5,), (True,), b"25", {25}),
+}
+"""Values of other types than a field's, by its type; texts are no lists, truth values are no numbers."""
+REFUSED = [(name, option, value) for name, option in EVERY for value in WRONG[option.type]]
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    REFUSED,
+    ids=[f"{name}-{option.name}-{value!r}" for name, option, value in REFUSED],
+)
+def test_a_value_of_another_type_is_refused(name: str, option: Option, value: Any) -> None:
+    with pytest.raises(BadPlan, match=rf"^{option.name}\b") as caught:
+        registry.load(name)(**{option.name: value})
+    assert caught.value.option == option.name
+    assert "\n" not in str(caught.value)
+
+
+LIMITED = [
+    (name, option)
+    for name, option in EVERY
+    if {option.minimum, option.maximum, option.above, option.below} != {None}
+]
+
+
+def in_its_type(option: Option, number: float) -> Any:
+    """Return a number as the value of an option: alone, or as the element of a list."""
+    listed = isinstance(option.default, tuple) or option.name in ("leave", "topic_sizes")
+    return (number,) if listed else number
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), LIMITED, ids=[f"{name}-{option.name}" for name, option in LIMITED]
+)
+def test_limits_hold(name: str, option: Option) -> None:
+    kind = registry.load(name)
+    step = (
+        1
+        if isinstance(option.default, int) or option.type not in (float, tuple[float, ...])
+        else 1e-9
+    )
+    outside = [option.above, option.below]
+    outside += [None if option.minimum is None else option.minimum - step]
+    outside += [
+        None
+        if option.maximum is None
+        else option.maximum * (1 + 1e-9)
+        if step < 1
+        else option.maximum + 1
+    ]
+    outside += [float("inf"), float("-inf")] if step < 1 else []
+    for number in outside:
+        if number is not None:
+            with pytest.raises(BadPlan, match=rf"^{option.name}=.*: expected ") as caught:
+                kind(**{option.name: in_its_type(option, number)})
+            assert caught.value.option == option.name
+    for number in (option.minimum, option.maximum):
+        if number is not None:
+            kind(**{option.name: in_its_type(option, number)})
+
+
+def test_some_options_of_every_kind_have_limits() -> None:
+    assert len(LIMITED) >= 25
+    assert {option.type for _, option in EVERY} == set(WRONG)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [each for each in EVERY if not each[1].may_be_empty and isinstance(each[1].default, tuple)],
+)
+def test_a_list_without_elements_is_refused(name: str, option: Option) -> None:
+    with pytest.raises(BadPlan, match=rf"^{option.name}=\(\): expected a list that is not empty"):
+        registry.load(name)(**{option.name: ()})
+
+
+def test_a_value_is_not_written_out_at_any_length() -> None:
+    with pytest.raises(BadPlan, match=r"^bins: expected a whole number from 2 to 1,000$"):
+        sc.Swap(bins=10**5000)
+    with pytest.raises(BadPlan, match=r"^rule: expected text; found a list$|^rule: .{,120}$"):
+        sc.Swap(rule=["x" * 10_000])  # type: ignore[arg-type]

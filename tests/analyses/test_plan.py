@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -141,13 +142,53 @@ def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_seeds_out_of_range_are_refused(cube: xr.Dataset, seed: int) -> None:
-    with pytest.raises(BadPlan, match=rf"seed={seed} is not in 0 \.\. 2\*\*64 - 1"):
+    with pytest.raises(
+        BadPlan, match=rf"seed={seed}: expected a whole number from 0 to 2\*\*64 - 1"
+    ):
         plan(cube, seed=seed)
+
+
+@pytest.mark.parametrize("value", [1.5, True, "25", None, 2.0])
+@pytest.mark.parametrize("name", ["seed", "trials"])
+def test_seeds_and_trials_of_another_type_are_refused(
+    cube: xr.Dataset, name: str, value: Any
+) -> None:
+    with pytest.raises(
+        BadPlan, match=rf"{name}: expected a whole number .*; found {re.escape(repr(value))}$"
+    ) as caught:
+        plan(cube, **{name: value})
+    assert caught.value.option == name
+
+
+def test_numbers_of_numpy_are_those_of_python(cube: xr.Dataset) -> None:
+    same = plan(cube, seed=np.uint64(7), trials=np.int32(30))
+    assert same.digest == plan(cube, seed=7, trials=30).digest
+    several: list[Any] = [[5, 10], np.array([5, 10]), range(5, 11, 5), (10, 5)]
+    sizes = [Swap(size=size) for size in several]
+    assert sizes == [Swap(size=(5, 10))] * 4
+    number: Any = np.int64(25)
+    assert Swap(size=number).options() == Swap(size=25).options()
+
+
+@pytest.mark.parametrize(
+    ("analysis", "text"),
+    [
+        ("swap", r"expected an analysis with its options, such as Swap\(\); found 'swap'"),
+        ("bootstrap", r"such as Bootstrap\(\); found 'bootstrap'"),
+        (Swap, r"such as Swap\(\); found the class Swap"),
+        ("swop", r"such as Swap\(\); found 'swop'"),
+        (None, r"such as Swap\(\); found None"),
+        ({"name": "swap"}, "found a dict"),
+    ],
+)
+def test_what_is_no_analysis_is_refused(cube: xr.Dataset, analysis: Any, text: str) -> None:
+    with pytest.raises(BadPlan, match=rf"analysis: .*{text}"):
+        make_plan(cube, analysis, trials=10, seed=1)
 
 
 @pytest.mark.parametrize("trials", [0, -5])
 def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
-    with pytest.raises(BadPlan, match=f"trials={trials}: at least 1"):
+    with pytest.raises(BadPlan, match=f"trials={trials}: expected a whole number of at least 1"):
         plan(cube, trials=trials)
 
 

@@ -79,7 +79,9 @@ class Cost:
     fixed_bytes, fixed_seconds
         Memory and time of a block in addition to those of its units.
     result_bytes
-        Memory of the combined outputs and the result.
+        Memory of the combined outputs and the result, and of what making and storing it takes.
+    input_bytes
+        Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes.
     max_units
         Largest number of units in a block.
     """
@@ -89,6 +91,7 @@ class Cost:
     fixed_bytes: float
     fixed_seconds: float = 0.0
     result_bytes: float = 0.0
+    input_bytes: float = 0.0
     max_units: int = 2**62
 
 
@@ -131,8 +134,13 @@ class Analysis(ABC):
         """Return the options that only `finalize` reads: blocks are the same for all their values."""
         return frozenset(name for name, option in options_of(cls).items() if option.finalize)
 
+    def __post_init__(self) -> None:
+        """Store options in their normal form and check them; overriding methods call this one first."""
+        for name, option in options_of(type(self)).items():
+            object.__setattr__(self, name, option.checked(getattr(self, name)))
+
     def check_options(self) -> None:
-        """Raise BadPlan for values that are not among the choices of their option."""
+        """Raise BadPlan for values of another type, out of range, or not among the choices of their option."""
         for name, option in options_of(type(self)).items():
             option.check(getattr(self, name))
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scorecube.errors import BadPlan, default_flag, option
+from scorecube.errors import BadPlan, default_flag, kind_of, option
 
 T = TypeVar("T")
 DECLARED = "option"
@@ -42,7 +42,11 @@ class Option:
     choices
         Allowed values, or allowed elements of a list; empty for any.
     minimum, maximum
-        Limits of a number on the command line.
+        Limits of a number, or of the elements of a list; None for none.
+    above, below
+        Limits that are not included.
+    may_be_empty
+        Whether a list may have no elements.
     unit
         Unit of a number, such as ``topics``.
     finalize
@@ -63,8 +67,11 @@ class Option:
     help: str
     flags: tuple[str, ...] = ()
     choices: tuple[Any, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    below: float | None = None
+    may_be_empty: bool = False
     unit: str = ""
     finalize: bool = False
     since: str = ""
@@ -134,26 +141,76 @@ class Option:
         Raises
         ------
         BadPlan
-            A value of another type, or one that is not among the choices.
+            A value of another type, or one that is not allowed.
         """
-        converted = tuple(value) if isinstance(value, list) else value
+        converted = normal_value(value)
         if isinstance(value, str) and not has_type(converted, self.type):
             converted = self.parse(value)
         if not has_type(converted, self.type):
-            raise BadPlan(f"expected {describe_type(self.type)}", option=self.name)
+            raise BadPlan(f"expected {self.expected}", option=self.name)
         self.check(converted)
         return converted
 
+    @property
+    def limits(self) -> str:
+        """Limits of numbers, for users; empty for none."""
+        if self.minimum is not None and self.maximum is not None:
+            return f"from {_as_limit(self.minimum)} to {_as_limit(self.maximum)}"
+        words = {
+            "of at least": self.minimum,
+            "above": self.above,
+            "of at most": self.maximum,
+            "below": self.below,
+        }
+        return " and ".join(
+            f"{word} {_as_limit(limit)}" for word, limit in words.items() if limit is not None
+        )
+
+    @property
+    def expected(self) -> str:
+        """Type and limits of the value, for users."""
+        return " ".join(filter(None, [describe_type(self.type), self.limits]))
+
     def problem(self, value: Any) -> str | None:
         """Return an error text for a value that is not among the choices, else None."""
-        values = value if isinstance(value, tuple | list) else () if value is None else (value,)
-        wrong = [element for element in values if self.choices and element not in self.choices]
+        wrong = [
+            element for element in _elements(value) if self.choices and element not in self.choices
+        ]
         return f"{wrong[0]!r} is not one of {', '.join(map(str, self.choices))}" if wrong else None
 
     def check(self, value: Any) -> None:
-        """Raise BadPlan for a value that is not among the choices."""
+        """Raise BadPlan for a value of another type, out of range, or not among the choices."""
+        if not has_type(value, self.type):
+            raise BadPlan(
+                f"{option(self.name)}: expected {self.expected}; found {shown(value)}",
+                option=self.name,
+            )
         if problem := self.problem(value):
             raise BadPlan(f"{option(self.name)} {problem}", option=self.name)
+        empty = value == () and not self.may_be_empty
+        if empty or not all(map(self._is_in_range, _elements(value))):
+            subject = option(self.name, value if repr_of(value) == shown(value) else None)
+            expected = self.expected
+            if empty:
+                expected = expected.replace("a list", "a list that is not empty")
+            raise BadPlan(f"{subject}: expected {expected}", option=self.name)
+
+    def checked(self, value: Any) -> Any:
+        """Return a value in its normal form; raise BadPlan as `check`."""
+        normal = normal_value(value)
+        self.check(normal)
+        return normal
+
+    def _is_in_range(self, value: Any) -> bool:
+        # Comparisons with NaN are false.
+        limits = (
+            self.minimum is None or value >= self.minimum,
+            self.maximum is None or value <= self.maximum,
+            self.above is None or value > self.above,
+            self.below is None or value < self.below,
+            value == value,
+        )
+        return all(limits)
 
     def default_text(self) -> str | None:
         """Return the default as a text of the command line; None if no text stands for it."""
@@ -308,6 +365,50 @@ def has_type(value: Any, hint: Any) -> bool:
     return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
 
 
+def normal_value(value: Any) -> Any:
+    """Return a value as plans store it: sequences as tuples, numbers of NumPy as those of Python.
+
+    Examples
+    --------
+    >>> normal_value([1, 2]), normal_value(range(5, 16, 5)), normal_value("5")
+    ((1, 2), (5, 10, 15), '5')
+    """
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, list | tuple | range):
+        return tuple(map(normal_value, plain))
+    return plain
+
+
+MAX_SHOWN = 60
+"""Largest number of letters of a value in a message."""
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: short values as Python spells them, others by their type.
+
+    Examples
+    --------
+    >>> shown(1.5), shown("25"), shown({1: 2}), shown(10**5000)
+    ('1.5', "'25'", 'a dict', 'a number of more than 4,300 digits')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if not isinstance(value, bool | int | float | str | list | tuple | None):
+        return kind_of(value)
+    text = repr_of(value)
+    if text is None:
+        return "a number of more than 4,300 digits"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def repr_of(value: Any) -> str | None:
+    """Return a value as Python spells it; None for longer integers than Python writes."""
+    try:
+        return repr(value)
+    except ValueError:
+        return None
+
+
 def describe_type(hint: Any) -> str:
     """Return the name of a type for users.
 
@@ -330,6 +431,22 @@ def _element_type(hint: Any) -> Any:
         if typing.get_origin(member) is tuple:
             return typing.get_args(member)[0]
     return None
+
+
+def _elements(value: Any) -> tuple[Any, ...]:
+    """Return the elements of a list, or a single value as one; none of None."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def _as_limit(value: float) -> str:
+    """Return a limit for users: large powers of two as such."""
+    return (
+        f"2**{int(value).bit_length()} - 1"
+        if value > 2**32 and value == 2 ** int(value).bit_length() - 1
+        else f"{value:,g}"
+        if abs(value) < 1e6
+        else f"{value:g}"
+    )
 
 
 def _as_text(value: Any) -> str:

@@ -12,14 +12,19 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis, Arrays, Prepared
+from scorecube.analyses.options import shown
+from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
+from scorecube.collection.arguments import check_cube, check_dataset
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
 SEED_BITS = 32
+TRIALS, SEED = SHARED["trials"], replace(SHARED["seed"], type=int)
 
 
 @dataclass(frozen=True)
@@ -139,14 +144,16 @@ def make_plan(
     Raises
     ------
     BadPlan
-        Options that are impossible for the cube, a seed or a number of trials out of range, too few replayed samples.
+        No analysis, options that are impossible for the cube, a seed or a number of trials out of range, too few replayed samples.
     """
+    check_analysis(analysis)
+    check_cube(cube)
     schema.check(cube, schema.CUBE, "the cube")
-    if trials < 1:
-        raise BadPlan(f"{option('trials', trials)}: at least 1 is needed", option="trials")
-    if not 0 <= seed < 2**64:
-        raise BadPlan(f"{option('seed', seed)} is not in 0 .. 2**64 - 1", option="seed")
-    trials, seed = (int(trials), int(seed)) if analysis.resamples else (1, 0)
+    trials, seed = TRIALS.checked(trials), SEED.checked(seed)
+    if not analysis.resamples:
+        trials, seed = 1, 0
+    if samples is not None:
+        check_dataset(samples, option("samples"), "the method samples of an analysis")
     prepared, warnings = analysis.prepare_checked(cube)
     if samples is None:
         return PreparedPlan(
@@ -164,6 +171,32 @@ def make_plan(
     return PreparedPlan(plan, prepared, tuple(warnings), replayed)
 
 
+def check_analysis(analysis: Any) -> None:
+    """Refuse what is no analysis with its options, such as its name or its class.
+
+    Parameters
+    ----------
+    analysis
+        Argument of a user.
+
+    Raises
+    ------
+    BadPlan
+        Not an analysis; the message names the one that is probably meant.
+    """
+    if isinstance(analysis, Analysis):
+        return
+    named = (
+        analysis.name if isinstance(analysis, type) and issubclass(analysis, Analysis) else analysis
+    )
+    known = [entry.class_name for entry in registry.entries() if named == entry.name]
+    example = f"{known[0] if known else 'Swap'}()"
+    raise BadPlan(
+        f"{option('analysis')}: expected an analysis with its options, such as {example}; found {shown(analysis)}",
+        option="analysis",
+    )
+
+
 def new_seed() -> int:
     """Return a random seed of the operating system."""
     return secrets.randbits(SEED_BITS)
@@ -175,14 +208,14 @@ def cube_digest(cube: xr.Dataset) -> str:
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
     hasher.update(uses_gains(cube).tobytes())
-    hasher.update(np.ascontiguousarray(cube.variables[names.SCORE].values, dtype="<f8").tobytes())
+    # Buffers instead of bytes: arrays are not copied.
+    hasher.update(_buffer(cube.variables[names.SCORE].values.astype("<f8", copy=False)))
     if names.DOCUMENT_AT_RANK in cube:
         hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
         for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
-            values = np.ascontiguousarray(cube[variable.name].values)
-            hasher.update(
-                f"{variable.name} {values.shape} {values.dtype.str};".encode() + values.tobytes()
-            )
+            values = cube[variable.name].values
+            hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode())
+            hasher.update(_buffer(values))
     return hasher.hexdigest()
 
 
@@ -194,11 +227,14 @@ def samples_digest(samples: xr.Dataset) -> str:
         hasher.update(f"{name}{values.shape}".encode())
         is_text = values.dtype.kind in "OUT"
         hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode()
-            if is_text
-            else np.ascontiguousarray(values).tobytes()
+            "\x1f".join(map(str, values.ravel())).encode() if is_text else _buffer(values)
         )
     return hasher.hexdigest()
+
+
+def _buffer(values: np.ndarray[Any, Any]) -> Any:
+    """Return the bytes of an array in C order, without a copy if it has that order."""
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 
 
 def _digest(record: dict[str, Any]) -> str:

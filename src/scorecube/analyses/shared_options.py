@@ -52,12 +52,17 @@ class SharedOptions:
         1000, "Resampling trials; more trials later extend a result.", minimum=1
     )
     seed: int | None = option_field(
-        None, "Seed of the random streams; drawn and reported by default.", minimum=0
+        None,
+        "Seed of the random streams; drawn and reported by default.",
+        minimum=0,
+        maximum=2**64 - 1,
     )
     until_width: float | None = option_field(
         None,
         "Double the trials until the widest Monte Carlo interval is this narrow, e.g. 0.01: of a swap rate, or of the share of "
         "significant pairs.",
+        above=0,
+        below=1,
     )
     most_trials: int = option_field(
         1_000_000,
@@ -68,7 +73,8 @@ class SharedOptions:
     cluster: Path | None = option_field(None, "Cluster profile, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
     memory: str | None = option_field(
-        None, "Memory limit, e.g. 4GB; four fifths of the machine's memory by default."
+        None,
+        "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container or job by default.",
     )
     block_units: int | None = option_field(
         None,

@@ -47,16 +47,28 @@ class Rule:
     expected: str
 
 
+LEAST_RATE = 1e-9
+"""Smallest error rate that is accepted: no design asks for less, and a smaller one is more likely a slip."""
+ROUNDED = 1e-12
+"""Rounding of 1 - beta, so that a power that equals alpha is refused."""
 RULES = {
     VARIANCE: Rule(0.0, math.inf, True, False, "a within-system variance of scores, at least 0"),
     MIN_DIFF: Rule(0.0, math.inf, False, False, "a difference in mean score, more than 0"),
     WIDTH: Rule(0.0, math.inf, False, False, "a width of confidence intervals, more than 0"),
     SYSTEMS: Rule(2, 100_000, True, True, "a number of systems, a whole number from 2 to 100,000"),
     ALPHA: Rule(
-        1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"
+        LEAST_RATE,
+        1.0,
+        True,
+        False,
+        "a probability between 0 and 1, both excluded, and not below 1e-9",
     ),
     BETA: Rule(
-        1e-9, 1.0, True, False, "a probability between 0 and 1, both excluded, and not below 1e-9"
+        LEAST_RATE,
+        1.0,
+        True,
+        False,
+        "a probability between 0 and 1, both excluded, and not below 1e-9",
     ),
     TOPICS: Rule(
         2, MAX_TOPICS, True, True, f"a number of topics, a whole number from 2 to {MAX_TOPICS:,}"
@@ -141,7 +153,7 @@ def broadcast_numbers(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
 def check_error_rates(alpha: xr.DataArray, beta: xr.DataArray) -> None:
     """Refuse a power 1 - beta of at most alpha."""
     alphas, betas = (array.values for array in xr.broadcast(alpha, beta))
-    invalid = alphas >= 1.0 - betas - 1e-12
+    invalid = alphas >= 1.0 - betas - ROUNDED
     if invalid.any():
         pair = f"{option(ALPHA, _first_value(alphas[invalid]))} with {option(BETA, _first_value(betas[invalid]))}"
         raise BadPlan(f"{pair}: the power 1 - beta must be more than alpha", option=BETA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special, stats
 
-from scorecube.design.search import FloatArray, IntArray, smallest_integer
+from scorecube.design.search import TOLERANCE, FloatArray, IntArray, smallest_integer
 
 SERIES_FROM = 200.0
 """Smallest degrees of freedom with an exact series of c4 in double precision."""
@@ -86,7 +86,7 @@ def interval_size(
         first = (2.0 * special.ndtri(alpha / 2.0) / allowed) ** 2
 
     def narrow_enough(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + 1e-12), bool)
+        return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + TOLERANCE), bool)
 
     return smallest_integer(
         narrow_enough, np.full_like(allowed, 2.0), np.ceil(first), maximum, "the number of topics"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from scorecube.design.search import BoolArray, FloatArray, root
+from scorecube.design.search import TOLERANCE, BoolArray, FloatArray, root
 
 NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
     (0.01, 0.10): (10.439, 5.213),
@@ -26,8 +26,8 @@ NAGATA: Mapping[tuple[float, float], tuple[float, float]] = {
 """(alpha, beta) -> (a, b); the noncentrality is a + b sqrt(m - 1) (Nagata 2003)."""
 DECIMALS = 2
 """Decimals of the power in Sakai's ANOVA tool; reproduces all of S3 Table 3."""
-TOLERANCE = 1e-12
-"""Tolerance, so that the size for the difference that n topics detect is n."""
+SAME_RATE = 1e-9
+"""Relative difference up to which alpha and beta are those of a table: they may have been computed, as 1 - 0.8."""
 MAX_NONCENTRALITY = 1e15
 """Power is 1 from here on for every valid alpha; SciPy may return NaN."""
 
@@ -219,8 +219,8 @@ def tool_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray)
         np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta)), np.nan
     )
     for (known_alpha, known_beta), (constant, slope) in NAGATA.items():
-        matches = np.isclose(alpha, known_alpha, rtol=1e-9) & np.isclose(
-            beta, known_beta, rtol=1e-9
+        matches = np.isclose(alpha, known_alpha, rtol=SAME_RATE) & np.isclose(
+            beta, known_beta, rtol=SAME_RATE
         )
         noncentrality = np.where(matches, constant + slope * root_degrees, noncentrality)
     if np.isnan(noncentrality).any():
@@ -233,7 +233,8 @@ def has_constants(alpha: Any, beta: Any) -> bool:
     """Return whether Nagata's constants exist for all these alpha and beta."""
     pairs = np.broadcast(np.asarray(alpha, np.float64), np.asarray(beta, np.float64))
     return all(
-        any(np.allclose(pair, known, rtol=1e-9, atol=0.0) for known in NAGATA) for pair in pairs
+        any(np.allclose(pair, known, rtol=SAME_RATE, atol=0.0) for known in NAGATA)
+        for pair in pairs
     )
 
 

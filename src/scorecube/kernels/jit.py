@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,6 +49,11 @@ def merged(function: Function) -> Function:
     Without ``forceinline`` leaving teams out takes 4 % longer; the time to compile is the same.
     """
     return cast("Function", numba.njit(**BORROWING, forceinline=True)(function))
+
+
+def is_kernel(value: object) -> bool:
+    """Whether a value is a function that is compiled at its first call."""
+    return isinstance(value, Dispatcher)
 
 
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"

@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 MANTISSA_BITS = 53
+"""Bits of a float64: integers up to 2**53 are exact."""
+ROUNDING = 1.0
+"""Units by which a score may be off: half a unit by `rint`, and less than half by the product that is rounded."""
 MAX_BITS = 42
 """Finest grid: sort keys of 100 bins and 8,192 runs fit into 62 bits, and `rint` is the only relevant rounding."""
 
@@ -60,7 +63,7 @@ class Grid:
     @property
     def tolerance(self) -> float:
         """Largest difference of two sums, in units, that rounding alone can cause."""
-        return float(2 * self.size)
+        return 2 * self.size * ROUNDING
 
     def to_units(self, scores: FloatArray) -> FloatArray:
         """Round scores (cell, ...) to integer-valued float64 units."""

@@ -21,6 +21,11 @@ PROBES = 16
 """Scores that every denominator is tried on first."""
 ROOM = 2.0**52
 """Integers up to this bound are added and subtracted exactly."""
+SNAP = 2.0
+"""Units by which rounding changes a difference of two centred scores at most, for each topic: half a unit for each of two
+scores, which are multiplied by n, and as much for the sums of n scores that are subtracted."""
+SMALLEST = 1e-300
+"""Size of the largest score if all are zero, so that the number of units in a score of 1 is finite."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Units:
     @property
     def snap(self) -> float:
         """Largest difference of two centred values that rounding alone can cause."""
-        return 2.0 * self.n_topics if self.rounded else 0.0
+        return SNAP * self.n_topics if self.rounded else 0.0
 
     @property
     def snap_sum(self) -> float:
@@ -100,7 +105,7 @@ def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
         float64 (run, topic): integers; units in a score of 1; whether scores had to be rounded.
     """
     n, known = scores.shape[1], scores[~np.isnan(scores)]
-    largest = max(float(np.abs(known).max(initial=0.0)), 1e-300)
+    largest = max(float(np.abs(known).max(initial=0.0)), SMALLEST)
     # A centred value is at most 2 n largest, a sum of n of them n times that, and a difference of sums twice that.
     most = ROOM / (4.0 * n * n * largest)
     per_score = next(

@@ -12,7 +12,7 @@ Z95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
 LEVEL = 0.95
 T_RANGE = (1.0, 1e9)
-"""Least and largest degrees of freedom of a t quantile."""
+"""Least and largest degrees of freedom of a t quantile; at the largest it is the normal quantile to eight digits."""
 
 FloatArray = NDArray[np.float64]
 Numbers = NDArray[np.float64 | np.int64]

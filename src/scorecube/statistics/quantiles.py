@@ -53,7 +53,7 @@ def percentiles(
     low, high
         float64 (...): `tails` with a share of (1 - confidence) / 2.
     deviation
-        float64 (...): sample standard deviation.
+        float64 (...): sample standard deviation; NaN for fewer than two values.
 
     Examples
     --------
@@ -70,7 +70,8 @@ def percentiles(
         ordered -= mean
         deviations = np.nan_to_num(ordered, copy=False) if some else ordered
         squares = np.einsum("...k,...k->...", deviations, deviations)
-        return low, high, np.sqrt(squares / (known[..., 0] - 1))
+        n = np.where(known[..., 0] > 0, known[..., 0], np.nan)
+        return low, high, np.sqrt(squares / (n - 1))
 
 
 def _tails_of_sorted(

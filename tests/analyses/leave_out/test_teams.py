@@ -171,12 +171,12 @@ def test_a_cube_without_rankings_is_refused(cube: xr.Dataset) -> None:
     ("options", "message"),
     [
         ({"leave": (5,)}, "of 5 teams 1 to 4 can be left out"),
-        ({"leave": ()}, "1 to 4"),
+        ({"leave": ()}, "expected a list that is not empty"),
         ({"topic_sizes": (51,)}, "51 of the 50 topics"),
-        ({"pool_depth": 0}, "expected at least 1, the first rank"),
+        ({"pool_depth": 0}, "expected a whole number of at least 1"),
         ({"lost_topics": "some"}, "not one of no_relevant_left, all_runs_zero"),
         ({"interval": "z"}, "not one of t, percentile"),
-        ({"confidence": 1.0}, "between 0 and 1"),
+        ({"confidence": 1.0}, "above 0 and below 1"),
     ],
 )
 def test_impossible_options_are_refused(

@@ -181,11 +181,11 @@ def test_every_table_in_every_format(scorecube: Cli, study: Path, table: str, fo
     ("words", "message"),
     [
         (["--leave", "3"], "3 teams"),
-        (["--leave", "0"], "--leave 0: of 3 teams 1 to 2"),
+        (["--leave", "0"], "--leave 0: expected a list, each a whole number of at least 1"),
         (["--leave", "x"], "--leave"),
         (["--leave", ""], "--leave"),
         (["--topics", "9"], "8 topics"),
-        (["--topics", "1"], "2 to 8"),
+        (["--topics", "1"], "--topics 1: expected a list, each a whole number of at least 2"),
         (["--topics", "x"], "--topics"),
         (["--pool-depth", "0"], "pool"),
         (["--metrics", "P@7"], "no metric 'P@7'"),

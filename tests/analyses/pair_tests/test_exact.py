@@ -18,6 +18,7 @@ from scipy import stats
 from scorecube.analyses import Bootstrap, Randomisation, Tukey
 from scorecube.analyses.pair_tests.base import count_bounds, replicate_rank
 from scorecube.errors import BadPlan, counted
+from scorecube.statistics.integer_scores import centred_units
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.agreement import (
     FAMILIES,
@@ -259,6 +260,25 @@ def test_replicates_without_t_are_no_worse_than_a_negative_t() -> None:
     assert_pairs_agree(
         one_result(as_cube({"m": table}), test, ALL_SAMPLES), table, test, ALL_SAMPLES
     )
+
+
+@SIDES
+@PRECISIONS
+def test_differences_within_rounding_are_no_difference(sided: int, precision: str) -> None:
+    """All replicates reach a t that rounding may have made of 0, also those without t, which count as t* = 0."""
+    x = np.random.default_rng(1).uniform(0.25, 0.5, 10)
+    unit = 1.0 / centred_units(np.stack([x, x])).per_score
+    x = np.rint(x / unit) * unit
+    # The mean difference of 4 units is above `snap`, and equal on eight topics: replicates of these have no t.
+    y = x - unit * np.array([4, 4, 4, 4, 4, 4, 4, 4, 9, -1])
+    units = centred_units(np.stack([x, y]))
+    total = abs(float(units.sums[0] - units.sums[1]))
+    assert units.rounded
+    assert units.snap < total < 4 * units.snap
+    cube = cube_from_scores({"m": pd.DataFrame([x, y], ["x", "y"], [f"{k}" for k in range(10)])})
+    result = analyse(cube, Bootstrap(sided=sided, precision=precision), trials=200, seed=1)
+    assert 0 < int(result["undefined_replicates"].item()) < 200
+    assert int(result["reached"].item()) == 200
 
 
 @PRECISIONS

@@ -14,6 +14,7 @@ import xarray as xr
 
 from scorecube.analyses.pair_tests.unpaired import Unpaired
 from scorecube.collection.topic_means import area_weights
+from scorecube.statistics.integer_scores import centred_units
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, select
 from tests.oracles.paired_tests import run_positions
 
@@ -199,6 +200,22 @@ def test_replicates_without_spread_are_counted() -> None:
     result = analyse(cube, test, trials=400, seed=2)
     assert result["infinite_replicates"].item() == constant.sum() > 50
     assert result["undefined_replicates"].item() == 0
+
+
+def test_differences_within_rounding_are_no_difference() -> None:
+    """All trials reach a t that rounding may have made of 0, also those without t, which count as t* = 0."""
+    x = np.full(10, 1 / 3) + np.array([0.1, -0.1, 0, 0, 0, 0, 0, 0, 0, 0])
+    unit = 1.0 / centred_units(np.stack([x, x])).per_score
+    x = np.rint(x / unit) * unit
+    units = centred_units(np.stack([x, x + 4 * unit]))
+    assert units.rounded
+    assert units.snap < abs(float(units.sums[0] - units.sums[1])) < 4 * units.snap
+    cube = cube_from_scores(
+        {"m": pd.DataFrame([x, x + 4 * unit], ["x", "y"], [f"{k}" for k in range(10)])}
+    )
+    result = analyse(cube, Unpaired(), trials=2000, seed=1)
+    assert 0 < int(result["undefined_replicates"].item()) < 2000
+    assert int(result["reached"].item()) == 2000
 
 
 def test_t_is_welchs() -> None:

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.analyses import Agreement, Bootstrap
+from scorecube.analyses import Agreement, Bootstrap, Paired
 from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import tie_bounds
+from scorecube.statistics.integer_scores import centred_units
 from scorecube.testing import simulate_cube
 from tests.oracles.agreement import FAMILIES, Table, as_cube, topic_positions
 from tests.oracles.judgements import as_ranking, decisions, overlap, parse
@@ -374,8 +375,8 @@ def test_other_gain_settings_are_refused(pair: tuple[xr.Dataset, xr.Dataset]) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"p": 1.0}, "must be between 0 and 1"), ({"confidence": 0.0}, "must be between 0 and 1"), ({"ties": "x"}, "'x' is not one of w, a, b"),
-        ({"test": "z"}, "not one of t, wilcoxon, sign"), ({"top": 1}, "expected at least 2 runs"), ({"alphas": ()}, "expected at least one number"),
+        ({"p": 1.0}, "expected a number above 0 and below 1"), ({"confidence": 0.0}, "expected a number above 0 and below 1"), ({"ties": "x"}, "'x' is not one of w, a, b"),
+        ({"test": "z"}, "not one of t, wilcoxon, sign"), ({"top": 1}, "expected a whole number of at least 2"), ({"alphas": ()}, "expected a list that is not empty"),
         ({"interval": "bca"}, "not one of percentile, basic"), ({"second": "c"}, "the sets of judgements are a and b; the plan is for a and c"),
     ],
 )  # fmt: skip
@@ -432,3 +433,17 @@ def test_tables_hold_the_result(pair: tuple[xr.Dataset, xr.Dataset]) -> None:
         == decided["false_positives"] - decided["false_negatives"]
     ).all()
     assert isinstance(rankings, pd.DataFrame)
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
+def test_decisions_are_those_of_the_paired_tests_where_scores_are_rounded(test: str) -> None:
+    """Differences that rounding alone can cause are none, whatever their number."""
+    x = np.random.default_rng(1).uniform(0.25, 0.5, 10)
+    unit = 1.0 / centred_units(np.stack([x, x])).per_score
+    x = np.rint(x / unit) * unit
+    y = x + unit * np.array([1, 1, 1, 1, 1, 1, 1, 1, 0, 2])
+    cube = sc.cube_from_scores({"m": pd.DataFrame([x, y], ["x", "y"], [f"{k}" for k in range(10)])})
+    paired = sc.analyse(cube, Paired(tests=(test,)), trials=1)
+    found = sc.analyse(sc.judgement_sets(cube, cube), Agreement(test=test), trials=5, seed=1)
+    assert float(paired["p_value"].item()) == 1.0
+    assert found["passive_agreement"].values.ravel().tolist() == [1, 1]

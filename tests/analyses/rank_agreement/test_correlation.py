@@ -292,7 +292,7 @@ def test_gain_settings_are_compared_with_the_first() -> None:
         ({"along": ("gain",)}, r"nothing to correlate with along=\('gain',\): found 3 metrics"),
         ({"along": ("topic",)}, "along 'topic' is not one of metric, gain"),
         ({"intervals": ("teams",)}, "intervals 'teams' is not one of topics, runs, both"),
-        ({"confidence": 1.0}, "confidence=1.0 must be"),
+        ({"confidence": 1.0}, "confidence=1.0: expected"),
     ],
 )
 def test_impossible_options_are_refused(

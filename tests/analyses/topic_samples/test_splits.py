@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -205,17 +205,17 @@ def test_halves_of_exchangeable_topics_have_the_expected_tau() -> None:
 
 
 @pytest.mark.parametrize(
-    ("splits", "message"),
+    ("options", "message"),
     [
-        (Splits(size=26), "two disjoint samples of 26 topics need 52"),
-        (Splits(size=51, sampling="independent"), "needs 51 topics"),
-        (Splits(thresholds=(1.5,)), "must be numbers from -1 to 1"),
-        (Splits(sampling="bogus"), "sampling 'bogus' is not one of"),
+        ({"size": 26}, "two disjoint samples of 26 topics need 52"),
+        ({"size": 51, "sampling": "independent"}, "needs 51 topics"),
+        ({"thresholds": (1.5,)}, "each a number from -1 to 1"),
+        ({"sampling": "bogus"}, "sampling 'bogus' is not one of"),
     ],
 )
-def test_what_cannot_be_is_refused(cube: xr.Dataset, splits: Splits, message: str) -> None:
+def test_what_cannot_be_is_refused(cube: xr.Dataset, options: dict[str, Any], message: str) -> None:
     with pytest.raises(BadPlan, match=message):
-        sc.analyse(cube, splits, trials=5, seed=1)
+        sc.analyse(cube, Splits(**options), trials=5, seed=1)
 
 
 def test_the_command_makes_tables_that_agree_with_each_other(scorecube: Cli, study: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -267,30 +268,32 @@ def test_default_size(sampling: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "swap", "parts"),
+    ("n", "options", "parts"),
     [
-        (5, Swap(size=3), ("two disjoint samples of 3 topics need 6", "only 5", "size=2 or less")),
-        (6, Swap(size=4), ("need 8", "only 6", "sampling='replacement'")),
-        (5, Swap(sampling="independent", size=6), ("6 topics without replacement", "only 5")),
-        (5, Swap(size=0), ("sample size 0", "at least 1")),
-        (5, Swap(sampling="replacement", size=-1), ("sample size -1",)),
-        (1, Swap(size=1), ("2 topics", "1 topics")),
-        (5, Swap(sampling="bootstrap"), ("'bootstrap'", "disjoint, replacement, independent")),
-        (5, Swap(rule="s2"), ("'s2'", "s0, s1")),
-        (5, Swap(confidence=()), ("confidence=()",)),
-        (5, Swap(confidence=(0.95, 1.0)), ("(0.95, 1.0)", "between 0 and 1")),
-        (5, Swap(confidence=(0.0,)), ("between 0 and 1",)),
-        (5, Swap(confidence=(math.nan,)), ("between 0 and 1",)),
-        (5, Swap(confidence=(95.0,)), ("between 0 and 1",)),
-        (5, Swap(bins=1), ("bins=1", "2 to 1000")),
-        (5, Swap(bins=1001), ("bins=1001",)),
-        (5, Swap(bin_width=0.0), ("bin_width=0.0", "positive width")),
-        (5, Swap(bin_width=math.nan), ("positive width",)),
+        (5, {"size": 3}, ("two disjoint samples of 3 topics need 6", "only 5", "size=2 or less")),
+        (6, {"size": 4}, ("need 8", "only 6", "sampling='replacement'")),
+        (5, {"sampling": "independent", "size": 6}, ("6 topics without replacement", "only 5")),
+        (5, {"size": 0}, ("size=0", "at least 1")),
+        (5, {"sampling": "replacement", "size": -1}, ("size=-1",)),
+        (1, {"size": 1}, ("2 topics", "1 topics")),
+        (5, {"sampling": "bootstrap"}, ("'bootstrap'", "disjoint, replacement, independent")),
+        (5, {"rule": "s2"}, ("'s2'", "s0, s1")),
+        (5, {"confidence": ()}, ("confidence=()",)),
+        (5, {"confidence": (0.95, 1.0)}, ("(0.95, 1.0)", "above 0 and below 1")),
+        (5, {"confidence": (0.0,)}, ("above 0 and below 1",)),
+        (5, {"confidence": (math.nan,)}, ("above 0 and below 1",)),
+        (5, {"confidence": (95.0,)}, ("above 0 and below 1",)),
+        (5, {"bins": 1}, ("bins=1", "from 2 to 1,000")),
+        (5, {"bins": 1001}, ("bins=1001",)),
+        (5, {"bin_width": 0.0}, ("bin_width=0.0", "above 0")),
+        (5, {"bin_width": math.nan}, ("above 0",)),
     ],
 )
-def test_impossible_options_are_refused(n: int, swap: Swap, parts: tuple[str, ...]) -> None:
+def test_impossible_options_are_refused(
+    n: int, options: dict[str, Any], parts: tuple[str, ...]
+) -> None:
     with pytest.raises(BadPlan) as refusal:
-        analyse(opposed(n, 1), swap, trials=3, seed=0, workers=1)
+        analyse(opposed(n, 1), Swap(**options), trials=3, seed=0, workers=1)
     for part in parts:
         assert part in str(refusal.value)
 

@@ -49,16 +49,16 @@ def test_commands_make_the_analysis(
     [
         ("swap --size 1..", "--size '1..'"),
         ("swap --size 5", "disjoint samples of 5"),
-        ("swap --bins 1", "--bins 1,"),
+        ("swap --bins 1", "greater than or equal to 2"),
         ("swap --bin-width 0", "--bin-width 0.0:"),
-        ("swap --size 2 --interval population --groups 2", "--groups 2"),
+        ("swap --size 2 --interval population --groups 2", "greater than or equal to 3"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
         ("stability --fuzziness 1", "--fuzziness 1.0"),
     ],
 )
 def test_impossible_words_are_refused(scorecube: Cli, study: Path, words: str, text: str) -> None:
     refused = scorecube(*words.split()[:1], study, *words.split()[1:], "--trials", 20)
-    assert refused.status == 1
+    assert refused.status in (1, 2)
     assert text in refused.stderr
 
 

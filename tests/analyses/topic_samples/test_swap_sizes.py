@@ -158,7 +158,11 @@ def test_equal_sizes_are_one_plan() -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [((), "0 sample sizes"), ((0, 3), "size 0"), ((2, 6), "two disjoint samples of 6")],
+    [
+        ((), "a list that is not empty"),
+        ((0, 3), r"size=\(0, 3\): expected"),
+        ((2, 6), "two disjoint samples of 6"),
+    ],
 )
 def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:
     with pytest.raises(BadPlan, match=text):

@@ -44,7 +44,8 @@ from scorecube.metrics.without_documents.tables import (
 )
 
 TOLERANCE = 1e-9
-"""Largest difference between stored scores and scores of the same rankings."""
+"""Largest difference between stored scores and scores of the same rankings: both are computed in double precision, in
+another order of additions, and other rankings, judgements or gains change scores by far more."""
 ENTRY, CELL, RELEVANT, POOLED = "entries_", "cells_", "relevant_", "pooled_"
 """Prefixes of the names of the arrays of `Entries`, `Cells` and `Documents`, and of pooled documents."""
 

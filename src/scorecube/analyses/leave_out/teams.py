@@ -120,12 +120,15 @@ class Teams(Analysis):
         None,
         "Numbers of teams to leave out, e.g. 1,2,5; or all.",
         aliases={"all": None},
+        minimum=1,
         unit="teams",
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, in addition to all.",
         flag="--topics",
+        minimum=2,
+        may_be_empty=True,
         unit="topics",
     )
     pool_depth: int = option_field(
@@ -145,7 +148,9 @@ class Teams(Analysis):
     interval: str = option_field(
         "t", "Interval over trials: t, or percentile.", choices=("t", "percentile"), finalize=True
     )
-    confidence: float = option_field(0.95, "Confidence level of the interval.", finalize=True)
+    confidence: float = option_field(
+        0.95, "Confidence level of the interval.", above=0, below=1, finalize=True
+    )
     fewer_topics: str = option_field(
         "missing",
         "Variance of a step with lost topics: missing, or of the survivors.",
@@ -160,26 +165,19 @@ class Teams(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        if not 0 < self.confidence < 1:
-            raise BadPlan(
-                f"{option('confidence', self.confidence)} must be between 0 and 1",
-                option="confidence",
-            )
         pools: Pools = prepared.shared.pools
         n_teams, n_topics = len(pools.teams), prepared.cube.sizes[names.TOPIC]
         if n_teams < 2:
             raise BadPlan(
                 f"there is only one team, {pools.teams[0]}: leaving teams out needs at least 2; name teams with {option('teams')}"
             )
-        wrong = [k for k in self.leave or () if not 1 <= k < n_teams] + (
-            [0] if self.leave == () else []
-        )
+        wrong = [k for k in self.leave or () if k >= n_teams]
         if wrong:
             raise BadPlan(
                 f"{option('leave', wrong[0])}: of {n_teams} teams 1 to {n_teams - 1} can be left out",
                 option="leave",
             )
-        wrong = [size for size in self.topic_sizes or () if not 2 <= size <= n_topics]
+        wrong = [size for size in self.topic_sizes or () if size > n_topics]
         if wrong:
             raise BadPlan(
                 f"{option('topic_sizes')}: {wrong[0]} of the {n_topics} topics cannot be kept; use 2 to {n_topics}",
@@ -380,7 +378,7 @@ class Teams(Analysis):
             + 24.0 * n_cells * n_runs * (n_topics + len(leaves))
         )
         seconds += n_teams * evaluation / max(trials, 1)
-        return Cost(seconds, output_bytes, working_bytes, result_bytes=trials * output_bytes)
+        return Cost(seconds, output_bytes, working_bytes, result_bytes=2.3 * trials * output_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return drawn ``team_left_out[leave, trial, team]``, ``topic_kept[topic_step, topic]``."""

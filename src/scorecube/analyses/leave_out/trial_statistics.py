@@ -31,7 +31,7 @@ from scorecube.kernels.rank.rank_change import tie_bounds
 from scorecube.statistics.quantiles import defined_mean
 
 TOLERANCE = 1e-12
-"""Relative tolerance of comparisons, so that an interval of width 0 holds its own value."""
+"""Relative tolerance of comparisons, so that an interval of width 0, whose limits are sums of its own value, holds it."""
 
 
 def make_rules(inputs: Mapping[str, np.ndarray[Any, Any]], all_zero: bool) -> Rules:

@@ -36,7 +36,7 @@ from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.pairs.pair_order import SIDE, pair_order, pair_place
-from scorecube.kernels.pairs.tail_counts import observed_t
+from scorecube.kernels.pairs.tail_counts import EQUAL, observed_t
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.integer_scores import Units, centred_units
 
@@ -47,13 +47,17 @@ TILE = 128
 """Number of pairs in a tile, the unit of work of the compiled kernels."""
 TILE_BYTES = 2**25
 """Largest size of a tile's array (pair, trial)."""
+TIED_ROUNDINGS = 4
+"""Relative roundings in the comparison of two squared statistics: those of both differences, each of which counts twice."""
 MAX_SUMS_BYTES = 2**28
 """Largest size of the array (run, trial) of sums over resamples in a block."""
 
 
 def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
     """Declare the significance levels of a test."""
-    return option_field((0.05, 0.01), "Significance levels.", flag="--alpha", finalize=finalize)
+    return option_field(
+        (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1, finalize=finalize
+    )
 
 
 def plus_one_field() -> bool:
@@ -96,18 +100,12 @@ class PairTest(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        check_alphas(self.alphas)
         check_runs(
             prepared.cube,
             f"the {self.name} test",
             means_only=self.means_only,
             missing=self.missing_scores(),
         )
-        if self.sided not in (1, 2):
-            raise BadPlan(
-                f"{option('sided', self.sided)}: a test is one-sided (1) or two-sided (2)",
-                option="sided",
-            )
         return []
 
     def missing_scores(self) -> str | None:
@@ -182,7 +180,10 @@ class PairTest(Analysis):
             bytes=20.0 * count,
             fixed_bytes=block,
             fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
-            result_bytes=count * n_pairs(cube) * (28.0 + 8 * len(self.alphas)),
+            result_bytes=pair_result_bytes(cube, len(self.alphas), pairwise=self.is_pairwise()),
+            input_bytes=16.0 * n_pairs(cube)
+            + 10.0 * trials * n_topics
+            + 8.0 * count * cube.sizes[names.RUN] * n_topics,
             max_units=max(SIDE, int(MAX_SUMS_BYTES / (8 * trials)) * SIDE // 4),
         )
 
@@ -255,15 +256,6 @@ def n_pairs(cube: xr.Dataset) -> int:
     return cube.sizes[names.RUN] * (cube.sizes[names.RUN] - 1) // 2
 
 
-def check_alphas(alphas: tuple[float, ...]) -> None:
-    """Refuse significance levels outside (0, 1), or none."""
-    if not alphas or not all(0 < alpha < 1 for alpha in alphas):
-        raise BadPlan(
-            f"{option('alphas', alphas)}: expected at least one number between 0 and 1",
-            option="alphas",
-        )
-
-
 def check_runs(
     cube: xr.Dataset, subject: str, *, means_only: bool = True, missing: str | None = None
 ) -> None:
@@ -309,6 +301,19 @@ def exact_level(alpha: float) -> Fraction:
     return Fraction(str(alpha))
 
 
+def tie_widths(differences: Any, rounding: float) -> Any:
+    """Return the relative differences up to which squared statistics of pairs tie with the observed ones.
+
+    Parameters
+    ----------
+    differences
+        float64 (pair,): absolute differences of sums.
+    rounding
+        Largest difference of sums that rounding of scores alone can cause.
+    """
+    return EQUAL + TIED_ROUNDINGS * rounding / np.maximum(differences, 1.0)
+
+
 def replicate_rank(alpha: float, trials: int) -> int:
     """Return the rank K of a replicate: B alpha rounded up, at least 1 (Sakai 2007).
 
@@ -346,6 +351,22 @@ def n_significant(
         ],
         axis=-1,
     )
+
+
+def pair_result_bytes(cube: xr.Dataset, n_levels: int, *, pairwise: bool = False) -> float:
+    """Return the memory of making a result of all pairs and of its outputs.
+
+    Parameters
+    ----------
+    n_levels
+        Number of significance levels with a difference for each pair.
+    pairwise
+        Whether the result describes the common topics of pairs.
+    """
+    count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
+    copies = count if n_settings == count else count + n_settings
+    score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
+    return n_pairs(cube) * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
 
 
 def pair_result(

@@ -17,7 +17,13 @@ from scipy.special import stdtrit
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import TILE, TILE_BYTES, PairTest, replicate_rank
+from scorecube.analyses.pair_tests.base import (
+    TILE,
+    TILE_BYTES,
+    PairTest,
+    replicate_rank,
+    tie_widths,
+)
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     Group,
@@ -47,6 +53,9 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws
 
 PRECISIONS = {"double": np.float64, "mixed": np.float32}
+GUARDED_STEPS = 8
+"""Roundings of an approximate ratio beside those of the n additions of S2: of squares, products, S1, the ratio, and the
+observed ratio, each by half a unit in the last place. Ratios that are closer are decided exactly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,14 +180,13 @@ class Bootstrap(PairTest):
         units, first, second = group.units, group.first, group.second
         n, trials = draws.counts.shape
         tile = max(8, min(TILE, TILE_BYTES // (8 * trials), len(first)))
-        # Half a unit of rounding for each of n sums, for squares, products, S1, the ratio, and the observed ratio.
-        guard = (n + 8) * float(np.finfo(draws.weights.dtype).eps) / 2
+        guard = (n + GUARDED_STEPS) * float(np.finfo(draws.weights.dtype).eps) / 2
         observed, exact = np.empty(len(first)), np.empty(len(first))
         observed_ratios(
             units.values, units.sums, first, second, units.snap, self.sided, observed, exact
         )
         differences = n * np.abs(units.sums[first] - units.sums[second])
-        ties = EQUAL + 4 * n * units.snap / np.maximum(differences, 1.0)
+        ties = tie_widths(differences, units.snap_sum)
         quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
         guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
         tail_tiles(

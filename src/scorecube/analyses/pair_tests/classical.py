@@ -14,7 +14,7 @@ from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
+from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.pairwise_complete import (
     PAIRWISE_VARIABLES,
     REFUSE,
@@ -29,6 +29,7 @@ from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
+from scorecube.statistics.integer_scores import SNAP, Units
 
 TESTS = ("t", "wilcoxon", "sign")
 SECONDS_PER_PAIR = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
@@ -74,9 +75,8 @@ class Paired(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        check_alphas(self.alphas)
         check_runs(prepared.cube, "a paired test", missing=self.missing)
-        if not self.tests or len(set(self.tests)) < len(self.tests):
+        if len(set(self.tests)) < len(self.tests):
             raise BadPlan(
                 f"{option('tests', self.tests)}: choose one or more of {', '.join(TESTS)}, each once",
                 option="tests",
@@ -109,12 +109,13 @@ class Paired(Analysis):
         """See `Analysis.block`."""
         p = np.full((len(inputs["whole"]), len(self.tests), stop - start), np.nan)
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
-            scores, rounding = group.units.uncentred, 2.0 if group.units.rounded else 0.0
+            scores, rounding = group.units.uncentred, score_rounding(group.units)
             group_p = np.empty((len(self.tests), len(group.first)))
             for low in range(0, len(group.first), PAIRS_AT_ONCE):
                 part = slice(low, low + PAIRS_AT_ONCE)
-                differences = scores[group.first[part]] - scores[group.second[part]]
-                differences[np.abs(differences) <= rounding] = 0.0
+                differences = score_differences(
+                    scores, rounding, group.first[part], group.second[part]
+                )
                 for k, test in enumerate(self.tests):
                     group_p[k, part] = classical_p_values(test, differences, rounding)
             p[group.cell][:, group.pairs] = group_p
@@ -167,17 +168,47 @@ class Paired(Analysis):
         cube = prepared.cube
         count = n_cells(cube)
         seconds = count * sum(SECONDS_PER_PAIR[test] for test in self.tests)
-        results = 8.0 * count * len(self.tests) * n_pairs(cube)
+        n_settings = cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
+        score_bytes = 8.0 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
+        columns = 8 * len(self.tests) + (16 if self.missing != REFUSE else 0)
         return Cost(
             seconds=seconds,
             bytes=8.0 * count,
             fixed_bytes=60.0 * PAIRS_AT_ONCE * cube.sizes[names.TOPIC],
-            result_bytes=results,
+            result_bytes=n_pairs(cube) * (40.0 + columns * (count + n_settings)) + score_bytes,
+            input_bytes=16.0 * n_pairs(cube) + 2 * score_bytes,
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Refuse: nothing is drawn."""
         raise BadPlan("classical tests do not resample: there are no samples to save")
+
+
+def score_rounding(units: Units) -> float:
+    """Return the largest difference of two scores, in units, that rounding alone can cause."""
+    return SNAP if units.rounded else 0.0
+
+
+def score_differences(
+    scores: np.ndarray[Any, Any],
+    rounding: float,
+    first: np.ndarray[Any, Any],
+    second: np.ndarray[Any, Any],
+) -> np.ndarray[Any, Any]:
+    """Return the differences of pairs of runs (pair, topic); those that rounding alone can cause are 0.
+
+    Parameters
+    ----------
+    scores
+        float64 (run, topic): in units.
+    rounding
+        As from `score_rounding`.
+    first, second
+        Positions (pair,) of runs.
+    """
+    differences: np.ndarray[Any, Any] = scores[first] - scores[second]
+    differences[np.abs(differences) <= rounding] = 0.0
+    return differences
 
 
 def classical_p_values(

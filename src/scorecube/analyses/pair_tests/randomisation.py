@@ -126,6 +126,7 @@ class Randomisation(PairTest):
             )
             difference = units.sums[first] - units.sums[second]
             observed = np.abs(difference) if self.sided == 2 else difference
+            # Half a unit for each of 2 n scores; replicate and observed difference have it both.
             rounding = float(units.n_topics) if units.rounded else 0.0
             edges = observed - EQUAL * np.abs(observed) - 2 * rounding
             levels = Levels(inputs["ranks"], np.full(len(self.alphas), 2.0 * sums.std()))

@@ -18,20 +18,21 @@ from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Pre
 from scorecube.analyses.pair_tests.base import (
     alphas_field,
     cell_units,
-    check_alphas,
     check_runs,
     n_pairs,
     pair_result,
+    pair_result_bytes,
     plus_one_field,
 )
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan
-from scorecube.kernels.pairs.pair_order import label_order
+from scorecube.kernels.pairs.pair_order import PAIRS_AT_ONCE, label_order
 from scorecube.kernels.pairs.tail_counts import EQUAL
 from scorecube.kernels.pairs.tukey import given_ranges, null_ranges, permutations
 from scorecube.kernels.random.philox import stream_key
+from scorecube.statistics.integer_scores import SNAP
 
 _DIMS = (names.TRIAL, names.TOPIC, names.RUN)
 PERMUTATIONS = (
@@ -70,7 +71,6 @@ class Tukey(Analysis):
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        check_alphas(self.alphas)
         check_runs(prepared.cube, "the Tukey test")
         return []
 
@@ -109,18 +109,24 @@ class Tukey(Analysis):
     ) -> xr.Dataset:
         """See `Analysis.finalize`."""
         cube = prepared.cube
-        first, second = label_order(cube.sizes[names.RUN])
-        reached = np.empty((len(totals["range"]), n_pairs(cube)), np.int32)
-        for cell, units in enumerate(cell_units(cube)):
-            difference = np.abs(units.sums[first] - units.sums[second])
-            rounding = 2.0 * units.n_topics if units.rounded else 0.0
-            edges = difference * (1.0 - EQUAL) - rounding
-            reached[cell] = trials - np.searchsorted(
-                np.sort(totals["range"][cell]), edges, side="left"
-            )
+        reached = self._reached(cube, totals["range"], trials)
         return pair_result(
             cube, reached, {}, self.alphas, {"trials": trials, "plus_one": int(self.plus_one)}
         )
+
+    def _reached(self, cube: xr.Dataset, ranges: Any, trials: int) -> Any:
+        """Return the number of trials with a range of at least each difference, int32 (cell, pair)."""
+        first, second = label_order(cube.sizes[names.RUN])
+        reached = np.empty((len(ranges), n_pairs(cube)), np.int32)
+        for cell, units in enumerate(cell_units(cube)):
+            ordered = np.sort(ranges[cell])
+            rounding = SNAP * units.n_topics if units.rounded else 0.0
+            for start in range(0, len(first), PAIRS_AT_ONCE):
+                part = slice(start, start + PAIRS_AT_ONCE)
+                difference = np.abs(units.sums[first[part]] - units.sums[second[part]])
+                edges = difference * (1.0 - EQUAL) - rounding
+                reached[cell, part] = trials - np.searchsorted(ordered, edges, side="left")
+        return reached
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
@@ -130,8 +136,9 @@ class Tukey(Analysis):
         return Cost(
             seconds=n_scores * (1.1e-9 + 0.3e-9 * n_cells),
             bytes=8.0 * n_cells,
-            fixed_bytes=12.0 * n_scores * n_cells,
-            result_bytes=8.0 * n_cells * trials + 28.0 * n_cells * n_pairs(cube),
+            fixed_bytes=4.0 * n_scores,
+            result_bytes=8.0 * n_cells * trials + pair_result_bytes(cube, 0),
+            input_bytes=16.0 * n_scores * n_cells,
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -18,19 +18,20 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import PairTest, block_runs, n_pairs, replicate_rank
+from scorecube.analyses.pair_tests.base import (
+    PairTest,
+    block_runs,
+    n_pairs,
+    replicate_rank,
+    tie_widths,
+)
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pairs.pair_order import label_order, pair_order
-from scorecube.kernels.pairs.tail_counts import Levels, Tails
-from scorecube.kernels.pairs.unpaired import (
-    EQUAL,
-    resampled_areas,
-    resampled_moments,
-    tail_unpaired,
-)
+from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
+from scorecube.kernels.pairs.unpaired import resampled_areas, resampled_moments, tail_unpaired
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics.registry import GEOMETRIC, MEAN, SUMMARIES
@@ -219,7 +220,8 @@ def welch_tables(
 ) -> tuple[Table, Table, Table]:
     """Return sums and spreads (half, run, trial) of shifted scores; edges (pair,).
 
-    A trial counts as extreme if its statistic is at least the edge; for runs with equal means every trial is.
+    A trial counts as extreme if its statistic is at least the edge; for runs whose means are equal, or differ by no more
+    than rounding, every trial is.
     """
     n = centred.shape[1]
     values = np.empty((2, len(centred), len(samples)))
@@ -231,9 +233,10 @@ def welch_tables(
     difference *= n
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = difference**2 / (squares[first] + squares[second])
-    ties = EQUAL + 4 * n * snap / np.maximum(difference, 1.0)
-    edges = np.where(np.isfinite(observed), observed * np.maximum(1.0 - ties, 0.0), math.inf)
-    edges[difference == 0.0] = -math.inf
+    ties = tie_widths(difference, n * snap)
+    edges = np.where(np.isfinite(observed), observed * (1.0 - ties), math.inf)
+    # Trials without t count as t* = 0, which ties with a difference that rounding of scores may have made of 0.
+    edges[(difference == 0.0) | (ties >= 1.0)] = -math.inf
     return values, spreads, edges
 
 

@@ -22,7 +22,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import alphas_field, check_alphas, check_runs, n_pairs
+from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
 from scorecube.analyses.rank_agreement.pair_decisions import (
     DECISIONS,
@@ -33,7 +33,7 @@ from scorecube.analyses.replayed_samples import labelled_samples, sample_positio
 from scorecube.analyses.topic_samples.base import WIDTH, scales
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -101,14 +101,18 @@ class Agreement(Analysis):
         "", "Name of the first set, the truth.", finalize=True, on_command_line=False
     )
     second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
-    p: float = option_field(0.9, "Persistence of the rank-biased overlap.")
+    p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
     ties: str = option_field(
         "w",
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         choices=TIES,
     )
     confidence: float = option_field(
-        0.95, "Confidence level of the intervals over topic samples.", finalize=True
+        0.95,
+        "Confidence level of the intervals over topic samples.",
+        above=0,
+        below=1,
+        finalize=True,
     )
     interval: str = option_field(
         "percentile",
@@ -131,15 +135,6 @@ class Agreement(Analysis):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         cube = prepared.cube
-        for name, value in (("p", self.p), ("confidence", self.confidence)):
-            if not 0 < value < 1:
-                raise BadPlan(f"{option(name, value)} must be between 0 and 1", option=name)
-        if self.top < 2:
-            raise BadPlan(
-                f"{option('top', self.top)}: expected at least 2 runs, as a pair has two",
-                option="top",
-            )
-        check_alphas(self.alphas)
         sets = judgement_set_names(cube)
         expected = (self.first or sets[0], self.second or sets[1])
         if expected != sets:
@@ -339,12 +334,16 @@ class Agreement(Analysis):
             + 1e-10 * n_topics * n_rankings * n_runs
             + 1e-8 * n_topics
         )
-        fixed = 8.0 * n_rankings * n_runs * (n_topics + 12 * trials_at_once(n_rankings * n_runs))
+        fixed = 96.0 * n_rankings * n_runs * trials_at_once(n_rankings * n_runs)
+        score_bytes = 8.0 * n_rankings * n_runs * n_topics
         decisions = 2 * SECONDS_PER_PAIR[self.test] * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_rankings / 2
-        result_bytes = trials * (per_trial + 16.0 * n_rankings)
         return Cost(
-            seconds + decisions / max(trials, 1), per_trial, fixed, result_bytes=result_bytes
+            seconds + decisions / max(trials, 1),
+            per_trial,
+            fixed,
+            result_bytes=trials * (per_trial + 16.0 * n_rankings) + 4 * score_bytes,
+            input_bytes=2 * score_bytes,
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

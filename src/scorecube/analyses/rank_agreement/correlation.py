@@ -100,8 +100,11 @@ class Correlation(Analysis):
         "What is resampled for bootstrap intervals: some of topics, runs, both; or none.",
         choices=RESAMPLED,
         aliases={"none": ()},
+        may_be_empty=True,
     )
-    confidence: float = option_field(0.95, "Confidence level of all intervals.", finalize=True)
+    confidence: float = option_field(
+        0.95, "Confidence level of all intervals.", above=0, below=1, finalize=True
+    )
     bold: float | None = option_field(
         None,
         "Mark values of tau above it; by default those whose interval exceeds 1.",
@@ -109,15 +112,12 @@ class Correlation(Analysis):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # A normal form, so that equal plans have equal digests.
         object.__setattr__(
-            self,
-            "intervals",
-            tuple(sorted(set(self.intervals), key=[*RESAMPLED, *self.intervals].index)),
+            self, "intervals", tuple(sorted(set(self.intervals), key=RESAMPLED.index))
         )
-        object.__setattr__(
-            self, "along", tuple(sorted(set(self.along), key=[*ALONG, *self.along].index))
-        )
+        object.__setattr__(self, "along", tuple(sorted(set(self.along), key=ALONG.index)))
 
     @property
     def resamples(self) -> bool:  # type: ignore[override]
@@ -131,11 +131,6 @@ class Correlation(Analysis):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         cube = prepared.cube
-        if not 0 < self.confidence < 1:
-            raise BadPlan(
-                f"{option('confidence', self.confidence)} must be between 0 and 1",
-                option="confidence",
-            )
         check_runs(cube, "rank correlation", means_only=False)
         areas = AREA in cell_kinds(cube)
         if areas and {"topics", "both"} & set(self.intervals):
@@ -330,13 +325,20 @@ class Correlation(Analysis):
         per_cell = n_runs * (2e-10 * n_topics + 2e-8 + 1e-9 * words)
         per_pair = n_runs * (1.5e-9 + 2e-10 * words) + 5e-8
         per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
-        fixed = 8.0 * n_cells * n_runs * (2 * n_topics + 8 * trials_at_once(n_cells * n_runs))
+        fixed = 64.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
+        score_bytes = 8.0 * n_cells * n_runs * n_topics
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
             + 1e-8 * (n_topics + n_runs)
             + 1e-6
         )
-        return Cost(seconds, per_trial, fixed, result_bytes=2.5 * per_trial * trials)
+        return Cost(
+            seconds,
+            per_trial,
+            fixed,
+            result_bytes=2.2 * per_trial * trials + 2.5 * score_bytes,
+            input_bytes=2 * score_bytes,
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return ``topic_sample`` with one half, and ``run_sample``, if resampled."""

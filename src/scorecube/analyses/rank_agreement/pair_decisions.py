@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.pair_tests.classical import PAIRS_AT_ONCE, classical_p_values
+from scorecube.analyses.pair_tests.classical import (
+    PAIRS_AT_ONCE,
+    classical_p_values,
+    score_differences,
+    score_rounding,
+)
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.statistics.integer_scores import centred_units
 
@@ -84,7 +89,7 @@ def count_decisions(
             a, b = first[low : low + PAIRS_AT_ONCE], second[low : low + PAIRS_AT_ONCE]
             p, orders = zip(
                 *(
-                    test_pairs(scores[k], sums[k], float(tolerances[k]), a, b, test)
+                    p_values_and_signs(scores[k], sums[k], float(tolerances[k]), a, b, test)
                     for k in (cell, cell + half)
                 ),
                 strict=True,
@@ -113,7 +118,7 @@ def count_decisions(
     return counts
 
 
-def test_pairs(
+def p_values_and_signs(
     scores: np.ndarray[Any, Any],
     sums: np.ndarray[Any, Any],
     tolerance: float,
@@ -123,9 +128,9 @@ def test_pairs(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return p-values of pairs of runs, and signs of their mean differences."""
     # Integers where possible, so that ties of differences are exact.
-    units = centred_units(scores).uncentred
+    units = centred_units(scores)
+    rounding = score_rounding(units)
+    differences = score_differences(units.uncentred, rounding, first, second)
     difference = sums[first] - sums[second]
     difference[np.abs(difference) <= tolerance] = 0.0
-    return classical_p_values(test, units[first] - units[second]), np.sign(difference).astype(
-        np.int64
-    )
+    return classical_p_values(test, differences, rounding), np.sign(difference).astype(np.int64)

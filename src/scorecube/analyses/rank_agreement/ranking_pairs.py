@@ -16,7 +16,7 @@ from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.rank.concordance import Concordance, pairs_of, spearman, tau_a, tau_b
 from scorecube.metrics.registry import AREA, GEOMETRIC
-from scorecube.statistics.integer_scores import centred_units
+from scorecube.statistics.integer_scores import SNAP, centred_units
 
 ALONG = ("metric", "gain")
 STATISTICS = ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman")
@@ -126,7 +126,7 @@ def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
         else:
             centred = centred_units(log_scores(scores[k]) if kind == GEOMETRIC else scores[k])
             units[k], sums[k] = centred.uncentred, centred.sums
-        tolerances[k] = 2.0 * centred.n_topics if centred.rounded else 0.0
+        tolerances[k] = SNAP * centred.n_topics if centred.rounded else 0.0
     return units, sums, tolerances
 
 

@@ -55,12 +55,14 @@ class TopicSampling(Analysis):
         None,
         "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
         unit="topics",
+        minimum=1,
         convert=lambda text: parse_sizes(text),
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.size, Sequence):
-            ascending = tuple(sorted({int(size) for size in self.size}))
+            ascending = tuple(sorted(set(self.size)))
             # Equal sizes must have equal digests.
             object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
 
@@ -69,21 +71,21 @@ class TopicSampling(Analysis):
         if isinstance(self.size, Sequence):
             return tuple(self.size)
         if self.size is not None:
-            return (int(self.size),)
+            return (self.size,)
         n_topics = cube.sizes[names.TOPIC]
         return (n_topics if self.sampling == "replacement" else n_topics // 2,)
 
     def check_sampling(self, cube: xr.Dataset) -> list[str]:
         """Raise BadPlan for sample sizes or scores that are impossible; return warnings."""
         sizes = self.sizes(cube)
-        if not 1 <= len(sizes) <= MAX_SIZES:
+        if len(sizes) > MAX_SIZES:
             raise BadPlan(f"{len(sizes)} sample sizes; use 1 to {MAX_SIZES}", option="size")
         n_topics, n_runs, largest = cube.sizes[names.TOPIC], cube.sizes[names.RUN], sizes[-1]
         if n_runs < 2 or n_topics < 2:
             raise BadPlan(
                 f"the {self.name} method needs 2 runs and 2 topics, found {n_runs} runs and {n_topics} topics"
             )
-        if sizes[0] < 1:
+        if sizes[0] < 1:  # the default, half of a single topic
             raise BadPlan(f"sample size {sizes[0]} must be at least 1", option="size")
         if self.sampling == "disjoint" and 2 * largest > n_topics:
             raise BadPlan(

@@ -25,7 +25,6 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
-from scorecube.errors import BadPlan, option
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
 from scorecube.kernels.swap.dispatch import trials_at_once
@@ -68,16 +67,14 @@ class Splits(TopicSampling):
         (0.9, 0.8),
         "Values of tau that a settled ranking reaches.",
         flag="--threshold",
+        minimum=-1,
+        maximum=1,
+        may_be_empty=True,
         finalize=True,
     )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        if not all(-1 <= value <= 1 for value in self.thresholds):
-            raise BadPlan(
-                f"{option('thresholds', self.thresholds)} must be numbers from -1 to 1",
-                option="thresholds",
-            )
         return self.check_sampling(prepared.cube)
 
     def inputs(
@@ -210,15 +207,20 @@ class Splits(TopicSampling):
         per_size = (
             1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
         )
-        working_bytes = (
-            8.0 * n_cells * n_runs * (2 * n_topics + 12 * trials_at_once(n_cells * n_runs))
-        )
+        score_bytes = 8.0 * n_cells * n_runs * n_topics
+        working_bytes = score_bytes + 96.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
         output_bytes = 29.0 * n_sizes * n_cells
         result_bytes = (
             output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         )
         seconds = per_size * n_sizes + 12e-9 * sum(self.sizes(cube))
-        return Cost(seconds, output_bytes, working_bytes, result_bytes=trials * result_bytes)
+        return Cost(
+            seconds,
+            output_bytes,
+            working_bytes,
+            result_bytes=trials * result_bytes + score_bytes,
+            input_bytes=score_bytes,
+        )
 
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE)

@@ -19,7 +19,6 @@ from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_o
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
-from scorecube.errors import BadPlan, option
 from scorecube.kernels.swap.dispatch import trials_at_once
 from scorecube.kernels.swap.stability import count_orders
 
@@ -55,16 +54,14 @@ class Stability(TopicSampling):
     examples: ClassVar[tuple[str, ...]] = ("--size 25 --trials 1000 --seed 1",)
 
     fuzziness: tuple[float, ...] = option_field(
-        (0.05,), "Means that differ by less than this share of the larger are equal."
+        (0.05,),
+        "Means that differ by less than this share of the larger are equal.",
+        minimum=0,
+        below=1,
     )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
-        if not self.fuzziness or not all(0 <= value < 1 for value in self.fuzziness):
-            raise BadPlan(
-                f"{option('fuzziness', self.fuzziness)} must be numbers from 0 to below 1",
-                option="fuzziness",
-            )
         return self.check_sampling(prepared.cube)
 
     def inputs(
@@ -157,9 +154,14 @@ class Stability(TopicSampling):
             1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
         )
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
-        working_bytes = 8.0 * count * n_runs * (2 * n_topics + trials_at_once(count * n_runs))
+        score_bytes = 8.0 * count * n_runs * n_topics
+        working_bytes = score_bytes + 8.0 * count * n_runs * trials_at_once(count * n_runs)
         return Cost(
-            per_size * n_sizes + 12e-9 * sum(self.sizes(cube)), 0.0, working_bytes + output_bytes
+            per_size * n_sizes + 12e-9 * sum(self.sizes(cube)),
+            0.0,
+            working_bytes + output_bytes,
+            result_bytes=48.0 * pairs + 4 * output_bytes,
+            input_bytes=score_bytes,
         )
 
 

@@ -108,10 +108,14 @@ class Swap(TopicSampling):
         finalize=True,
     )
     confidence: tuple[float, ...] = option_field(
-        (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
+        (0.95, 0.9, 0.8), "1 - accepted swap rates.", above=0, below=1, finalize=True
     )
-    bin_width: float = option_field(0.01, "Width of the difference bins.", unit="score")
-    bins: int = option_field(21, "Number of difference bins; the last one is open.")
+    bin_width: float = option_field(
+        0.01, "Width of the difference bins.", above=0, maximum=1e6, unit="score"
+    )
+    bins: int = option_field(
+        21, "Number of difference bins; the last one is open.", minimum=2, maximum=1000
+    )
     allow_zero: bool = option_field(False, "A required difference may be 0.", finalize=True)
     signed: bool = option_field(False, "Bins for negative differences, too.")
     symmetric: bool = option_field(
@@ -139,6 +143,8 @@ class Swap(TopicSampling):
     groups: int = option_field(
         10,
         "Number of groups of topics, and of runs, left out in turn for the interval about the population.",
+        minimum=3,
+        maximum=1000,
     )
 
     def __post_init__(self) -> None:
@@ -150,32 +156,17 @@ class Swap(TopicSampling):
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
         cube = prepared.cube
-        if not self.confidence or not all(0 < value < 1 for value in self.confidence):
-            raise BadPlan(
-                f"{option('confidence', self.confidence)} must be numbers between 0 and 1",
-                option="confidence",
-            )
-        if not 2 <= self.bins <= 1000 or not 0 < self.bin_width <= 1e6:
-            raise BadPlan(
-                f"{option('bins', self.bins)}, {option('bin_width', self.bin_width)}: use 2 to 1000 bins of positive width"
-            )
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         if n_runs * (n_runs - 1) >= 2**31:
             raise BadPlan(
                 f"{n_runs} runs have too many pairs for the swap method; select at most 46,341 {option('runs')}"
             )
         warnings = self.check_sampling(cube)
-        if self.interval == "population":
-            if not 3 <= self.groups <= 1000:
-                raise BadPlan(
-                    f"{option('groups', self.groups)}: use 3 to 1000 groups of topics and runs",
-                    option="groups",
-                )
-            if min(n_runs, n_topics) < 4:
-                raise BadPlan(
-                    f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
-                    f"use {option('interval', 'trials')}"
-                )
+        if self.interval == "population" and min(n_runs, n_topics) < 4:
+            raise BadPlan(
+                f"the interval about the population needs 4 runs and 4 topics, found {n_runs} runs and {n_topics} topics; "
+                f"use {option('interval', 'trials')}"
+            )
         return warnings
 
     @property
@@ -446,7 +437,8 @@ class Swap(TopicSampling):
         comparisons = count * n_runs * (n_runs - 1) / 2
         draws = 2 * sum(self.sizes(cube))
         chunk = trials_at_once(count * (n_runs + self.n_bins // 2))
-        working_bytes = 8.0 * count * (n_runs * (2 * n_topics + 5 * chunk) + self.n_bins * chunk)
+        score_bytes = 8.0 * count * n_runs * n_topics
+        working_bytes = 2 * score_bytes + 8.0 * count * chunk * (5 * n_runs + self.n_bins)
         repetitions = 1.0
         if self.interval == "population":
             # Without a group of topics, each half of the runs has a quarter of the pairs.
@@ -456,6 +448,8 @@ class Swap(TopicSampling):
                 repetitions * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6),
                 0.0,
                 working_bytes,
+                result_bytes=score_bytes,
+                input_bytes=score_bytes,
             )
         comparison_seconds = min(1.2e-9 * comparisons, 3e-9 * count * n_runs * (self.bins + 10))
         if self.signed:
@@ -464,7 +458,11 @@ class Swap(TopicSampling):
             comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 1e-6
         )
         return Cost(
-            repetitions * (per_size * len(self.sizes(cube)) + 6e-9 * draws), 0.0, working_bytes
+            repetitions * (per_size * len(self.sizes(cube)) + 6e-9 * draws),
+            0.0,
+            working_bytes,
+            result_bytes=score_bytes,
+            input_bytes=score_bytes,
         )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -20,6 +20,10 @@ from scorecube.kernels.jit import inlined
 FEW = 16
 """Number of candidates for the K-th largest below which each is examined."""
 ROUNDS = 40
+"""Largest number of thresholds tried; what is left of the bracket then is searched value by value."""
+FLAT, LEAST_STEP = 1e-9, 1e-3
+"""Least difference of two logarithms that is divided by, and least step relative to the guess: the search goes on where
+counts or values are equal. Only the time depends on them; the value that is found does not."""
 HALVINGS, REFINEMENTS = 14, 3
 NEAR, NEAR_STEP = 0.8, 0.03
 """First threshold and distance between thresholds, as shares of the expected value."""
@@ -122,7 +126,7 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
             high, from_high = guess, found
         if low > -math.inf and high < math.inf:
             top, bottom = math.log(from_low), math.log(from_high + 0.5)
-            share = (top - math.log(rank)) / max(top - bottom, 1e-9)
+            share = (top - math.log(rank)) / max(top - bottom, FLAT)
             guess = low + (high - low) * min(max(share, 0.05), 0.95)
         else:
             # A step slightly too long, so that it reaches the other side of the bracket.
@@ -130,8 +134,8 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
             step = math.log(max(float(found), 0.5) / target) / slope
             guess += (
                 step
-                if abs(step) > 1e-3 * abs(guess)
-                else math.copysign(1e-3 * abs(guess) + 1e-9, step)
+                if abs(step) > LEAST_STEP * abs(guess)
+                else math.copysign(LEAST_STEP * abs(guess) + FLAT, step)
             )
             slope *= 0.7
     return low, high, from_high

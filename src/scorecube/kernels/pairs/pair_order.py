@@ -8,6 +8,8 @@ from scorecube.kernels.arrays import Int32Array1, Int64Array1
 
 SIDE = 64
 """Runs on each side of a square of pairs: consecutive pairs need the sums of few runs."""
+PAIRS_AT_ONCE = 2**18
+"""Number of pairs whose positions are computed at once; bounds memory."""
 
 
 def pair_order(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
@@ -23,7 +25,8 @@ def pair_order(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     """
     if n_runs <= SIDE:
         return label_order(n_runs)
-    firsts, seconds = [], []
+    first, second = np.empty((2, n_runs * (n_runs - 1) // 2), np.int32)
+    start = 0
     for top in range(0, n_runs, SIDE):
         for left in range(top, n_runs, SIDE):
             rows, columns = np.meshgrid(
@@ -32,9 +35,10 @@ def pair_order(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
                 indexing="ij",
             )
             above = rows < columns
-            firsts.append(rows[above])
-            seconds.append(columns[above])
-    return np.concatenate(firsts), np.concatenate(seconds)
+            stop = start + int(np.count_nonzero(above))
+            first[start:stop], second[start:stop] = rows[above], columns[above]
+            start = stop
+    return first, second
 
 
 def label_order(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
@@ -48,5 +52,9 @@ def label_order(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
 
 def pair_place(first: Int32Array1, second: Int32Array1, n_runs: int) -> Int64Array1:
     """Return the positions of pairs in label order, see `label_order`."""
-    x, y = first.astype(np.int64), second.astype(np.int64)
-    return x * (2 * n_runs - x - 1) // 2 + y - x - 1
+    places = np.empty(len(first), np.int64)
+    for start in range(0, len(first), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        x, y = first[part].astype(np.int64), second[part].astype(np.int64)
+        places[part] = x * (2 * n_runs - x - 1) // 2 + y - x - 1
+    return places

@@ -43,7 +43,10 @@ from scorecube.kernels.linalg.selection import (
 )
 
 EQUAL = 1e-12
-"""Relative difference up to which two statistics tie: rounding alone makes mathematically equal ones differ by less."""
+"""Relative difference up to which two statistics tie: rounding alone makes mathematically equal ones differ by less.
+
+It allows for 4,000 roundings of 2.2e-16. Replicates that tie with the observed statistic count as reaching it.
+"""
 INFINITE = 1e300
 """Represents infinite t among numbers that are compared by their relative difference."""
 UPPER = 0.8
@@ -434,7 +437,8 @@ def reaching(values: FloatArray1, edge: float, sided: int, count: int, undefined
     if edge == 0.0:
         # t = 0: a replicate without t reaches it; others do if they are on the right side.
         return values.shape[0] if sided == 2 else count_from(values, 0.0) + undefined
-    return count + undefined if sided == 1 and edge < 0.0 else count
+    # Below 0 is the edge of t < 0, and of a t that rounding of scores may have made of 0: t* = 0 reaches it.
+    return count + undefined if edge < 0.0 else count
 
 
 @inlined

@@ -20,10 +20,7 @@ from scorecube.kernels.arrays import (
 )
 from scorecube.kernels.jit import compiled
 from scorecube.kernels.linalg.selection import bracket, count_from, first_equal, gather, nth_largest
-from scorecube.kernels.pairs.tail_counts import Levels, Tails
-
-EQUAL = 1e-12
-"""Relative difference up to which two statistics tie."""
+from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
 
 
 @compiled

@@ -1,0 +1,436 @@
+"""Cubes, changes of cubes and views of results for the relations of `test_metamorphic.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube.analyses import Analysis, registry
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.rankings import with_rankings
+from scorecube.testing import simulate_rankings
+from scorecube.workflow.api import analyse, evaluate
+
+TRIALS, SEED = 40, 11
+BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
+SCALE, SHIFT = 0.5, 0.25
+OPTIONS: dict[str, dict[str, Any]] = {
+    "swap": {"size": 5, "bin_width": 0.02, "confidence": (0.9, 0.7, 0.55)},
+    "stability": {"size": 6, "fuzziness": (0.0,)},
+    "splits": {"size": (3, 6), "thresholds": (0.2, -0.5)},
+    "bootstrap": {"alphas": (0.2, 0.05)},
+    "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
+    "correlate": {"intervals": ("topics", "runs", "both")},
+    "agreement": {"top": 4, "alphas": (0.5, 0.05)},
+}
+"""Options that are not the default; `fuzziness` is a share of the mean, which adding a constant changes."""
+TWO_SETS, RANKED = "agreement", "teams"
+METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
+"""Other analyses get scores of any name: three decimals, with ties."""
+
+
+View = Callable[[xr.Dataset, xr.Dataset], tuple[xr.Dataset, xr.Dataset]]
+Scores = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The cubes of an analysis, and the samples that are replayed; None for drawn ones."""
+
+    name: str
+    cubes: tuple[xr.Dataset, ...]
+    samples: xr.Dataset | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(self) -> xr.Dataset:
+        """Return the result, without attributes."""
+        options = OPTIONS.get(self.name, {}) | dict(self.options)
+        found = analyse(
+            combined(self.name, self.cubes), registry.load(self.name)(**options), trials=TRIALS, seed=SEED, samples=self.samples, workers=1
+        )  # fmt: skip
+        return found.drop_attrs().reset_coords(["summary"], drop=True)
+
+    def changed(self, change: Callable[[xr.Dataset], xr.Dataset], **options: Any) -> Case:
+        """Return the case with changed cubes, and other options."""
+        return replace(
+            self, cubes=tuple(map(change, self.cubes)), options=dict(self.options) | options
+        )
+
+
+def combined(name: str, cubes: tuple[xr.Dataset, ...]) -> xr.Dataset:
+    """Return the cube that an analysis takes."""
+    return judgement_sets(cubes[0], cubes[1]) if name == TWO_SETS else cubes[0]
+
+
+@dataclass(frozen=True)
+class Law:
+    """How a result changes; all that is not named here stays, bit for bit.
+
+    Parameters
+    ----------
+    free
+        Variables without a law.
+    close
+        Variables that stay up to rounding: floating-point sums in another order, or of scaled scores.
+    times, plus
+        Factor of a variable, and constant that is added to it, up to rounding.
+    exchanged
+        Two variables that exchange their roles.
+    kept
+        Only variables that have a law; all if empty.
+    """
+
+    free: Sequence[str] = ()
+    close: Sequence[str] = ()
+    times: Mapping[str, float] = field(default_factory=dict)
+    plus: Mapping[str, float] = field(default_factory=dict)
+    exchanged: tuple[str, str] | None = None
+    kept: Sequence[str] = ()
+
+    @property
+    def named(self) -> set[str]:
+        """Variables that are named in the law and must exist."""
+        return {*self.times, *self.kept, *self.free, *(self.exchanged or ())}
+
+    def applied(self, result: xr.Dataset) -> xr.Dataset:
+        """Return what the changed cube must result in."""
+        found = result.copy()
+        for name in {*self.times, *self.plus} & set(map(str, result.data_vars)):
+            found[name] = found[name] * self.times.get(name, 1.0) + self.plus.get(name, 0.0)
+        if self.exchanged:
+            a, b = self.exchanged
+            found[a], found[b] = result[b], result[a]
+        return found
+
+    def compare(self, found: xr.Dataset, expected: xr.Dataset) -> None:
+        """Fail if a result does not obey the law."""
+        rounded = {*self.close, *self.times, *self.plus}
+        compared = 0
+        for name in map(str, expected.data_vars):
+            if name in self.free or (self.kept and name not in self.kept):
+                continue
+            one, other = found[name], expected[name].transpose(*found[name].dims)
+            assert one.shape == other.shape, name
+            if name in rounded:
+                np.testing.assert_allclose(
+                    one.values, other.values, rtol=1e-12, atol=1e-13, err_msg=name
+                )
+            else:
+                np.testing.assert_array_equal(one.values, other.values, err_msg=name)
+            compared += 1
+        assert compared, "nothing was compared"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A change of a cube, and what it does to results.
+
+    Parameters
+    ----------
+    statement
+        What the relation is, in words.
+    change
+        The changed case.
+    view
+        The parts of the two results that correspond to each other: (result, changed result) to (expected before the law, found).
+    laws
+        Law of each analysis, or the reason why there is none.
+    """
+
+    statement: str
+    change: Callable[[Case], Case]
+    view: View
+    laws: Mapping[str, Law | str]
+
+
+# Cubes
+
+
+def base_case(name: str) -> Case:
+    """Return 6 runs of 3 teams on 12 topics: ties, an equal pair of runs, scores in [0, 0.7]."""
+    chance = np.random.default_rng(4)
+    judged = 1 + chance.poisson([6, 4, 2], (12, 3))
+    rankings = simulate_rankings(judged, n_runs=6, n_teams=3, depth=25, seed=7)
+    if name == RANKED:
+        return with_samples(
+            name, (with_rankings(evaluate(rankings, METRICS[name], ["3:2:1", "1:1:1"]), rankings),)
+        )
+    cubes = []
+    for _ in range(2 if name == TWO_SETS else 1):
+        cube = evaluate(rankings, ["AP", "nDCG@10", "RR"], ["3:2:1", "1:1:1"])
+        # Thousandths, so that scaled and shifted scores are exact numbers of some unit again.
+        whole = (
+            np.rint(cube["score"].values * 700) + chance.integers(0, 3, cube["score"].shape) * 10
+        )
+        whole[[0, 2], :, 3] = whole[[0, 2], :, 4]
+        whole[2, :, 5] = whole[2, :, 0] + 30
+        cube["score"].values = whole / 1000
+        cubes.append(
+            cube.assign_coords(
+                metric=schema.label_array(["m1", "m2", "m3"]), uses_gains=("metric", [True] * 3)
+            )
+        )
+    return with_samples(name, tuple(cubes))
+
+
+def with_samples(name: str, cubes: tuple[xr.Dataset, ...]) -> Case:
+    """Return a case with the samples that its seed draws."""
+    analysis: Analysis = registry.load(name)(**OPTIONS.get(name, {}))
+    if not analysis.resamples:
+        return Case(name, cubes, None)
+    return Case(name, cubes, analysis.samples(combined(name, cubes), SEED, TRIALS))
+
+
+def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
+    """Return a dataset with other labels, everywhere, in label order."""
+    found = dataset
+    for name, variable in dataset.variables.items():
+        if variable.dtype.kind not in "OUT":
+            continue
+        dim = {
+            "topic_sample": "topic",
+            "run_sample": "run",
+            "run_a": "run",
+            "run_b": "run",
+            "team_of_run": "team",
+        }.get(str(name), str(name))
+        if dim in names:
+            labels = [names[dim].get(str(label), str(label)) for label in variable.values.ravel()]
+            array = np.array(labels, object).reshape(variable.shape)
+            found = (
+                found.assign({name: (variable.dims, array)})
+                if name in dataset.data_vars
+                else found.assign_coords({name: (variable.dims, array)})
+            )
+    if "run_permutation" in dataset and "run" in names:
+        # Values are positions of runs, in label order.
+        old = [str(label) for label in dataset["run"].values]
+        new = sorted(names["run"].get(label, label) for label in old)
+        to = np.array([new.index(names["run"].get(label, label)) for label in old])
+        found["run_permutation"] = (
+            dataset["run_permutation"].dims,
+            to[dataset["run_permutation"].values],
+        )
+    if "drop_run" in dataset and "run" in names:
+        # So are these.
+        order = np.argsort(np.argsort([str(label) for label in found["run"].values]))
+        found["drop_run"] = (dataset["drop_run"].dims, order[dataset["drop_run"].values])
+    for dim in names:
+        if dim in found.dims:
+            found = found.isel(
+                {dim: np.argsort([str(label) for label in found[dim].values], kind="stable")}
+            )
+    return found
+
+
+def in_label_order(result: xr.Dataset) -> xr.Dataset:
+    """Return a result whose pairs have the smaller label first, in label order."""
+    if "run_a" not in result.coords:
+        return result
+    a, b = (result[name].values.astype(str) for name in ("run_a", "run_b"))
+    turned = xr.DataArray(a > b, dims="pair")
+    found = result.copy()
+    for name in ("t",):
+        if name in result:
+            found[name] = result[name].where(~turned, -result[name]).transpose(*result[name].dims)
+    if "first_better" in result:
+        for one, other in (("first_better", "second_better"), ("second_better", "first_better")):
+            found[one] = result[one].where(~turned, result[other]).transpose(*result[one].dims)
+    first, second = (
+        np.minimum(a.astype(object), b.astype(object)),
+        np.maximum(a.astype(object), b.astype(object)),
+    )
+    found = found.assign_coords(run_a=("pair", first), run_b=("pair", second))
+    return found.isel(pair=np.lexsort((second.astype(str), first.astype(str))))
+
+
+def pairs_of(result: xr.Dataset, runs: Sequence[str]) -> xr.Dataset:
+    """Return the pairs of some runs only, and these runs."""
+    found = result
+    if "run_a" in result.coords:
+        among = np.isin(result["run_a"].values.astype(str), runs) & np.isin(
+            result["run_b"].values.astype(str), runs
+        )
+        found = found.isel(pair=np.flatnonzero(among))
+    return found.sel(run=list(runs)) if "run" in found.dims else found
+
+
+def backwards(labels: Sequence[str]) -> dict[str, str]:
+    """Return new names whose order is the opposite."""
+    return {label: f"{chr(ord('z') - k)}-{label}" for k, label in enumerate(sorted(labels))}
+
+
+RUNS = tuple(f"team{k:02d}-run{j}" for k in (1, 2, 3) for j in (1, 2))
+TOPICS = tuple(f"{k:03d}" for k in range(1, 13))
+TEAMS = ("team01", "team02", "team03")
+N_TOPICS = len(TOPICS)
+RENAMED = {
+    "run": backwards(RUNS),
+    "topic": backwards(TOPICS),
+    "team": backwards(TEAMS),
+    "metric": {"m1": "p", "m2": "q", "m3": "r"},
+}
+COPIED, COPY = RUNS[1], RUNS[1] + "-copy"
+
+
+def rename(dim: str) -> Callable[[Case], Case]:
+    """Return a change of labels so that their order is the opposite."""
+
+    def change(case: Case) -> Case:
+        samples = None if case.samples is None else renamed(case.samples, **{dim: RENAMED[dim]})
+        if samples is not None and (case.name, dim) == ("unpaired", "run"):
+            # The first run of a pair draws from the first half; every pair changes its order.
+            samples = samples.isel(half=[1, 0])
+        return replace(
+            case,
+            cubes=tuple(renamed(cube, **{dim: RENAMED[dim]}) for cube in case.cubes),
+            samples=samples,
+        )
+
+    return change
+
+
+def view_renamed(*dims: str) -> View:
+    """Return the view of two results with renamed labels."""
+    return lambda result, found: (
+        in_label_order(renamed(result, **dict.fromkeys(dims, RENAMED[dims[0]]))),
+        found,
+    )
+
+
+def scores_changed(
+    change: Callable[[Scores], Scores], **options: dict[str, Any]
+) -> Callable[[Case], Case]:
+    """Return a change of the scores, with other options of some analyses."""
+
+    def of_cube(cube: xr.Dataset) -> xr.Dataset:
+        made = cube.copy(deep=True)
+        made["score"].values = change(cube["score"].values)
+        return made
+
+    return lambda case: case.changed(of_cube, **options.get(case.name, {}))
+
+
+def chosen(**positions: Any) -> Callable[[Case], Case]:
+    """Return a change to some positions along the dims, and their order."""
+
+    def of_cube(cube: xr.Dataset) -> xr.Dataset:
+        return cube.isel({dim: where for dim, where in positions.items() if dim in cube.dims})
+
+    return lambda case: case.changed(of_cube)
+
+
+def add_copy(case: Case) -> Case:
+    """Add a copy of a run, with the next label."""
+
+    def of_cube(cube: xr.Dataset) -> xr.Dataset:
+        copy = cube.sel(run=[COPIED]).assign_coords(run=schema.label_array([COPY]))
+        whole = xr.concat(
+            [cube, copy],
+            "run",
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            join="outer",
+        )
+        made = whole.isel(run=np.argsort(whole["run"].values.astype(str)))
+        return made.assign_coords(
+            run=schema.label_array(made["run"].values),
+            team=("run", schema.label_array(made["team"].values)),
+        )
+
+    changed = case.changed(of_cube)
+    drawn_runs = case.samples is not None and bool(
+        {"run_permutation", "run_sample"} & set(case.samples)
+    )
+    return replace(changed, samples=None) if drawn_runs else changed
+
+
+def double_topics(case: Case) -> Case:
+    """Add a copy of every topic; only samples of fewer than all topics can still be replayed."""
+
+    def of_cube(cube: xr.Dataset) -> xr.Dataset:
+        copy = cube.assign_coords(
+            topic=schema.label_array(f"{label}-copy" for label in cube["topic"].values)
+        )
+        whole = xr.concat(
+            [cube, copy],
+            "topic",
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            join="outer",
+        )
+        return whole.assign_coords(topic=schema.label_array(whole["topic"].values)).isel(
+            topic=np.argsort(whole["topic"].values.astype(str))
+        )
+
+    return replace(
+        case.changed(of_cube),
+        samples=case.samples if case.name in ("swap", "stability", "splits") else None,
+    )
+
+
+def same(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Compare everything."""
+    return result, found
+
+
+def at_found_labels(*dims: str) -> View:
+    """Compare what the changed result still has, in its order."""
+
+    def view(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        if "comparison" in result.dims:
+            result, found = comparisons_of(result, found)
+        for dim in dims:
+            result = (
+                pairs_of(result, list(found["run"].values.astype(str)))
+                if dim == "run"
+                else result.sel({dim: found[dim].values})
+            )
+        return result, found
+
+    return view
+
+
+def comparisons_of(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return the comparisons of rankings that both results have, in the order of the second.
+
+    If some have their rankings in the other order, coefficients that treat the rankings differently are left out.
+    """
+    names = [["metric_a", "gain_a"], ["metric_b", "gain_b"]]
+    one, other = (
+        [
+            tuple(tuple(str(each[name].values[k]) for name in side) for side in names)
+            for k in range(each.sizes["comparison"])
+        ]
+        for each in (result, found)
+    )
+    turned = [key not in one for key in other]
+    places = [
+        one.index(key[::-1] if turn else key) if (key[::-1] if turn else key) in one else -1
+        for key, turn in zip(other, turned, strict=True)
+    ]
+    has = np.flatnonzero(np.array(places) >= 0)
+    result, found = result.isel(comparison=np.array(places)[has]), found.isel(comparison=has)
+    if not np.array(turned)[has].any():
+        return result, found
+    result = result.copy()
+    exchanged = xr.DataArray(np.array(turned)[has], dims="comparison")
+    a, b = result["tied_a"], result["tied_b"]
+    result["tied_a"], result["tied_b"] = a.where(~exchanged, b), b.where(~exchanged, a)
+    symmetric = ["tau", "tau_b", "spearman"]
+    return (
+        result.drop_vars("tau_ap").sel(statistic=symmetric),
+        found.drop_vars("tau_ap").sel(statistic=symmetric),
+    )
+
+
+def without_copy(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Compare the runs that both have."""
+    return result, pairs_of(found, RUNS)

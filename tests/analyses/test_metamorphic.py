@@ -1,0 +1,472 @@
+"""Relations between the results of related cubes, for every analysis.
+
+A relation changes a cube (and the samples that are replayed on it) in a way whose effect on the result is known without computing it. `RELATIONS` lists
+them. For each analysis a relation has a `Law`, which names the variables that change, and how; all other variables are equal, bit for bit. `NO_LAW` has the
+reason where there is none. An analysis that is added needs a law, or a reason, for every relation: `test_every_analysis_has_every_relation` fails without.
+
+What depends on the position of topics: the topic samples of swap, stability, splits, bootstrap, unpaired, correlate and agreement, the signs of randomisation and the
+permutations of tukey are drawn for positions of topics (tukey: and of runs; teams: of teams) in label order. With other labels the same seed therefore draws other
+samples, and results are equal in distribution only. With the samples replayed under the new labels everything is equal, which is what is tested here; of the results with drawn
+samples, the parts without resampling (`NOT_RESAMPLED`) are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scorecube.analyses import registry
+from scorecube.collection import schema
+from scorecube.workflow.api import analyse
+from tests.analyses.metamorphic import (
+    BUILT_IN,
+    COPIED,
+    COPY,
+    N_TOPICS,
+    OPTIONS,
+    RENAMED,
+    RUNS,
+    SCALE,
+    SEED,
+    SHIFT,
+    TRIALS,
+    Case,
+    Law,
+    Relation,
+    add_copy,
+    at_found_labels,
+    base_case,
+    chosen,
+    combined,
+    double_topics,
+    in_label_order,
+    rename,
+    renamed,
+    same,
+    scores_changed,
+    view_renamed,
+    without_copy,
+)
+
+MEAN = ("mean",)
+PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "unpaired", "paired")
+BY_PAIR = {
+    "stability": ("first_better", "second_better", "equal"),
+    "bootstrap": ("reached", "p_value", "t", "kth_difference", "mean"),
+    "randomisation": ("reached", "p_value", "t", "kth_difference", "mean"),
+    "unpaired": ("reached", "p_value", "t", "kth_difference", "mean"),
+    "paired": ("p_value", "mean"),
+    "tukey": ("t", "mean"),
+}
+"""What belongs to a pair of runs or to a run, whatever other runs there are."""
+NOT_RESAMPLED = {
+    "bootstrap": ("t", "mean", "degenerate_pairs", "constant_pairs"),
+    "randomisation": ("t", "mean", "degenerate_pairs", "constant_pairs"),
+    "tukey": ("t", "mean", "degenerate_pairs", "constant_pairs"),
+    "unpaired": ("t", "mean", "constant_pairs"),
+    "paired": (),
+    "correlate": ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "fieller_low", "fieller_high", "concordant",
+                  "discordant", "tied_a", "tied_b", "tied_pairs", "mean"),
+    "agreement": ("agreement", "tied_first", "tied_second", "drop", "mean_first", "mean_second", "rank_first", "rank_second"),
+    "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without", "n_unique", "n_unique_relevant"),
+}  # fmt: skip
+AP_COEFFICIENTS = ("tau_ap", "tau_ap_b")
+"""Coefficients that look at the top of a ranking, which is another with the opposite order."""
+
+
+def laws(default: Law | None = None, /, **others: Law | str) -> dict[str, Law | str]:
+    """Return the law, or the reason why there is none, of each built-in analysis."""
+    table: dict[str, Law | str] = {} if default is None else dict.fromkeys(BUILT_IN, default)
+    return table | others
+
+
+def grown(*names: str, **more: Any) -> Law:
+    """Return the law that variables grow by the constant."""
+    return Law(plus=dict.fromkeys(names, SHIFT), **more)
+
+
+def scaled(*names: str, **more: Any) -> Law:
+    """Return the law that variables are scaled."""
+    return Law(times=dict.fromkeys(names, SCALE), **more)
+
+
+def minus(*names: str, **more: Any) -> Law:
+    """Return the law that variables change their sign."""
+    return Law(times=dict.fromkeys(names, -1.0), **more)
+
+
+FIXED = (
+    "scores follow from the rankings and are computed again: they cannot be changed by themselves"
+)
+OWN_NAMES = "a metric is computed again by its name: it cannot have another"
+ALL_RUNS = "each number is about all runs together; test_numbers_of_all_runs_add_up_over_pairs has what is known of parts"
+RESAMPLED = "everything is resampled; see test_samples_of_other_topics_are_equal_in_distribution"
+POOL = "fewer runs contribute fewer documents to the pool: all scores without a team may change"
+GROWTH = np.sqrt((2 * N_TOPICS - 1) / (N_TOPICS - 1))
+"""t of every topic twice: the variance of the mean falls by (n - 1) / (2 n - 1)."""
+KEPT_MEANS = (
+    "variance",
+    "variance_mean",
+    "variance_low",
+    "variance_high",
+    "own_mean",
+    "own_mean_without",
+)
+RELATIONS: dict[str, Relation] = {
+    "runs in the opposite order": Relation(
+        "Runs get labels in the opposite order: t changes its sign, better and worse change places with the pair, nothing else changes.",
+        rename("run"), view_renamed("run"),
+        laws(
+            Law(),
+            correlate=Law(close=["standard_error", *AP_COEFFICIENTS, "low", "high"]), splits=Law(close=["tau_ap", "tau_ap_mean"]), teams=Law(close=KEPT_MEANS),
+            agreement=Law(free=["drop_run"]),  # of runs with equal scores the first is named
+        ),
+    ),
+    "topics in the opposite order": Relation(
+        "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
+        rename("topic"), view_renamed("topic"),
+        laws(
+            Law(close=["mean"]),
+            paired=Law(close=["mean", "p_value"]), agreement=Law(close=["mean_first", "mean_second"]), teams=Law(close=KEPT_MEANS),
+        ),
+    ),
+    "topics in the opposite order, samples drawn": Relation(
+        "The same with the samples that the seed draws: what is not resampled does not change.",
+        lambda case: replace(rename("topic")(case), samples=None), view_renamed("topic"),
+        laws(
+            **dict.fromkeys(["swap", "stability", "splits"], RESAMPLED),
+            **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "own_mean", "own_mean_without", "p_value"]) for name, kept in NOT_RESAMPLED.items()},
+        ),
+    ),
+    "teams in the opposite order": Relation(
+        "Teams, and those of the samples, get labels in the opposite order: nothing changes.",
+        rename("team"), view_renamed("team"), laws(Law()),
+    ),
+    "metrics renamed": Relation(
+        "Metrics get other names: nothing changes.",
+        rename("metric"), view_renamed("metric", "metric_a", "metric_b"), laws(Law(), teams=OWN_NAMES),
+    ),
+    "metrics and gains in another order": Relation(
+        "Metrics and gain settings in another order: their results are in that order.",
+        chosen(metric=[2, 0, 1], gain=[1, 0]), at_found_labels("metric", "gain"), laws(Law()),
+    ),
+    "two metrics of three": Relation(
+        "Without a metric, the results of the others do not change.",
+        chosen(metric=[0, 2]), at_found_labels("metric"), laws(Law()),
+    ),
+    "one metric of three": Relation(
+        "A metric by itself gives what all together give: a list of metrics can be split into two calls.",
+        chosen(metric=[1]), at_found_labels("metric"), laws(Law()),
+    ),
+    "one gain setting of two": Relation(
+        "Without a gain setting, the results of the others do not change.",
+        chosen(gain=[0]), at_found_labels("gain"), laws(Law()),
+    ),
+    "fewer runs": Relation(
+        "Without some runs, the results of pairs of the others do not change.",
+        chosen(run=[0, 2, 4, 5]), at_found_labels("run"),
+        laws(
+            **{name: Law(kept=kept) for name, kept in BY_PAIR.items() if name != "tukey"},
+            **dict.fromkeys(["swap", "splits", "correlate", "agreement", "tukey"], ALL_RUNS), teams=POOL,
+        ),
+    ),
+    "a run twice": Relation(
+        "With a copy of a run, the results of pairs of the others do not change; those of the copy are in test_a_copy_equals_its_run.",
+        add_copy, without_copy,
+        laws(
+            **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
+            **dict.fromkeys(["swap", "splits", "correlate"], ALL_RUNS),
+            agreement=Law(kept=("mean_first", "mean_second")),
+            teams=Law(kept=("team_left_out", "mean_change", "mean_change_largest", "stayed", "own_mean", "own_mean_without", "n_unique", "n_unique_relevant")),
+        ),
+    ),
+    "a constant is added": Relation(
+        f"Scores + {SHIFT}: means grow by it, differences do not change.",
+        scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
+        laws(
+            grown("mean"), stability=Law(), splits=Law(), teams=FIXED,
+            swap=grown("max_performance", free=["relative_difference"]), agreement=grown("mean_first", "mean_second"),
+        ),
+    ),
+    "scores are halved": Relation(
+        f"Scores x {SCALE}, with bins of half the width: means and differences are scaled, nothing else changes.",
+        scores_changed(lambda scores: scores * SCALE, swap={"bin_width": 0.02 * SCALE}), same,
+        laws(
+            stability=Law(), splits=Law(), correlate=scaled("mean"), agreement=scaled("mean_first", "mean_second"), tukey=scaled("mean", close=["t"]),
+            paired=scaled("mean", close=["p_value"]), teams=FIXED,
+            swap=scaled("required_difference", "required_difference_first", "max_performance", "max_difference", "support", close=["relative_difference"]),
+            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "kth_difference", "estimated_difference", close=["t"])),
+        ),
+    ),
+    "scores are negated": Relation(
+        "-scores: differences change their sign, and the better run becomes the worse.",
+        scores_changed(lambda scores: -scores), same,
+        laws(
+            minus("t", "mean"), paired=minus("mean"), stability=Law(exchanged=("first_better", "second_better")),
+            swap=Law(free=["max_performance", "relative_difference"]),  # the largest mean is now that of the worst run
+            correlate=Law(kept=[*NOT_RESAMPLED["correlate"][:2], "spearman", *NOT_RESAMPLED["correlate"][5:-1]]),
+            splits=Law(kept=["tau", "tau_b", "tau_mean", "tau_median", "tau_low", "tau_high", "tau_b_mean", "tied_pairs", "settled"]),
+            agreement=Law(kept=["tied_first", "tied_second", *(f"{kind}_{what}" for kind in ("active", "mixed", "passive") for what in ("agreement", "disagreement"))]),
+            teams=FIXED,
+        ),
+    ),
+    "every topic twice": Relation(
+        "With a copy of every topic means do not change, and t grows by a known factor; samples of fewer topics than all, replayed, give what they gave.",
+        double_topics, same,
+        laws(
+            swap=Law(), stability=Law(), splits=Law(), paired=Law(kept=["mean"], close=["mean"]),
+            **dict.fromkeys(["bootstrap", "randomisation", "unpaired", "tukey"],
+                Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH})),
+            correlate=Law(kept=NOT_RESAMPLED["correlate"], close=["mean"]),
+            agreement=Law(kept=NOT_RESAMPLED["agreement"], close=["mean_first", "mean_second"]),
+            teams=Law(
+                kept=["team_left_out", "n_runs", "tau", "tau_mean", "rank_drop", *NOT_RESAMPLED["teams"]], close=["own_mean", "own_mean_without"],
+                times={"n_unique": 2, "n_unique_relevant": 2},
+            ),
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def base() -> Callable[[str], tuple[Case, xr.Dataset]]:
+    """Return a function from the name of an analysis to its case and result."""
+    known: dict[str, tuple[Case, xr.Dataset]] = {}
+
+    def find(name: str) -> tuple[Case, xr.Dataset]:
+        if name not in known:
+            case = base_case(name)
+            known[name] = case, case.result()
+        return known[name]
+
+    return find
+
+
+CASES = [
+    (relation, name)
+    for relation, each in RELATIONS.items()
+    for name, law in each.laws.items()
+    if isinstance(law, Law)
+]
+
+
+@pytest.mark.parametrize(
+    ("relation", "name"), CASES, ids=lambda value: str(value).replace(" ", "-")
+)
+def test_relation(base: Callable[[str], tuple[Case, xr.Dataset]], relation: str, name: str) -> None:
+    case, result = base(name)
+    law = RELATIONS[relation].laws[name]
+    assert isinstance(law, Law)
+    found = RELATIONS[relation].change(case).result()
+    before, after = RELATIONS[relation].view(result, found)
+    law.compare(after, law.applied(before))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_analysis_has_every_relation(name: str) -> None:
+    """An analysis is added together with its laws."""
+    for relation, each in RELATIONS.items():
+        assert name in each.laws, f"{name} has neither a law nor a reason under {relation!r}"
+
+
+def test_laws_name_variables_that_exist(base: Callable[[str], tuple[Case, xr.Dataset]]) -> None:
+    for relation, each in RELATIONS.items():
+        named = {name: law.named for name, law in each.laws.items() if isinstance(law, Law)}
+        assert set(each.laws) <= set(BUILT_IN)
+        known = set().union(*(base(name)[1].data_vars for name in named))
+        for name, variables in named.items():
+            assert set(variables) <= known, (relation, name)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_no_variable_of_a_result_is_empty(
+    base: Callable[[str], tuple[Case, xr.Dataset]], name: str
+) -> None:
+    """Laws of variables that are NaN throughout could not be broken."""
+    for variable, array in base(name)[1].data_vars.items():
+        assert np.isfinite(np.asarray(array.values, float)).any(), variable
+
+
+# What is known of copies, parts and signs
+
+
+def analyse_pair(name: str, case: Case, runs: Sequence[str], **options: Any) -> xr.Dataset:
+    """Return the result of some runs only."""
+    few = replace(
+        case, cubes=tuple(cube.sel(run=list(runs)) for cube in case.cubes), options=options
+    )
+    return few.result()
+
+
+@pytest.mark.parametrize("name", [*PAIR_TESTS, "stability"])
+def test_a_copy_equals_its_run(base: Callable[[str], tuple[Case, xr.Dataset]], name: str) -> None:
+    case, _ = base(name)
+    found = add_copy(case).result()
+    a, b = (found[side].values.astype(str) for side in ("run_a", "run_b"))
+    (own,) = np.flatnonzero((a == COPIED) & (b == COPY))
+    pair = found.isel(pair=own)
+    if name == "stability":
+        assert (pair["equal"].values == TRIALS).all()
+    else:
+        assert (pair["p_value"].values == 1.0).all()
+        # The paired t is 0 / 0; the unpaired one has the spread of the scores as its divisor.
+        assert "t" not in pair or (pair["t"].fillna(0.0).values == 0.0).all()
+    assert name == "paired" or "reached" not in pair or (pair["reached"].values == TRIALS).all()
+    for other in sorted(set(RUNS) - {COPIED}):
+        one, two = (
+            found.isel(
+                pair=np.flatnonzero(((a == run) & (b == other)) | ((a == other) & (b == run)))
+            )
+            for run in (COPIED, COPY)
+        )
+        # A copy sorts right behind its run: the pairs have the same order. The unpaired test draws for each run.
+        for variable in BY_PAIR[name] if name != "tukey" else ("t", "p_value"):
+            if "pair" in one[variable].dims:
+                np.testing.assert_array_equal(
+                    one[variable].values, two[variable].values, err_msg=f"{variable} {other}"
+                )
+
+
+def test_comparisons_of_a_run_with_its_copy_are_ties(
+    base: Callable[[str], tuple[Case, xr.Dataset]],
+) -> None:
+    for rule, rate in (("s0", 0.0), ("s1", 1.0)):
+        found = analyse_pair("swap", add_copy(base("swap")[0]), [COPIED, COPY], rule=rule)
+        assert (found["both_zero"].values == TRIALS).all()
+        assert (found["count"].values[..., 0] == TRIALS).all()
+        assert (found["swap_rate"].values[..., 0] == rate).all()
+    for name, rank in (
+        ("agreement", ("rank_first", "rank_second")),
+        ("teams", ("own_rank", "mean_change")),
+    ):
+        found = add_copy(base(name)[0]).result()
+        for variable in rank:
+            np.testing.assert_array_equal(
+                found[variable].sel(run=COPIED).values, found[variable].sel(run=COPY).values
+            )
+    before, found = base("correlate")[1], add_copy(base("correlate")[0]).result()
+    for side in ("a", "b"):
+        # The copied run is tied with its copy; a run that was tied with it is now tied with both.
+        assert (found[f"tied_{side}"].values >= before[f"tied_{side}"].values + 1).all()
+    tied = [
+        analyse_pair("splits", add_copy(base("splits")[0]), [COPIED, COPY])["tied_pairs"].values
+    ]
+    assert (np.array(tied) == 1.0).all()
+
+
+@pytest.mark.parametrize(("name", "variables"), [("swap", ("count", "swaps", "both_zero")), ("stability", ("error_rate", "ties")), ("splits", ("tau",)), ("correlate", ("concordant", "discordant", "tied_a", "tied_b", "tied_pairs"))])  # fmt: skip
+def test_numbers_of_all_runs_add_up_over_pairs(
+    base: Callable[[str], tuple[Case, xr.Dataset]], name: str, variables: Sequence[str]
+) -> None:
+    """Counts are sums over pairs of runs, and shares are means."""
+    case, result = base(name)
+    if name == "correlate":  # runs that are drawn would not be in a cube of two
+        case, result = replace(case, samples=None, options={"intervals": ()}), result
+    pairs = [analyse_pair(name, case, pair, **case.options) for pair in combinations(RUNS, 2)]
+    for variable in variables:
+        each = np.stack([np.asarray(pair[variable].values, float) for pair in pairs])
+        total = each.mean(axis=0) if result[variable].dtype.kind == "f" else each.sum(axis=0)
+        np.testing.assert_allclose(
+            result[variable].values, total, rtol=1e-12, atol=1e-12, err_msg=variable
+        )
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
+def test_one_sided_tests_of_negated_scores_test_the_other_run(
+    base: Callable[[str], tuple[Case, xr.Dataset]], name: str
+) -> None:
+    case, _ = base(name)
+    negated = (
+        scores_changed(lambda scores: -scores)(case).changed(lambda cube: cube, sided=1).result()
+    )
+    turned = rename("run")(case).changed(lambda cube: cube, sided=1).result()
+    # In the opposite order of runs the other run of each pair is the first, and is tested to be better.
+    back = in_label_order(renamed(turned, run={new: old for old, new in RENAMED["run"].items()}))
+    for variable in ("reached", "p_value", "kth_difference"):
+        np.testing.assert_array_equal(negated[variable].values, back[variable].values)
+    assert (negated["p_value"].values != 0.5).any()
+
+
+def test_a_metric_and_its_negative_correlate_negatively(
+    base: Callable[[str], tuple[Case, xr.Dataset]],
+) -> None:
+    case, _ = base("correlate")
+    one = ("correlate", (case.cubes[0].isel(metric=[0, 1]),))
+
+    def with_third(scale: float) -> xr.Dataset:
+        """Add a metric that is the second one on another scale."""
+        cube = one[1][0]
+        third = cube.isel(metric=[1]).assign_coords(metric=schema.label_array(["m9"]))
+        third = third.assign(score=third["score"] * scale)
+        whole = xr.concat(
+            [cube, third],
+            "metric",
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            join="outer",
+        )
+        return replace(
+            case, cubes=(whole.assign_coords(metric=schema.label_array(whole["metric"].values)),)
+        ).result()
+
+    same_order, opposite = with_third(0.5), with_third(-0.5)
+
+    def values(result: xr.Dataset, a: str, b: str, variable: str) -> Any:
+        where = (
+            (result["metric_a"].values == a)
+            & (result["metric_b"].values == b)
+            & (result["along"].values == "metric")
+        )
+        return result[variable].isel(comparison=np.flatnonzero(where)).values
+
+    for variable in ("concordant", "discordant", "tau", "tau_b", "spearman"):
+        found, expected = (
+            values(same_order, "m1", "m9", variable),
+            values(same_order, "m1", "m2", variable),
+        )
+        np.testing.assert_array_equal(found, expected)
+        turned = {"concordant": "discordant", "discordant": "concordant"}.get(variable, variable)
+        sign = 1 if variable in ("concordant", "discordant") else -1
+        np.testing.assert_allclose(
+            values(opposite, "m1", "m9", variable),
+            sign * values(opposite, "m1", "m2", turned),
+            rtol=1e-12,
+        )
+    assert (values(same_order, "m2", "m9", "tau_b") == 1.0).all()
+    assert (values(opposite, "m2", "m9", "tau_b") == -1.0).all()
+    low = same_order["low"].sel(statistic="tau_b")
+    assert (values(low.to_dataset(), "m2", "m9", "low") == 1.0).all()
+
+
+DRAWN = {
+    "swap": ("count", 2.0), "stability": ("first_better", 1.0), "splits": ("tau_mean", 0.5), "bootstrap": ("p_value", 0.5), "randomisation": ("p_value", 0.5),
+    "tukey": ("p_value", 0.5), "unpaired": ("p_value", 0.5), "correlate": ("standard_error", 0.5), "agreement": ("bias", 0.5), "teams": ("tau_mean", 1.0),
+}  # fmt: skip
+"""A variable that depends on the samples, and a bound of the standard deviation of one trial's part in it."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_samples_of_other_topics_are_equal_in_distribution(name: str) -> None:
+    """With labels in the opposite order other topics (or teams) are drawn, and results differ by sampling errors only."""
+    case, trials = base_case(name), 1000
+    variable, deviation = DRAWN[name]
+    results = []
+    for each in (case, rename("team" if name == "teams" else "topic")(case)):
+        analysis = registry.load(name)(**OPTIONS.get(name, {}))
+        results.append(
+            analyse(combined(name, each.cubes), analysis, trials=trials, seed=SEED, workers=1)[
+                variable
+            ].values
+        )
+    scale = 1 if name not in ("swap", "stability") else (15 * trials if name == "swap" else trials)
+    one, other = (np.asarray(values, float) / scale for values in results)
+    assert not np.array_equal(one, other)
+    # The difference of two means of 1000 trials, at most six standard errors.
+    assert np.nanmax(np.abs(one - other)) < 6 * deviation * np.sqrt(2 / trials)

@@ -12,7 +12,7 @@ SERIAL := process or slurm or container or netns
 QUICK := not (slow or data or s3 or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest coverage bench docs lock clean help
+.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench docs lock audit clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -43,6 +43,16 @@ rest: $(TEST_VENV)/kernels ## What the quick tests leave out
 coverage: $(TEST_VENV)/kernels ## Lines that the quick tests run, beside compiled functions
 	$(PYTEST) $(PARALLEL) -m "$(QUICK)" --cov --cov-report=term:skip-covered
 
+bounds: $(TEST_VENV)/ready ## Tests of kernels with all indices checked, in a cache of their own
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(TEST_VENV)/bounds $(PYTEST) $(PARALLEL) -m "$(QUICK)" tests/kernels tests/statistics tests/metrics tests/analyses
+
+mutants: $(TEST_VENV)/kernels ## Changes of single expressions that no test notices, a sample
+	for room in kernels statistics analyses; do $(TEST_VENV)/bin/python -m tests.mutants $$room --sample 200 || true; done
+
+soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at every call of the file system: an hour
+	SCORECUBE_SYNC=0 $(TEST_VENV)/bin/python -m tests.storage.soak --kills 300
+	SCORECUBE_SOAK=1 $(PYTEST) tests/storage/test_damage.py tests/storage/test_failing_calls.py
+
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
 
@@ -54,8 +64,13 @@ lock: ## Renew the locks (needs uv); they hold hashes and no addresses
 	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
 	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 
+audit: ## Known vulnerabilities of locked packages, by PyPI's advisories (needs the network)
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python $(PIP) pip-audit
+	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-cluster.lock -r requirements-test.lock
+
 clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(TEST_VENV) .venv-audit demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: requirements.lock pyproject.toml
@@ -67,6 +82,7 @@ $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 # Once for all workers of a run: numba keeps machine code beside the source.
 $(TEST_VENV)/kernels: $(TEST_VENV)/ready docker/compile_kernels.py $(COMPILED)
 	@echo "compiling kernels (once, about two minutes)"
+	@find src -name "*.nb[ic]" -delete  # numba does not notice that a function changed which a cached kernel calls
 	@$(TEST_VENV)/bin/python docker/compile_kernels.py > $@.log 2>&1 || { cat $@.log; exit 1; }
 	@touch $@
 

@@ -20,7 +20,10 @@ from tests.terminal import on_terminal, program
 REPO = Path(__file__).parents[1]
 README = (REPO / "README.md").read_text(encoding="utf-8")
 MACHINE = [
-    (r"about [\d.,]+ s on \d+ workers?, [\d,]+ MiB each", "about N s on N workers, N MiB each"),
+    (
+        r"about [\d.,]+ s on \d+ workers?, [\d,]+ MiB each, [\d,]+ MiB in all",
+        "about N s on N workers, N MiB each, N MiB in all",
+    ),
     (r"in [\d,]+ blocks?;", "in N blocks;"),
     (r"\([\d,]+ KiB\)", "(N KiB)"),
 ]

@@ -12,7 +12,7 @@ set -euo pipefail
 repo=$(cd "$(dirname "$0")/../.." && pwd)
 PYTHON=${PYTHON:-python3}
 cache=${SCORECUBE_CONTAINER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/scorecube-container}
-base=$(sed -n 's/^FROM \([^ ]*\).*/\1/p' "$repo/docker/Dockerfile" | sort -u)
+base=$(sed -n 's/^ARG BASE=//p' "$repo/docker/Dockerfile")
 trials=1000000 # enough for several blocks a worker
 began=$SECONDS
 

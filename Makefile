@@ -80,10 +80,8 @@ $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 	@$(call install,$(TEST_VENV),requirements-test.lock)
 
 # Once for all workers of a run: numba keeps machine code beside the source.
-$(TEST_VENV)/kernels: $(TEST_VENV)/ready docker/compile_kernels.py $(COMPILED)
-	@echo "compiling kernels (once, about two minutes)"
-	@find src -name "*.nb[ic]" -delete  # numba does not notice that a function changed which a cached kernel calls
-	@$(TEST_VENV)/bin/python docker/compile_kernels.py > $@.log 2>&1 || { cat $@.log; exit 1; }
+$(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
+	@$(TEST_VENV)/bin/scorecube warm
 	@touch $@
 
 define install

@@ -13,7 +13,7 @@ import pytest
 from scorecube.analyses import registry
 from scorecube.metrics import DEFINITIONS
 from scorecube.report.views.registry import view_names
-from scorecube.workflow import read_sweep
+from scorecube.workflow.sweep_file import read_sweep
 from tests import newcomer, readme_figure
 from tests.terminal import on_terminal, program
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
     from scorecube.ingest.public import fetch
-    from scorecube.workflow import Entry, sweep
     from scorecube.workflow.api import (
         analyse,
         cube_from_scores,
@@ -41,16 +40,18 @@ if TYPE_CHECKING:
         read_rankings,
         table,
     )
+    from scorecube.workflow.sweep_file import Entry
+    from scorecube.workflow.sweep_run import sweep
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "Entry": "scorecube.workflow",
+    "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
     "judgement_sets": "scorecube.collection.judgement_sets",
     "removed_when_left_out": "scorecube.collection.pools",
-    "sweep": "scorecube.workflow",
+    "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
     "variances": "scorecube.design",
     "wcw": "scorecube.design",

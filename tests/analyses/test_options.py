@@ -19,7 +19,7 @@ from scorecube.cli.program import app
 from scorecube.collection.selection import select
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
-from scorecube.workflow import read_sweep
+from scorecube.workflow.sweep_file import read_sweep
 from tests.option_tables import option_tables
 
 EVERY = [

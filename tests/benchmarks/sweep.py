@@ -21,8 +21,9 @@ from scorecube.execute.concurrent_runs import TimedThreadPool
 from scorecube.execute.executor import Executor
 from scorecube.metrics import parse_metric
 from scorecube.storage import Study
-from scorecube.workflow import Entry, plan_sweep, run_sweep
-from scorecube.workflow.sweep_run import Utilisation
+from scorecube.workflow.sweep_file import Entry
+from scorecube.workflow.sweep_plan import plan_sweep
+from scorecube.workflow.sweep_run import Utilisation, run_sweep
 from scorecube.workflow.tasks import Task
 
 WORKERS = 2

@@ -146,30 +146,20 @@ def test_kernels_count_until_they_are_loaded(
     class User(sc.Swap):
         pass
 
-    from scorecube.execute import kernel_state as module
+    from scorecube.kernels import code_cache as module
 
-    class Stats:
-        cache_path = str(tmp_path)
-
-    class Kernel:
-        signatures: tuple[str, ...] = ()
-        stats = Stats
-
-    monkeypatch.setattr(module, "_kernels_of", lambda _: {Kernel})
+    mark = tmp_path / "mark"
+    monkeypatch.setattr(module, "_mark", lambda _: mark)
     assert kernel_state(User) is KernelState.UNCOMPILED
-    (tmp_path / "kernel.nbi").touch()
+    mark.touch()
     assert kernel_state(User) is KernelState.CACHED
-    Kernel.signatures = ("(int64,)",)
+    mark.unlink()
+    cube = simulate_cube(n_runs=4)
+    sc.analyse(cube, User(size=3), trials=2, seed=1)
+    assert mark.exists()
     assert kernel_state(User) is KernelState.LOADED
     assert 0 == KERNEL_BYTES[KernelState.LOADED] < KERNEL_BYTES[KernelState.CACHED]
     assert KERNEL_BYTES[KernelState.CACHED] < KERNEL_BYTES[KernelState.UNCOMPILED]
-
-
-def test_kernels_of_every_analysis_are_known() -> None:
-    from scorecube.analyses import registry
-    from scorecube.execute.kernel_state import _kernels_of
-
-    assert all(_kernels_of(registry.load(name)) for name in registry.names())
 
 
 UNLIMITED = "9223372036854771712\n"

@@ -9,7 +9,7 @@ import pytest
 
 from scorecube.analyses import Bootstrap, Swap
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
-from scorecube.workflow import Entry, read_sweep
+from scorecube.workflow.sweep_file import Entry, read_sweep
 
 if TYPE_CHECKING:
     from tests.conftest import Cli

@@ -21,7 +21,9 @@ from scorecube.execute.clients import open_client
 from scorecube.execute.concurrent_runs import Job, ReserveMemory, TimedThreadPool, run_concurrently
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow import Entry, plan_sweep, run_sweep
+from scorecube.workflow.sweep_file import Entry
+from scorecube.workflow.sweep_plan import plan_sweep
+from scorecube.workflow.sweep_run import run_sweep
 from tests.conftest import REPO, Cli
 
 PLANS = (

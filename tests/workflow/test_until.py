@@ -11,7 +11,8 @@ import scorecube as sc
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
-from scorecube.workflow import Entry, sweep
+from scorecube.workflow.sweep_file import Entry
+from scorecube.workflow.sweep_run import sweep
 from scorecube.workflow.tasks import Until
 from tests.conftest import Cli
 

@@ -124,6 +124,10 @@ class Analysis(ABC):
     """Paragraph of the command's help below the summary."""
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
+    n_collections: ClassVar[int] = 1
+    """Collections that one result is about: 1, or 2 that are compared."""
+    compile_seconds: ClassVar[float] = 5.0
+    """Time that compiling its kernels takes on a current core, approximately."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
     resamples: ClassVar[bool] = True

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from scorecube.cli.light_xarray import import_xarray
 from scorecube.cli.terminal import discard_stdout
 from scorecube.errors import did_you_mean
 
@@ -85,6 +86,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
+        import_xarray()
         try:
             with _closed_pipe_allowed():
                 return super().invoke(ctx)

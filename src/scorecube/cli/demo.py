@@ -6,6 +6,7 @@ from pathlib import Path
 
 from scorecube.analyses import Bootstrap, Swap
 from scorecube.analyses.base import Analysis
+from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.terminal import notify, track_progress
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
@@ -46,7 +47,10 @@ def run_demo(out: Path) -> str:
     """
     study = api.open_study(out / "study.zarr", mode="a")
     collections = ntcir_clir()
-    with track_progress("simulating", "collections") as progress:
+    with (
+        announced_compilation("evaluate", COMPILE_SECONDS),
+        track_progress("simulating", "collections") as progress,
+    ):
         for k, (name, (topics, judged)) in enumerate(collections.items()):
             if name not in study:
                 notify(f"simulating {name}: {len(topics)} topics, 30 runs of 10 teams")
@@ -55,7 +59,10 @@ def run_demo(out: Path) -> str:
             progress(k + 1, len(collections))
     for analysis in ANALYSES:
         tasks = api.plan_in_study(study, analysis, trials=TRIALS, seed=SEED)
-        with track_progress(analysis.name, "collections") as progress:
+        with (
+            announced_compilation(analysis.name, analysis.compile_seconds),
+            track_progress(analysis.name, "collections") as progress,
+        ):
             for k, task in enumerate(tasks):
                 if not task.is_stored():
                     task.run(Executor(workers=default_workers()))

@@ -23,8 +23,10 @@ from scorecube.cli import (
     options,
     report_commands,
     sweep_command,
+    warm_command,
 )
 from scorecube.cli.analysis_commands import analysis_command
+from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.completion import Commands, CommandSource, shown_names
 from scorecube.cli.flags import flags_of
 from scorecube.cli.options import check_choice
@@ -202,14 +204,18 @@ def evaluate(
     }
     profile = choose_profile(cluster, scheduler, workers)
     noted: list[str] = []
-    rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
+    with announced_compilation("evaluate", COMPILE_SECONDS):
+        rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
     scoring: dict[str, Any] = {
         "no_relevant": no_relevant,
         "missing_topic": missing_topic,
         "replace": replace,
         "add_runs": add_runs,
     }
-    with track_progress("evaluating", "metrics") as progress:
+    with (
+        announced_compilation("evaluate", COMPILE_SECONDS),
+        track_progress("evaluating", "metrics") as progress,
+    ):
         chosen = split(metrics) or []
         chosen = api.condensed(chosen) if unjudged == "condense" else chosen
         cube = api.evaluate_into(
@@ -458,6 +464,7 @@ LAST: tuple[Callable[..., None], ...] = (
     show,
     verify,
     demo,
+    *warm_command.COMMANDS,
     *list_commands.COMMANDS,
 )
 """Commands listed before and after those of the analyses."""

@@ -11,6 +11,7 @@ from typing import Any
 from scorecube.analyses.base import Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
+from scorecube.cli.compilation import announced_compilation
 from scorecube.cli.terminal import notify, track_progress
 from scorecube.errors import BadPlan
 from scorecube.execute.clusters import choose_profile, open_executor
@@ -157,12 +158,14 @@ def note(name: str, line: str) -> None:
 
 
 def report_stored(task: Task) -> bool:
-    """Return whether the result of a task is stored, and print a line if it is."""
-    if not task.is_stored():
+    """Return whether the result of a task is stored, and print a line and its headline if it is."""
+    result = task.stored()
+    if result is None:
         return False
-    notify(
-        f"{task.collection.name}: the result is already there (plan {task.plan.digest}); nothing to do"
-    )
+    name = task.collection.name
+    notify(f"{name}: the result is already there (plan {task.plan.digest}); nothing to do")
+    for line in headline(result):
+        notify(f"{name}: {line}")
     return True
 
 
@@ -193,7 +196,10 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
         notify(
             f"{name}: {recorded:,} {plan.analysis.unit} are recorded already; {task.prepared.n_units - recorded:,} to go"
         )
-    with track_progress(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress:
+    with (
+        announced_compilation(plan.analysis.name, plan.analysis.compile_seconds),
+        track_progress(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress,
+    ):
         result = task.run(executor, block_units=block_units, progress=progress)
     if task.until is not None:
         width, target = monte_carlo_width(result), task.until.width

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scorecube.cli import options
+from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.terminal import notify, track_progress
 from scorecube.errors import BadStudy, counted
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorecube.execute.executor import Executor
-    from scorecube.workflow import SweepPlan
+    from scorecube.workflow.sweep_plan import SweepPlan
     from scorecube.workflow.sweep_run import Utilisation
     from scorecube.workflow.tasks import Task
 
@@ -50,7 +51,10 @@ def sweep(
     from scorecube.execute.clusters import choose_profile, open_executor
     from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.storage import exists
-    from scorecube.workflow import add_collections, api, plan_sweep, read_sweep, run_sweep
+    from scorecube.workflow import api
+    from scorecube.workflow.sweep_file import read_sweep
+    from scorecube.workflow.sweep_plan import plan_sweep
+    from scorecube.workflow.sweep_sources import add_collections
 
     settings = read_sweep(file)
     if resume and not exists(settings.study):
@@ -77,21 +81,27 @@ def sweep(
         )
         pending = [task for task in plan.tasks if not task.is_stored()]
         describe(settings.study, plan, pending, dataclasses.replace(executor, memory=limit))
-        if dry_run or not pending:
-            return
-        start = time.monotonic()
-        with track_progress("sweep", None) as progress:
-            utilisation = run_sweep(
-                pending,
-                client=executor.client,
-                workers=executor.workers,
-                memory=limit,
-                program=executor.program,
-                progress=progress,
-            )
+        if not dry_run and pending:
+            compute(settings.study, pending, dataclasses.replace(executor, memory=limit))
+
+
+def compute(study: str, pending: Sequence[Task], executor: Executor) -> None:
+    """Run the tasks of a sweep with progress, and print how long they took."""
+    from scorecube.workflow.sweep_run import run_sweep
+
+    start = time.monotonic()
+    with announced_compilation("sweep", COMPILE_SECONDS), track_progress("sweep", None) as progress:
+        utilisation = run_sweep(
+            pending,
+            client=executor.client,
+            workers=executor.workers,
+            memory=executor.memory,
+            program=executor.program,
+            progress=progress,
+        )
     seconds = time.monotonic() - start
     known = utilisation if executor.client is None else None
-    report_completion(settings.study, len(pending), seconds, known)
+    report_completion(study, len(pending), seconds, known)
 
 
 def report_completion(

@@ -122,17 +122,20 @@ def time_left(done: int, total: int, seconds: float) -> str:
 def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
     """Yield a function of (done, total) that shows progress and remaining time; in percent without a unit."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        start = last = time.monotonic()
+        first: tuple[float, int] | None = None
+        last = time.monotonic()
 
         def print_progress(done: int, total: int) -> None:
-            nonlocal last
+            nonlocal first, last
             now = time.monotonic()
+            if first is None:  # kernels are compiled before the first call
+                first, last = (now, done), now
+            start, before = first
             if now - last >= PLAIN_SECONDS and done < total:
                 last = now
                 count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-                notify(
-                    f"{label}: {', '.join(filter(None, [count, time_left(done, total, now - start)]))}"
-                )
+                left = time_left(done - before, total - before, now - start)
+                notify(f"{label}: {', '.join(filter(None, [count, left]))}")
 
         yield print_progress
         return

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from scipy.special import ndtr
 
 from scorecube import names
 from scorecube.collection import schema
@@ -235,6 +234,8 @@ def standardise(
     if method == "std-AB":
         z = 0.15 * z.clip(-3.0, 3.0) + 0.5
     elif method == "std-CDF":
+        from scipy.special import ndtr
+
         z = xr.apply_ufunc(ndtr, z)
     labels = schema.label_array(
         f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)

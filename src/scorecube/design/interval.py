@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from scorecube.design.search import TOLERANCE, FloatArray, IntArray, smallest_integer
 
@@ -27,7 +27,7 @@ def c4(n: FloatArray) -> FloatArray:
     series = 1.0 + u * (-1 / 4 + u * (1 / 32 + u * (5 / 128 + u * (-21 / 2048 - u * 399 / 8192))))
     small = np.minimum(degrees, SERIES_FROM)
     direct = np.sqrt(2.0 / small) * np.exp(
-        special.gammaln((small + 1.0) / 2.0) - special.gammaln(small / 2.0)
+        scipy.special.gammaln((small + 1.0) / 2.0) - scipy.special.gammaln(small / 2.0)
     )
     return np.where(degrees >= SERIES_FROM, series, direct)
 
@@ -45,7 +45,9 @@ def unit_width(n: FloatArray, alpha: FloatArray) -> FloatArray:
     0.1534
     """
     n = np.asarray(n, np.float64)
-    return np.asarray(2.0 * stats.t.isf(alpha / 2.0, n - 1.0) * c4(n) / np.sqrt(n), np.float64)
+    return np.asarray(
+        2.0 * scipy.stats.t.isf(alpha / 2.0, n - 1.0) * c4(n) / np.sqrt(n), np.float64
+    )
 
 
 def expected_interval_width(n: FloatArray, variance: FloatArray, alpha: FloatArray) -> FloatArray:
@@ -83,7 +85,7 @@ def interval_size(
     """
     with np.errstate(over="ignore"):
         allowed = width / np.sqrt(2.0 * variance)
-        first = (2.0 * special.ndtri(alpha / 2.0) / allowed) ** 2
+        first = (2.0 * scipy.special.ndtri(alpha / 2.0) / allowed) ** 2
 
     def narrow_enough(n: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return np.asarray(unit_width(n, alpha) <= allowed * (1.0 + TOLERANCE), bool)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from scorecube.design.search import TOLERANCE, BoolArray, FloatArray, root
 
@@ -106,12 +106,12 @@ class Anova(PowerModel):
         distance = np.sqrt(critical / within) * np.sqrt(2.0 * within - 1.0)
         distance -= np.sqrt(scale / between) * np.sqrt(2.0 * degrees - 1.0)
         normal = distance / np.sqrt(scale / between + critical / within)
-        return np.asarray(special.ndtr(-normal), np.float64)
+        return np.asarray(scipy.special.ndtr(-normal), np.float64)
 
     def _degrees_and_critical(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return degrees of freedom between and within systems, and the critical F."""
         between, within = self.systems - 1.0, self.systems * (n - 1.0)
-        return between, within, stats.f.isf(self.alpha, between, within)
+        return between, within, scipy.stats.f.isf(self.alpha, between, within)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:
         """Return whether the rounded power is at least 1 - beta (rule A of SPEC B.8)."""
@@ -148,16 +148,16 @@ class PairedT(PowerModel):
         """
         degrees = n - 1.0
         if self.sided == 1:
-            critical = stats.t.isf(self.alpha, degrees)
+            critical = scipy.stats.t.isf(self.alpha, degrees)
             bounded = np.sqrt(np.minimum(noncentrality, MAX_NONCENTRALITY))
-            return np.asarray(stats.nct.sf(critical, degrees, bounded), np.float64)
-        critical = stats.t.isf(self.alpha / 2.0, degrees) ** 2
+            return np.asarray(scipy.stats.nct.sf(critical, degrees, bounded), np.float64)
+        critical = scipy.stats.t.isf(self.alpha / 2.0, degrees) ** 2
         return _f_power(np.ones_like(degrees), degrees, critical, noncentrality)
 
     def start(self, *, tool: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
         """See `PowerModel.start`: (z_alpha + z_beta)^2 / g + z_alpha^2 / 2."""
-        z_alpha = -special.ndtri(self.alpha / self.sided)
-        return (z_alpha - special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
+        z_alpha = -scipy.special.ndtri(self.alpha / self.sided)
+        return (z_alpha - scipy.special.ndtri(self.beta)) ** 2, z_alpha**2 / 2.0
 
 
 def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray) -> FloatArray:
@@ -182,10 +182,10 @@ def exact_noncentrality(systems: FloatArray, alpha: FloatArray, beta: FloatArray
     """
     shape = np.broadcast_shapes(np.shape(systems), np.shape(alpha), np.shape(beta))
     degrees = np.broadcast_to(systems - 1.0, shape)
-    critical = stats.chi2.isf(alpha, degrees)
+    critical = scipy.stats.chi2.isf(alpha, degrees)
 
     def power(noncentrality: FloatArray) -> FloatArray:
-        return np.asarray(1.0 - special.chndtr(critical, degrees, noncentrality), np.float64)
+        return np.asarray(1.0 - scipy.special.chndtr(critical, degrees, noncentrality), np.float64)
 
     return root(power, np.broadcast_to(1.0 - beta, shape).astype(np.float64))
 
@@ -249,10 +249,10 @@ def _f_power(
     """Return the probability that a noncentral F exceeds the critical value."""
     # stats.ncf.sf returns -0.95 at noncentrality 0 (SciPy 1.17.1).
     bounded = np.minimum(noncentrality, MAX_NONCENTRALITY)
-    power = np.asarray(1.0 - special.ncfdtr(between, within, bounded, critical), np.float64)
+    power = np.asarray(1.0 - scipy.special.ncfdtr(between, within, bounded, critical), np.float64)
     if np.isnan(power).any():
         # SciPy returns NaN where 1 - power underflows; Patnaik's approximation returns 1 there.
         degrees = _patnaik_degrees(between, bounded)
-        central = special.fdtrc(degrees, within, critical * between / (between + bounded))
+        central = scipy.special.fdtrc(degrees, within, critical * between / (between + bounded))
         power = np.where(np.isnan(power), central, power)
     return power

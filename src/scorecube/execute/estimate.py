@@ -14,6 +14,7 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
 from scorecube.execute.block_writer import MAX_WAITING
+from scorecube.execute.kernel_state import is_compiled
 from scorecube.execute.memory import default_memory, program_bytes, release_memory
 
 BLOCK_SECONDS = 0.5
@@ -47,6 +48,7 @@ class Estimate:
     blocks: int
     block_units: int
     memory: Memory
+    compile_seconds: float = 0.0
 
     def text(self, workers: int) -> str:
         """Return one line for the terminal."""
@@ -58,9 +60,14 @@ class Estimate:
             if memory.result > MENTIONED_BYTES
             else ""
         )
+        compiling = (
+            f", after compiling for about {self.compile_seconds:.0f} s (first use)"
+            if self.compile_seconds
+            else ""
+        )
         return (
             f"{trials}{self.comparisons:,} comparisons in {blocks}; "
-            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers, "
+            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers{compiling}, "
             f"{memory.block(self.block_units) / 2**20:,.0f} MiB each{results}, {memory.peak(self.block_units) / 2**20:,.0f} MiB in all"
         )
 
@@ -227,6 +234,7 @@ def estimate(
         blocks=math.ceil(units / block_units),
         block_units=block_units,
         memory=needs,
+        compile_seconds=0.0 if is_compiled(type(analysis)) else analysis.compile_seconds,
     )
 
 

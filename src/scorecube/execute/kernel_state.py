@@ -1,17 +1,19 @@
-"""Whether the kernels that a class uses are loaded, cached on this machine, or not compiled yet."""
+"""Compiling the kernels of an analysis before its first block, and knowing whether that is still to be done."""
 
 from __future__ import annotations
 
-import sys
+import os
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scorecube.kernels.jit import is_kernel
+import numpy as np
 
-PACKAGE = __name__.partition(".")[0] + "."
+if TYPE_CHECKING:
+    from scorecube.analyses.base import Analysis
+
+_LOADED: set[type] = set()
+"""Analyses whose kernels ran in this process."""
 
 
 class KernelState(StrEnum):
@@ -22,41 +24,51 @@ class KernelState(StrEnum):
     UNCOMPILED = "compile"
 
 
-def kernel_state(user: type) -> KernelState:
-    """Return the state of the kernels of a class.
+def kernel_state(analysis: type) -> KernelState:
+    """Return the state of the kernels that an analysis uses by default.
 
-    It is approximate: kernels are known by the modules that import them, and caches by folder.
+    Options may need others, which are compiled when they are met.
 
     Parameters
     ----------
-    user
-        A class whose module, or that of a base class, imports kernels.
-
-    Returns
-    -------
-    state
-        Loaded if any kernel is; uncompiled if one of the folders of its kernels has no machine code.
+    analysis
+        Class of the analysis.
     """
-    kernels = _kernels_of(user)
-    if not kernels or any(kernel.signatures for kernel in kernels):
+    if analysis in _LOADED:
         return KernelState.LOADED
-    folders = {Path(kernel.stats.cache_path) for kernel in kernels if kernel.stats.cache_path}
-    cached = all(any(folder.glob("*.nbi")) for folder in folders)
-    return KernelState.CACHED if cached else KernelState.UNCOMPILED
+    from scorecube.kernels.code_cache import is_marked
+
+    return KernelState.CACHED if is_marked(_name(analysis)) else KernelState.UNCOMPILED
 
 
-@cache
-def _kernels_of(user: type) -> set[Any]:
-    """Return the kernels in the modules of a class, in modules that they import from, and in modules that those do."""
-    near = {sys.modules[each.__module__] for each in user.__mro__}
-    near |= {other for module in near for other in _imported(module)}
-    near |= {other for module in near for other in _imported(module)}
-    return {value for module in near for value in vars(module).values() if is_kernel(value)}
+def is_compiled(analysis: type) -> bool:
+    """Return whether the kernels that an analysis uses by default need no compiler any more."""
+    return kernel_state(analysis) is not KernelState.UNCOMPILED
 
 
-def _imported(module: ModuleType) -> set[ModuleType]:
-    """Return the modules of this package in which the values of one of its modules are defined."""
-    if not module.__name__.startswith(PACKAGE):
-        return set()
-    values = (getattr(value, "__module__", None) for value in vars(module).values())
-    return {sys.modules[name] for name in values if name and name.startswith(PACKAGE)}
+def rehearse(
+    analysis: Analysis, inputs: Mapping[str, np.ndarray[Any, Any]], start: int = 0
+) -> None:
+    """Compute one unit and discard it, so that all kernels are compiled or loaded before blocks are timed.
+
+    Parameters
+    ----------
+    analysis
+        Record with its options.
+    inputs
+        Of `Analysis.inputs`.
+    start
+        The unit.
+    """
+    kind = type(analysis)
+    if kind in _LOADED:
+        return
+    analysis.block(inputs, start, start + 1)
+    _LOADED.add(kind)
+    from scorecube.kernels.code_cache import mark
+
+    mark(_name(kind))
+
+
+def _name(analysis: type) -> str:
+    return f"{analysis.__module__}.{analysis.__qualname__}".replace(os.sep, "_")

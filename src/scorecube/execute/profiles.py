@@ -10,8 +10,6 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from scorecube.errors import BadPlan, nearest
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.memory import WORKER_BYTES, parse_memory
@@ -356,6 +354,8 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise BadPlan(f"{path}: cannot read the cluster profile: {error.strerror}") from None
+    import yaml
+
     try:
         node = yaml.compose(text, yaml.SafeLoader)
         settings = yaml.safe_load(text)

@@ -21,6 +21,7 @@ from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
 from scorecube.execute.estimate import INLINE_SECONDS, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor
+from scorecube.execute.kernel_state import rehearse
 from scorecube.execute.memory import release_memory
 from scorecube.storage.blocks import BlockStore, gaps
 
@@ -56,7 +57,7 @@ def run(
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     progress
-        Called with (units done, units in total).
+        Called with (units done, units in total): before the first block, when kernels are compiled, and after each.
     before_finalize
         Called after the last block and before the result is made, which may need more memory than the blocks.
     """
@@ -94,8 +95,6 @@ def _compute_blocks(
         totals.add(segment.start, segment.stop, segment.arrays)
         recorded.append((segment.start, segment.stop))
     done = sum(stop - start for start, stop in recorded)
-    if progress is not None:
-        progress(done, planned.units)
     pending = _cut(gaps(recorded, planned.units), planned.block_units)
     # Short work is faster to repeat than to record and read.
     worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
@@ -109,20 +108,30 @@ def _compute_blocks(
         if writer is not None:
             writer.submit(interval, arrays)
         done += interval[1] - interval[0]
+        report()
+
+    def report() -> None:
         if progress is not None:
             progress(done, planned.units)
 
     if pending:
         with one_blas_thread(), writer or nullcontext():
-            _compute(prepared, pending, executor, on_block)
+            _compute(prepared, pending, executor, on_block, report)
     return totals.arrays
 
 
 def _compute(
-    prepared: PreparedPlan, pending: list[Interval], executor: Executor, on_block: OnBlock
+    prepared: PreparedPlan,
+    pending: list[Interval],
+    executor: Executor,
+    on_block: OnBlock,
+    before_blocks: Callable[[], None],
 ) -> None:
     plan = prepared.plan
     inputs = plan.analysis.inputs(prepared.prepared, plan.trials, plan.seed, prepared.samples)
+    if executor.client is None:
+        on_pool(executor.pool, rehearse, plan.analysis, inputs, pending[0][0])
+    before_blocks()
     if executor.client is not None:
         from scorecube.execute.clients import compute_on_client
 

@@ -1,29 +1,24 @@
 """Decorators that compile functions, so that all kernels have the same options.
 
-All of them release the interpreter lock and cache machine code on disk. None uses fastmath: results must not depend on
+All of them release the interpreter lock and keep machine code on the disk (`code_cache`). None uses fastmath: results must not depend on
 how the compiler reorders floating-point operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, update_wrapper
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scorecube.kernels.code_cache import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Ufunc = Callable[..., NDArray[Any]]
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 HELPER: dict[str, Any] = {"inline": "never", "no_cpython_wrapper": True}
 """Without the code that takes Python objects apart, a tenth less is compiled."""
 BORROWING: dict[str, Any] = OPTIONS | {"_nrt": False}
@@ -38,17 +33,17 @@ short slices. `tests/kernels/test_jit.py` fails if numba ignores or drops the op
 
 def compiled(function: Function) -> Function:
     """Compile a kernel at its first call with each combination of argument types."""
-    return cast("Function", numba.njit(**OPTIONS)(function))
+    return cast("Function", Kernel(function, OPTIONS))
 
 
 def inlined(function: Function) -> Function:
     """Compile a helper that other kernels call; Python cannot call it."""
-    return _helper(OPTIONS | HELPER, function)
+    return cast("Function", Kernel(function, OPTIONS | HELPER))
 
 
 def borrowing(function: Function) -> Function:
     """Compile a kernel that makes no arrays and many slices; see `BORROWING`."""
-    return cast("Function", numba.njit(**BORROWING)(function))
+    return cast("Function", Kernel(function, BORROWING))
 
 
 def merged(function: Function) -> Function:
@@ -56,31 +51,106 @@ def merged(function: Function) -> Function:
 
     Without ``forceinline`` leaving teams out takes 4 % longer; the time to compile is the same.
     """
-    return _helper(BORROWING | HELPER | {"forceinline": True}, function)
+    return cast("Function", Kernel(function, BORROWING | HELPER | {"forceinline": True}))
 
 
-class Helper(CPUDispatcher):
-    """A compiled function without an entry for Python: a call would end the process."""
+def instruction(function: Function) -> Function:
+    """Declare a machine instruction; see `Instruction`."""
+    return cast("Function", Instruction(function))
 
-    def __call__(self, *_: object) -> NoReturn:
-        """Refuse.
+
+class Kernel:
+    """A function that is compiled, or loaded from the disk, when it is first called.
+
+    Until then numba is not imported. Other kernels may call it; of helpers, they alone.
+
+    Parameters
+    ----------
+    function
+        What is compiled.
+    options
+        Options of `numba.njit`.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.options = function, options
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The Dispatcher of numba, which compiles for each combination of argument types."""
+        import numba
+
+        made = numba.njit(**self.options)(self.py_func)
+        made._cache = self.cache  # tests/kernels/test_code_cache.py fails if numba does not use it
+        return made
+
+    @cached_property
+    def cache(self) -> KernelCache:
+        """Machine code on the disk."""
+        from scorecube.kernels.code_cache import KernelCache
+
+        return KernelCache(self.py_func)  # type: ignore[no-untyped-call]
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Combinations of argument types that are compiled or loaded in this process."""
+        return self.dispatcher.signatures if "dispatcher" in vars(self) else []
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What compiled callers call."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function.
 
         Raises
         ------
-            TypeError: always.
+            TypeError: the kernel is a helper, which has no entry for Python.
         """
-        raise TypeError(f"{self.py_func.__name__} is called by compiled functions only")
+        if "no_cpython_wrapper" in self.options:
+            raise TypeError(f"{self.py_func.__name__} is called by compiled functions only")
+        return self.dispatcher(*arguments)
+
+    def __reduce__(self) -> str:
+        """Pickle by name."""
+        return self.py_func.__qualname__
 
 
-def _helper(options: dict[str, Any], function: Function) -> Function:
-    made = numba.njit(**options)(function)
-    made.__class__ = Helper
-    return cast("Function", made)
+class Instruction:
+    """A machine instruction: plain Python, which compiled callers replace by the code in `machine_code`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+
+    @cached_property
+    def intrinsic(self) -> Any:
+        """Numba's function."""
+        from numba.extending import intrinsic
+
+        from scorecube.kernels import machine_code
+
+        return intrinsic(getattr(machine_code, self.py_func.__name__))
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What compiled callers call."""
+        from numba.core.registry import cpu_target
+
+        made, context = self.intrinsic, cpu_target.typing_context
+        context.refresh()  # so that it knows a new one
+        return context.resolve_value_type(made)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the plain function."""
+        return self.py_func(*arguments)
 
 
 def is_kernel(value: object) -> bool:
     """Whether a value is a function that is compiled at its first call."""
-    return isinstance(value, Dispatcher)
+    return isinstance(value, Kernel)
 
 
 RANKING_SIGNATURE = "(int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
@@ -120,6 +190,8 @@ def _at_first_call(function: Callable[..., None], signature: str, layout: str) -
 
 
 def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
+    import numba
+
     made: Ufunc = numba.guvectorize([signature], layout, nopython=True, cache=True)(function)
     return made
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-import numba
-
 LEAST = 2**20
 """Values from which on threads save more time than they cost."""
 Item = TypeVar("Item")
@@ -31,8 +29,12 @@ def on_threads(
     n_values
         Number of values that all calls together compute.
     """
+    if n_values < LEAST:
+        return [function(item) for item in items]
+    import numba
+
     n_threads = min(len(items), numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    if n_threads < 2 or n_values < LEAST:
+    if n_threads < 2:
         return [function(item) for item in items]
     with ThreadPoolExecutor(n_threads, thread_name_prefix="finish") as threads:
         return list(threads.map(function, items))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import friedmanchisquare, rankdata
+import scipy
 
 from scorecube.errors import BadName
 from scorecube.report.tables.rows import COLLECTION
@@ -114,11 +114,13 @@ def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[
         chosen = [tuple(column) in metrics for column in wide.columns]
         columns = [tuple(column) for column in wide.columns[chosen]]
         values = wide.loc[names].to_numpy(float)[:, chosen]
-        ranks = np.array([rankdata(np.where(np.isnan(row), np.inf, sign * row)) for row in values])
+        ranks = np.array(
+            [scipy.stats.rankdata(np.where(np.isnan(row), np.inf, sign * row)) for row in values]
+        )
         if (ranks == ranks[:, :1]).all():
             concordance, p_value = np.nan, np.nan
         else:
-            found = friedmanchisquare(*ranks.T)
+            found = scipy.stats.friedmanchisquare(*ranks.T)
             concordance, p_value = found.statistic / (len(names) * (len(columns) - 1)), found.pvalue
         shared = {column: group[column].iloc[0] for column in conditions} | {
             "collections": ", ".join(names),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 Z95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
@@ -126,6 +125,8 @@ def student_quantile(freedom: ArrayLike) -> FloatArray:
     >>> student_quantile([1.0, 1e9]).round(3).tolist()
     [12.706, 1.96]
     """
+    from scipy.special import stdtrit
+
     return np.asarray(stdtrit(freedom, (1 + LEVEL) / 2))
 
 

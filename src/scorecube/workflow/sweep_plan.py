@@ -9,7 +9,6 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.rank_agreement.agreement import Agreement
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan
@@ -77,9 +76,7 @@ def plan_sweep(
             raise BadPlan(
                 f"{entry.analysis.name}: no collection matches {', '.join(entry.collections)}; there are {', '.join(known) or 'none'}"
             )
-        groups = (
-            [matches] if isinstance(entry.analysis, Agreement) else [[name] for name in matches]
-        )
+        groups = [matches] if entry.analysis.n_collections == 2 else [[name] for name in matches]
         for group in groups:
             try:
                 planned = _plan_group(study, entry, group, cubes)

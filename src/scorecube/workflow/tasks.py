@@ -21,7 +21,6 @@ from scorecube.analyses.plan import (
     make_plan,
     new_seed,
 )
-from scorecube.analyses.rank_agreement.agreement import Agreement
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
@@ -286,7 +285,7 @@ def plan_in_study(
     Returns
     -------
     tasks
-        One per collection; one in total for `Agreement`.
+        One per collection; one in total for an analysis of two.
 
     Raises
     ------
@@ -297,21 +296,22 @@ def plan_in_study(
     """
     check_analysis(analysis)
     chosen = _chosen_collections(study, collections)
-    if samples is not None and len(chosen) > 1 and not isinstance(analysis, Agreement):
+    if samples is not None and len(chosen) > 1 and analysis.n_collections == 1:
         raise BadPlan(
             f"samples hold topics of one collection; name it with {option('collection')}",
             option="collection",
         )
     cache = ReadCubes() if cubes is None else cubes
     selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
-    if isinstance(analysis, Agreement):
+    if analysis.n_collections == 2:
         if len(chosen) != 2:
             raise BadPlan(
                 f"agreement compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
                 f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
                 option="collections",
             )
-        analysis = dataclasses.replace(analysis, first=chosen[0], second=chosen[1])
+        compared: Any = analysis
+        analysis = dataclasses.replace(compared, first=chosen[0], second=chosen[1])
         selected = {chosen[0]: lambda read: _selected_from_both(study, chosen, selection, read)}
         used = chosen
     else:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.kernels.intrinsics import ROWS, has_wide_registers
 from scorecube.kernels.linalg import panel_product as module
 from scorecube.kernels.linalg.panel_product import in_panels, multiply, product, room_for_product
+from scorecube.kernels.registers import ROWS, has_wide_registers
 
 KINDS = st.sampled_from([np.float32, np.float64])
 
@@ -58,7 +58,7 @@ def test_products_of_floats_are_those_of_numpy_up_to_rounding(kind: Any) -> None
 @pytest.mark.slow
 def test_a_processor_without_wide_registers_gives_the_same_bits(tmp_path: Path) -> None:
     script = (
-        "import scorecube as sc; from scorecube.testing import simulate_cube; from scorecube.kernels.intrinsics import has_wide_registers\n"
+        "import scorecube as sc; from scorecube.testing import simulate_cube; from scorecube.kernels.registers import has_wide_registers\n"
         "for precision in ('double', 'mixed'):\n"
         "    result = sc.analyse(simulate_cube(n_runs=7, seed=1), sc.Bootstrap(precision=precision), trials=500, seed=1)\n"
         "    print(has_wide_registers(), result['reached'].values.tolist(), result['kth_difference'].values.tolist())\n"

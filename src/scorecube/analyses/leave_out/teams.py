@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.stats import t as t_distribution
 
 from scorecube import names
 from scorecube.analyses.base import (
@@ -342,7 +341,9 @@ class Teams(Analysis):
         else:
             squares = np.where(defined, (variance - mean[..., np.newaxis]) ** 2, 0.0).sum(axis=-1)
             freedom = np.maximum(count - 1, 1)
-            quantile = t_distribution.ppf((1 + self.confidence) / 2, freedom)
+            from scipy.special import stdtrit
+
+            quantile = stdtrit(freedom, (1 + self.confidence) / 2)
             margin = quantile * np.sqrt(squares / freedom / np.maximum(count, 1))
             margin[count < 2] = np.nan
             low, high = mean - margin, mean + margin

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from scipy.special import stdtrit
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
@@ -35,7 +34,6 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.intrinsics import has_wide_registers
 from scorecube.kernels.linalg.panel_product import in_panels, product
 from scorecube.kernels.pairs.pair_order import pair_order
 from scorecube.kernels.pairs.tail_counts import (
@@ -51,6 +49,7 @@ from scorecube.kernels.pairs.tail_counts import (
 from scorecube.kernels.pairs.tiled_tail import tail_tiles
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, count_draws
+from scorecube.kernels.registers import has_wide_registers
 
 PRECISIONS = {"double": np.float64, "mixed": np.float32}
 GUARDED_STEPS = 8
@@ -187,6 +186,8 @@ class Bootstrap(PairTest):
         )
         differences = n * np.abs(units.sums[first] - units.sums[second])
         ties = tie_widths(differences, units.snap_sum)
+        from scipy.special import stdtrit
+
         quantile = stdtrit(n - 1, 1.0 - np.minimum(ranks / trials, 0.999) / self.sided)
         guesses = n * quantile * np.abs(quantile) / (n - 1 + quantile**2)
         tail_tiles(

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.stats import binom, rankdata, ttest_1samp, wilcoxon
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
@@ -237,14 +237,16 @@ def classical_p_values(
         return p
     if test == "sign":
         ahead, behind = (unequal > 0).sum(axis=1), (unequal < 0).sum(axis=1)
-        p[~equal] = np.minimum(1.0, 2 * binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5))
+        p[~equal] = np.minimum(
+            1.0, 2 * scipy.stats.binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5)
+        )
     elif test == "wilcoxon":
         p[~equal] = signed_rank_p_values(unequal)
     else:
         varying = np.ptp(unequal, axis=1) > 2 * rounding
         values = np.zeros(len(unequal))  # t of a constant difference is infinite
         if varying.any():
-            values[varying] = ttest_1samp(unequal[varying], 0.0, axis=1).pvalue
+            values[varying] = scipy.stats.ttest_1samp(unequal[varying], 0.0, axis=1).pvalue
         p[~equal] = values
     return p
 
@@ -261,13 +263,13 @@ def signed_rank_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, A
     distinct = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
     p = np.empty(len(differences))
     if n > MAX_EXACT:
-        return np.asarray(wilcoxon(differences, axis=1, method="asymptotic").pvalue)
+        return np.asarray(scipy.stats.wilcoxon(differences, axis=1, method="asymptotic").pvalue)
     if distinct.any():
-        p[distinct] = wilcoxon(differences[distinct], axis=1, method="exact").pvalue
+        p[distinct] = scipy.stats.wilcoxon(differences[distinct], axis=1, method="exact").pvalue
     if not distinct.all():
         tied = differences[~distinct]
         p[~distinct] = (
-            wilcoxon(tied, axis=1, method="asymptotic").pvalue
+            scipy.stats.wilcoxon(tied, axis=1, method="asymptotic").pvalue
             if n > MAX_PERMUTED
             else exact_p_values(tied)
         )
@@ -278,7 +280,10 @@ def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return exact p-values of the signed-rank test with ties, over all signs."""
     zero = differences == 0
     ranks = np.rint(
-        2 * rankdata(np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit")
+        2
+        * scipy.stats.rankdata(
+            np.where(zero, np.nan, np.abs(differences)), axis=1, nan_policy="omit"
+        )
     )
     twice = np.where(zero, 0, np.nan_to_num(ranks)).astype(
         np.int64

@@ -95,6 +95,7 @@ class Agreement(Analysis):
     """
 
     name: ClassVar[str] = "agreement"
+    n_collections: ClassVar[int] = 2
     examples: ClassVar[tuple[str, ...]] = ("--collections official,reduced --trials 1000 --seed 1",)
 
     first: str = option_field(

@@ -13,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube.kernels.arrays import Array2, Array3
-from scorecube.kernels.intrinsics import (
-    ROWS,
-    VECTOR_BYTES,
-    VECTORS,
-    has_wide_registers,
-    register_tile,
-)
+from scorecube.kernels.intrinsics import register_tile
 from scorecube.kernels.jit import compiled
+from scorecube.kernels.registers import ROWS, VECTOR_BYTES, VECTORS, has_wide_registers
 
 Element = TypeVar("Element", np.float32, np.float64)
 

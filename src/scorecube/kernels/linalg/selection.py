@@ -7,15 +7,9 @@ import math
 import numpy as np
 
 from scorecube.kernels.arrays import Float, FloatArray1, Integer, IntegerArray1
-from scorecube.kernels.intrinsics import (
-    STEPS,
-    compress,
-    has_wide_registers,
-    mask_between,
-    steps_reached,
-    trailing_zeros,
-)
+from scorecube.kernels.intrinsics import compress, mask_between, steps_reached, trailing_zeros
 from scorecube.kernels.jit import inlined
+from scorecube.kernels.registers import STEPS, has_wide_registers
 
 FEW = 16
 """Number of candidates for the K-th largest below which each is examined."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from scorecube.kernels.arrays import Array2, Array3, Float64Array2, FloatArray2, Int32Array1
-from scorecube.kernels.intrinsics import ROWS, has_wide_registers
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.linalg.panel_product import (
     Element,
@@ -24,6 +23,7 @@ from scorecube.kernels.pairs.tail_counts import (
     Tails,
     tail_studentised,
 )
+from scorecube.kernels.registers import ROWS, has_wide_registers
 
 
 def tail_tiles(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.special import ndtri
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
@@ -273,7 +273,7 @@ def four_z_squared(alpha: float) -> float:
     >>> round(four_z_squared(0.05), 3)
     15.366
     """
-    return float(4.0 * ndtri(alpha / 2.0) ** 2)
+    return float(4.0 * scipy.special.ndtri(alpha / 2.0) ** 2)
 
 
 def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:

@@ -1,0 +1,131 @@
+"""Compiling all kernels before their first use, side by side in several processes that fill one cache."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import xarray as xr
+
+from scorecube.analyses import registry
+from scorecube.analyses.base import Analysis
+from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.errors import ScorecubeError
+from scorecube.metrics import DEFINITIONS
+from scorecube.testing import simulate_rankings
+from scorecube.workflow import api
+
+N_RUNS, N_TOPICS, TRIALS = 6, 12, 20
+METRICS_AT_A_TIME = 8
+OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
+    "swap": ({"sampling": "replacement"}, {"sampling": "independent"}, {"signed": True}),
+    "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
+}
+"""Options of analyses that take other kernels than the defaults."""
+
+
+def compile_all(workers: int, progress: Callable[[int, int], None]) -> None:
+    """Compile every kernel that is not in the cache.
+
+    Parameters
+    ----------
+    workers
+        Number of processes.
+    progress
+        Called with (parts done, parts in total).
+    """
+    parts = _parts()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _silence) as processes:
+        progress(0, len(parts))
+        running = [processes.submit(part) for part in parts.values()]
+        for done, finished in enumerate(as_completed(running), 1):
+            finished.result()
+            progress(done, len(parts))
+
+
+def _silence() -> None:
+    """Do not print warnings about the small collections."""
+    logging.getLogger("scorecube").setLevel(logging.ERROR)
+
+
+def _parts() -> dict[str, Callable[[], None]]:
+    """Return independent parts of about the same length by name, the longest first."""
+    families = list(DEFINITIONS)
+    chunks = [
+        families[start : start + METRICS_AT_A_TIME]
+        for start in range(0, len(families), METRICS_AT_A_TIME)
+    ]
+    analyses: dict[str, Callable[[], None]] = {
+        name: partial(_analyse, name) for name in registry.names()
+    }
+    first = [name for name in ("teams", "bootstrap") if name in analyses]
+    return (
+        {name: analyses[name] for name in first}
+        | {"readers": _read, "fonts": _find_fonts}
+        | {f"metrics {k}": partial(_score, chunk) for k, chunk in enumerate(chunks, 1)}
+        | analyses
+    )
+
+
+def _find_fonts() -> None:
+    """Let matplotlib list the fonts of this machine, which takes seconds at its first use."""
+    import_module("matplotlib.font_manager")
+
+
+def _read() -> None:
+    """Read a small collection from run files and judgements."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "runs").mkdir()
+        topics = range(1, N_TOPICS + 1)
+        judged = (f"{topic} 0 d{k} {k % 4}\n" for topic in topics for k in range(40))
+        (folder / "qrels.txt").write_text("".join(judged))
+        for run in range(N_RUNS):
+            found = (
+                f"{topic} Q0 d{(k * (run + 2) + topic) % 41} {k} {30 - k / 7:.4f} run{run}\n"
+                for topic in topics
+                for k in range(30)
+            )
+            (folder / "runs" / f"run{run}.txt").write_text("".join(found))
+        for precision in ("single", "double"):
+            api.read_rankings(
+                [str(folder / "runs")], folder / "qrels.txt", precision=precision, workers=1
+            )
+
+
+def _score(families: Sequence[str]) -> None:
+    """Score small rankings with metrics; those by intents need judgements by intents."""
+    small, by_intents = simulate_rankings(n_runs=4), simulate_rankings(n_runs=4, n_intents=3)
+    for name in families:
+        label = f"{name}@10" if DEFINITIONS[name].cutoff == "required" else name
+        for rankings in (small, by_intents):
+            with suppress(ScorecubeError):
+                api.evaluate(rankings, (label,), ("auto",))
+
+
+def _analyse(name: str) -> None:
+    """Run an analysis of small collections with all options that take kernels of their own."""
+    kind: Callable[..., Analysis] = registry.load(name)
+    for options in ({}, *OTHER_OPTIONS.get(name, ())):
+        for cube in _cubes():
+            with suppress(ScorecubeError):  # an analysis that does not suit this collection
+                api.analyse(cube, kind(**options), trials=TRIALS, seed=1)
+
+
+def _cubes() -> Iterator[xr.Dataset]:
+    """Yield cubes that take different ways: with few and many runs, with area measures, of two sets of judgements."""
+    few = simulate_rankings(n_runs=12)
+    yield api.evaluate(few, ("AP", "Q", "nDCG@10", "P+"), ("3:2:1", "1:1:1"))
+    yield api.evaluate(few, ("AP", "geo:AP", "area:AP"), ("3:2:1",))
+    yield api.evaluate(simulate_rankings(n_runs=250), ("AP", "nDCG@10"), ("3:2:1",))
+    yield judgement_sets(
+        api.evaluate(few, ("AP", "Q"), ("3:2:1",)), api.evaluate(few, ("AP", "Q"), ("1:1:1",))
+    )

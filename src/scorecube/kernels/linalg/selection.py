@@ -135,17 +135,17 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
             high, from_high = guess, found
         if low > -math.inf and high < math.inf:
             top, bottom = math.log(from_low), math.log(from_high + 0.5)
-            share = (top - math.log(rank)) / max(top - bottom, FLAT)
-            guess = low + (high - low) * min(max(share, 0.05), 0.95)
+            drop = top - bottom
+            share = (top - math.log(rank)) / (drop if drop > FLAT else FLAT)
+            share = share if share > 0.05 else 0.05
+            guess = low + (high - low) * (share if share < 0.95 else 0.95)
         else:
             # A step slightly too long, so that it reaches the other side of the bracket.
-            target = max(rank - 0.25 * FEW, 0.5) if found >= rank else rank + 0.25 * FEW
-            step = math.log(max(float(found), 0.5) / target) / slope
-            guess += (
-                step
-                if abs(step) > LEAST_STEP * abs(guess)
-                else math.copysign(LEAST_STEP * abs(guess) + FLAT, step)
-            )
+            target = rank - 0.25 * FEW if found >= rank else rank + 0.25 * FEW
+            target = target if target > 0.5 else 0.5
+            step = math.log((found if found > 0 else 0.5) / target) / slope
+            least = LEAST_STEP * abs(guess)
+            guess += step if abs(step) > least else math.copysign(least + FLAT, step)
             slope *= 0.7
     return low, high, from_high
 
@@ -209,5 +209,6 @@ def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: Intege
         for k in range(values.shape[0]):
             kept[n], places[n] = values[k], k
             n += values[k] >= low
-    kept[n : n + STRIDE] = -math.inf
+    for k in range(n, n + STRIDE):
+        kept[k] = -math.inf
     return n

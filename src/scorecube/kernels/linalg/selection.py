@@ -160,17 +160,16 @@ def narrow(
     next multiple of `STRIDE`. The search takes few steps and few unpredictable branches, which for few values take most
     of the time.
     """
-    kind = values.dtype.type
-    if values.shape[0] >= MANY:
-        for _ in range(HALVINGS):
-            middle = float(kind(0.5 * (low + high)))
-            below = count_from(values, middle) >= rank
-            low, high = middle if below else low, high if below else middle
-        return low, high, count_from(values, high)
+    kind, halvings = values.dtype.type, HALVINGS if values.shape[0] >= MANY else 0
+    for _ in range(halvings):
+        middle = float(kind(0.5 * (low + high)))
+        below = count_from(values, middle) >= rank
+        low, high = middle if below else low, high if below else middle
     address, bottom, top = np.uint64(values.ctypes.data), kind(low), kind(high)
     size = (values.shape[0] + STEPS - 1) // STEPS * STEPS
     guess = guess if guess > 0.0 else 0.0  # steps go up
-    base, step, rounds, first = kind(NEAR * guess), kind(NEAR_STEP * guess), 2, True
+    base, step, first = kind(NEAR * guess), kind(NEAR_STEP * guess), True
+    rounds = 0 if halvings > 0 else 2
     while rounds > 0:
         reached = steps_reached(address, size, base, step, rank)
         top = top if reached == STEPS else kind(base + kind(kind(reached + 1) * step))

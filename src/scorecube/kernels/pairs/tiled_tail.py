@@ -162,12 +162,9 @@ def _tail_tiles(
     room: Room[Element],
 ) -> None:
     """Do what `tail_tiles` does; without wide registers for one tile with its products."""
-    (centred, sums, counts), (first, second, observed, exact, ties) = resamples, pairs
-    (guard, snap, sided), (ranks, guesses), (reached, totals, degenerate) = (
-        comparison,
-        levels,
-        tails,
-    )
+    (centred, sums, counts), (guard, snap, sided) = resamples, comparison
+    first, second, observed, exact, ties = pairs
+    (ranks, guesses), (reached, totals, degenerate) = levels, tails
     squares, products, padded, kept, places, upper, upper_places, terms = room
     n_topics, values, tie = centred.shape[1], padded[: kept.shape[0]], 2.0 * (guard + EQUAL)
     snap_sum, infinite, ceiling = n_topics * snap, n_topics * (1.0 - tie), 2.0 * n_topics

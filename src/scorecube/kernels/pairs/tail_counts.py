@@ -243,19 +243,16 @@ def exact_ratios(
 
 
 @compiled
-def observed_ratios(
+def observed_sums(
     centred: Float64Array2,
     sums: Float64Array1,
     first: Int32Array1,
     second: Int32Array1,
     snap: float,
-    sided: int,
-    out: Float64Array1,
-    exact: Float64Array1,
+    totals: Float64Array1,
+    squares: Float64Array1,
 ) -> None:
-    """Write r of the scores without resampling.
-
-    r is 0 for equal means, NaN for equal scores and n for a constant difference.
+    """Write the differences of sums, and the sums of squared differences of topics.
 
     Parameters
     ----------
@@ -263,35 +260,58 @@ def observed_ratios(
         float64 (run, topic) and (run,): `values` and `sums` of `scorecube.statistics.integer_scores.Units`.
     first, second
         int32 (pair,): rows of `centred`.
-    snap, sided
-        Of `Comparison`; r and q are signed if one-sided.
-    out, exact
-        float64 (pair,), written: r, and q as in `exact_ratios`.
+    snap
+        Of `Comparison`.
+    totals, squares
+        float64 (pair,), written.
     """
-    n = centred.shape[1]
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
         total = sums[first[pair]] - sums[second[pair]]
-        total = total if abs(total) > snap else 0.0
-        squares = 0.0
-        for topic in range(n):
+        totals[pair] = total if abs(total) > snap else 0.0
+        square = 0.0
+        for topic in range(x.shape[0]):
             difference = x[topic] - y[topic]
-            if abs(difference) > snap:
-                squares += difference * difference
+            square += difference * difference if abs(difference) > snap else 0.0
+        squares[pair] = square
+
+
+def observed_ratios(
+    centred: Float64Array2,
+    sums: Float64Array1,
+    first: Int32Array1,
+    second: Int32Array1,
+    snap: float,
+    sided: int,
+) -> tuple[Float64Array1, Float64Array1]:
+    """Return r and q of the scores without resampling.
+
+    Parameters
+    ----------
+    centred, sums, first, second, snap
+        As of `observed_sums`.
+    sided
+        Of `Comparison`; r and q are signed if one-sided.
+
+    Returns
+    -------
+    observed, exact
+        float64 (pair,): r, which is 0 for equal means, NaN for equal scores and n for a constant difference; and q as in
+        `exact_ratios`.
+    """
+    n, totals, squares = centred.shape[1], np.empty(len(first)), np.empty(len(first))
+    observed_sums(centred, sums, first, second, snap, totals, squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
         # With z = (w + total) / n: sum z^2 n^2 = sum w^2 + n total^2.
-        ratio = (n * total) * (n * total) / (squares + n * total * total)
-        spread = total * total / squares if squares > 0.0 else INFINITE
-        exact[pair] = -spread if sided == 1 and total < 0.0 else spread
-        out[pair] = (
-            math.nan
-            if total == 0.0 and squares == 0.0
-            else -ratio
-            if sided == 1 and total < 0.0
-            else ratio
-        )
+        observed = (n * totals) * (n * totals) / (squares + n * totals * totals)
+        exact = totals * totals / squares
+    exact[squares == 0.0] = INFINITE
+    if sided == 1:
+        observed[totals < 0.0] *= -1.0
+        exact[totals < 0.0] *= -1.0
+    return observed, exact
 
 
-@compiled
 def observed_t(
     centred: Float64Array2,
     sums: Float64Array1,
@@ -307,7 +327,7 @@ def observed_t(
     Parameters
     ----------
     centred, sums, first, second, snap
-        As of `observed_ratios`.
+        As of `observed_sums`.
     out
         float64 (pair,), written: t.
 
@@ -316,20 +336,16 @@ def observed_t(
     n_equal, n_constant
         Pairs with equal scores, and pairs with the same difference on all topics.
     """
-    n, n_equal, n_constant = centred.shape[1], 0, 0
-    for pair in range(first.shape[0]):
-        x, y = centred[first[pair]], centred[second[pair]]
-        total = sums[first[pair]] - sums[second[pair]]
-        total = total if abs(total) > snap else 0.0
-        squares = 0.0
-        for topic in range(n):
-            difference = x[topic] - y[topic]
-            squares += difference * difference if abs(difference) > snap else 0.0
-        # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
-        out[pair] = total * math.sqrt(n * (n - 1)) / math.sqrt(squares)
-        n_equal += squares == 0.0 and total == 0.0
-        n_constant += squares == 0.0 and total != 0.0
-    return n_equal, n_constant
+    n, squares = centred.shape[1], np.empty(len(first))
+    observed_sums(centred, sums, first, second, snap, out, squares)
+    constant = squares == 0.0
+    n_constant = int(np.count_nonzero(constant))
+    n_equal = n_constant - int(np.count_nonzero(out[constant])) if n_constant else 0
+    # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
+    out *= math.sqrt(n * (n - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out /= np.sqrt(squares, out=squares)
+    return n_equal, n_constant - n_equal
 
 
 @compiled

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.kernels.linalg import selection
-from scorecube.kernels.linalg.selection import (
-    FEW,
-    MANY,
-    STRIDE,
-    bracket,
-    count_from,
-    first_equal,
-    gather,
-    keep_from,
-    narrow,
-    nth_largest,
-)
+from scorecube.kernels.linalg.selection import FEW, MANY, STRIDE, keep_from
+from tests.kernels.entry import entry
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+bracket, count_from, first_equal = (
+    entry(selection.bracket),
+    entry(selection.count_from),
+    entry(selection.first_equal),
+)
+gather, narrow, nth_largest = (
+    entry(selection.gather),
+    entry(selection.narrow),
+    entry(selection.nth_largest),
+)
 BOUNDS = st.sampled_from([-math.inf, math.inf, 0.0, -1.0, 1.0]) | st.floats(-20, 20)
 
 

@@ -180,9 +180,8 @@ class Bootstrap(PairTest):
         n, trials = draws.counts.shape
         tile = max(8, min(TILE, TILE_BYTES // (8 * trials), len(first)))
         guard = (n + GUARDED_STEPS) * float(np.finfo(draws.weights.dtype).eps) / 2
-        observed, exact = np.empty(len(first)), np.empty(len(first))
-        observed_ratios(
-            units.values, units.sums, first, second, units.snap, self.sided, observed, exact
+        observed, exact = observed_ratios(
+            units.values, units.sums, first, second, units.snap, self.sided
         )
         differences = n * np.abs(units.sums[first] - units.sums[second])
         ties = tie_widths(differences, units.snap_sum)

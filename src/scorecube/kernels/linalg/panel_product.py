@@ -41,7 +41,10 @@ def in_panels(columns: NDArray[np.number], kind: type[Element]) -> Array3[Elemen
     inner, n = columns.shape
     width = VECTORS * VECTOR_BYTES // np.dtype(kind).itemsize
     panels = np.empty((-(-n // width), inner, width), kind)
-    _fill(columns, panels)
+    full, rest = divmod(n, width)
+    whole = columns[:, : full * width].reshape(inner, full, width)
+    panels[:full] = whole.transpose(1, 0, 2)
+    panels[full:, :, :rest], panels[full:, :, rest:] = columns[:, full * width :], 0
     return panels
 
 
@@ -84,28 +87,16 @@ def product(rows: NDArray[Element], panels: Array3[Element]) -> Array2[Element]:
 
 
 @compiled
-def _fill(columns: NDArray[np.number], panels: Array3[Element]) -> None:
-    """Write columns (inner, column) to panels (panel, inner, column) and zeros."""
-    kind, width = panels.dtype.type, panels.shape[2]
-    for panel in range(panels.shape[0]):
-        start = panel * width
-        here = min(width, columns.shape[1] - start)
-        for row in range(panels.shape[1]):
-            for k in range(here):
-                panels[panel, row, k] = kind(columns[row, start + k])
-            for k in range(here, width):
-                panels[panel, row, k] = kind(0)
-
-
-@compiled
 def multiply_wide(rows: Array2[Element], panels: Array3[Element], out: Array2[Element]) -> None:
     """Do what `multiply` does, from compiled code; requires `has_wide_registers`."""
-    kind, inner, width = out.dtype.type, rows.shape[1], panels.shape[2]
+    n_rows, n_columns, inner, width = out.shape[0], out.shape[1], rows.shape[1], panels.shape[2]
+    size, zero = out.itemsize, out.dtype.type(0)
+    row_address, panel_address, out_address = rows.ctypes.data, panels.ctypes.data, out.ctypes.data
     for panel in range(panels.shape[0]):
-        for row in range(0, out.shape[0], ROWS):
+        for row in range(0, n_rows, ROWS):
             register_tile(
-                rows[row:].ctypes.data,
-                panels[panel].ctypes.data,
-                out[row:, panel * width :].ctypes.data,
-                (inner, out.shape[1], kind(0)),
+                row_address + row * inner * size,
+                panel_address + panel * inner * width * size,
+                out_address + (row * n_columns + panel * width) * size,
+                (inner, n_columns, zero),
             )

@@ -64,17 +64,26 @@ def gather(
 
 @inlined
 def nth_largest(values: FloatArray1, rank: Integer) -> float:
-    """Return the rank-th largest value, counted from 1."""
-    n = values.shape[0]
-    if n > 2 * FEW:
-        return float(np.sort(values)[n - rank])
-    for k in range(n):
-        above, equal = np.int32(0), np.int32(0)
-        for other in range(n):
-            above = np.int32(above + (values[other] > values[k]))
-            equal = np.int32(equal + (values[other] == values[k]))
-        if above < rank <= above + equal:
-            return float(values[k])
+    """Return the rank-th largest value, counted from 1.
+
+    Each value examined excludes those on its other side from being examined: of values in random order, about
+    2 log(values) are. Sorting them takes longer, and far longer to compile.
+    """
+    low, high = math.nan, math.nan
+    for k in range(values.shape[0]):
+        value = float(values[k])
+        if value <= low or value >= high:
+            continue
+        above, reached = np.int32(0), np.int32(0)
+        for other in range(values.shape[0]):
+            above = np.int32(above + (values[other] > value))
+            reached = np.int32(reached + (values[other] >= value))
+        if above >= rank:
+            low = value
+        elif reached < rank:
+            high = value
+        else:
+            return value
     return math.nan
 
 
@@ -120,17 +129,17 @@ def bracket(values: FloatArray1, rank: Integer, guess: float) -> tuple[float, fl
             high, from_high = guess, found
         if low > -math.inf and high < math.inf:
             top, bottom = math.log(from_low), math.log(from_high + 0.5)
-            share = (top - math.log(rank)) / max(top - bottom, FLAT)
-            guess = low + (high - low) * min(max(share, 0.05), 0.95)
+            drop = top - bottom
+            share = (top - math.log(rank)) / (drop if drop > FLAT else FLAT)
+            share = share if share > 0.05 else 0.05
+            guess = low + (high - low) * (share if share < 0.95 else 0.95)
         else:
             # A step slightly too long, so that it reaches the other side of the bracket.
-            target = max(rank - 0.25 * FEW, 0.5) if found >= rank else rank + 0.25 * FEW
-            step = math.log(max(float(found), 0.5) / target) / slope
-            guess += (
-                step
-                if abs(step) > LEAST_STEP * abs(guess)
-                else math.copysign(LEAST_STEP * abs(guess) + FLAT, step)
-            )
+            target = rank - 0.25 * FEW if found >= rank else rank + 0.25 * FEW
+            target = target if target > 0.5 else 0.5
+            step = math.log((found if found > 0 else 0.5) / target) / slope
+            least = LEAST_STEP * abs(guess)
+            guess += step if abs(step) > least else math.copysign(least + FLAT, step)
             slope *= 0.7
     return low, high, from_high
 
@@ -145,17 +154,16 @@ def narrow(
     next multiple of `STRIDE`. The search takes few steps and few unpredictable branches, which for few values take most
     of the time.
     """
-    kind = values.dtype.type
-    if values.shape[0] >= MANY:
-        for _ in range(HALVINGS):
-            middle = float(kind(0.5 * (low + high)))
-            below = count_from(values, middle) >= rank
-            low, high = middle if below else low, high if below else middle
-        return low, high, count_from(values, high)
+    kind, halvings = values.dtype.type, HALVINGS if values.shape[0] >= MANY else 0
+    for _ in range(halvings):
+        middle = float(kind(0.5 * (low + high)))
+        below = count_from(values, middle) >= rank
+        low, high = middle if below else low, high if below else middle
     address, bottom, top = np.uint64(values.ctypes.data), kind(low), kind(high)
     size = (values.shape[0] + STEPS - 1) // STEPS * STEPS
     guess = guess if guess > 0.0 else 0.0  # steps go up
-    base, step, rounds, first = kind(NEAR * guess), kind(NEAR_STEP * guess), 2, True
+    base, step, first = kind(NEAR * guess), kind(NEAR_STEP * guess), True
+    rounds = 0 if halvings > 0 else 2
     while rounds > 0:
         reached = steps_reached(address, size, base, step, rank)
         top = top if reached == STEPS else kind(base + kind(kind(reached + 1) * step))
@@ -194,5 +202,6 @@ def keep_from(values: FloatArray1, low: Float, kept: FloatArray1, places: Intege
         for k in range(values.shape[0]):
             kept[n], places[n] = values[k], k
             n += values[k] >= low
-    kept[n : n + STRIDE] = -math.inf
+    for k in range(n, n + STRIDE):
+        kept[k] = -math.inf
     return n

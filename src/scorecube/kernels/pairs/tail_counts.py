@@ -23,7 +23,6 @@ from scorecube.kernels.arrays import (
     Float64Array1,
     Float64Array2,
     FloatArray1,
-    FloatArray2,
     Int32Array1,
     Int64Array1,
     Integer,
@@ -31,16 +30,7 @@ from scorecube.kernels.arrays import (
     IntegerArray2,
 )
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.linalg.selection import (
-    STRIDE,
-    bracket,
-    count_from,
-    first_equal,
-    gather,
-    keep_from,
-    narrow,
-    nth_largest,
-)
+from scorecube.kernels.linalg.selection import bracket, count_from, gather, nth_largest
 
 EQUAL = 1e-12
 """Relative difference up to which two statistics tie: rounding alone makes mathematically equal ones differ by less.
@@ -49,8 +39,6 @@ It allows for 4,000 roundings of 2.2e-16. Replicates that tie with the observed 
 """
 INFINITE = 1e300
 """Represents infinite t among numbers that are compared by their relative difference."""
-UPPER = 0.8
-"""Ratios from this share of the previous pair's K-th largest ratio on are kept in an array of their own."""
 
 
 class Resamples(NamedTuple):
@@ -145,15 +133,6 @@ class Tails(NamedTuple):
 
 
 @inlined
-def total_of(
-    sums_x: Float64Array1, sums_y: Float64Array1, trial: Integer, snap_sum: float
-) -> float:
-    """Return S1 of one pair and trial."""
-    total = sums_x[trial] - sums_y[trial]
-    return float(total) if abs(total) > snap_sum else 0.0
-
-
-@inlined
 def differences(
     sums_x: Float64Array1, sums_y: Float64Array1, snap_sum: float, sided: int, values: Float64Array1
 ) -> None:
@@ -187,7 +166,7 @@ def ratios(
     low, high, infinite, none = kind(low), kind(high), kind(infinite), kind(-math.inf)
     # 32-bit counters let the compiler vectorise the loop.
     sure, open_, extreme, undefined = np.int32(0), np.int32(0), np.int32(0), 0
-    for trial in range(sums_x.shape[0]):
+    for trial in range(values.shape[0]):
         total = sums_x[trial] - sums_y[trial]
         total = kind(total if abs(total) > snap_sum else 0.0)
         ratio = total * total / squares[trial]
@@ -212,7 +191,7 @@ def exact_ratios(
     counts: IntegerArray2,
     places: IntegerArray1,
     snap: float,
-    sided: int,
+    sided: Integer,
     room: Float64Array2,
 ) -> Float64Array1:
     """Return q = S1^2 / sum c (n w - S1)^2 of one pair in some trials.
@@ -226,7 +205,7 @@ def exact_ratios(
     x, y
         float64 (topic,): centred scores of the two runs.
     sums_x, sums_y
-        float64 (trial,): their sums over each resample.
+        float64 (trial,): their sums over each resample; there may be more elements than trials.
     counts
         Of `Resamples`.
     places
@@ -242,10 +221,11 @@ def exact_ratios(
         float64 (chosen trial,), a part of `room`.
     """
     n, n_places = x.shape[0], places.shape[0]
-    spreads, squares, totals = room[0, :n_places], room[1, :n_places], room[2, :n_places]
+    spreads, squares, totals = room[0, :n_places], room[1], room[2]
     for k in range(n_places):
         spreads[k], squares[k] = 0.0, 0.0
-        totals[k] = total_of(sums_x, sums_y, places[k], n * snap)
+        total = sums_x[places[k]] - sums_y[places[k]]
+        totals[k] = total if abs(total) > n * snap else 0.0
     for topic in range(n):
         difference = x[topic] - y[topic]
         difference = difference if abs(difference) > snap else 0.0
@@ -263,19 +243,16 @@ def exact_ratios(
 
 
 @compiled
-def observed_ratios(
+def observed_sums(
     centred: Float64Array2,
     sums: Float64Array1,
     first: Int32Array1,
     second: Int32Array1,
     snap: float,
-    sided: int,
-    out: Float64Array1,
-    exact: Float64Array1,
+    totals: Float64Array1,
+    squares: Float64Array1,
 ) -> None:
-    """Write r of the scores without resampling.
-
-    r is 0 for equal means, NaN for equal scores and n for a constant difference.
+    """Write the differences of sums, and the sums of squared differences of topics.
 
     Parameters
     ----------
@@ -283,35 +260,58 @@ def observed_ratios(
         float64 (run, topic) and (run,): `values` and `sums` of `scorecube.statistics.integer_scores.Units`.
     first, second
         int32 (pair,): rows of `centred`.
-    snap, sided
-        Of `Comparison`; r and q are signed if one-sided.
-    out, exact
-        float64 (pair,), written: r, and q as in `exact_ratios`.
+    snap
+        Of `Comparison`.
+    totals, squares
+        float64 (pair,), written.
     """
-    n = centred.shape[1]
     for pair in range(first.shape[0]):
         x, y = centred[first[pair]], centred[second[pair]]
         total = sums[first[pair]] - sums[second[pair]]
-        total = total if abs(total) > snap else 0.0
-        squares = 0.0
-        for topic in range(n):
+        totals[pair] = total if abs(total) > snap else 0.0
+        square = 0.0
+        for topic in range(x.shape[0]):
             difference = x[topic] - y[topic]
-            if abs(difference) > snap:
-                squares += difference * difference
+            square += difference * difference if abs(difference) > snap else 0.0
+        squares[pair] = square
+
+
+def observed_ratios(
+    centred: Float64Array2,
+    sums: Float64Array1,
+    first: Int32Array1,
+    second: Int32Array1,
+    snap: float,
+    sided: int,
+) -> tuple[Float64Array1, Float64Array1]:
+    """Return r and q of the scores without resampling.
+
+    Parameters
+    ----------
+    centred, sums, first, second, snap
+        As of `observed_sums`.
+    sided
+        Of `Comparison`; r and q are signed if one-sided.
+
+    Returns
+    -------
+    observed, exact
+        float64 (pair,): r, which is 0 for equal means, NaN for equal scores and n for a constant difference; and q as in
+        `exact_ratios`.
+    """
+    n, totals, squares = centred.shape[1], np.empty(len(first)), np.empty(len(first))
+    observed_sums(centred, sums, first, second, snap, totals, squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
         # With z = (w + total) / n: sum z^2 n^2 = sum w^2 + n total^2.
-        ratio = (n * total) * (n * total) / (squares + n * total * total)
-        spread = total * total / squares if squares > 0.0 else INFINITE
-        exact[pair] = -spread if sided == 1 and total < 0.0 else spread
-        out[pair] = (
-            math.nan
-            if total == 0.0 and squares == 0.0
-            else -ratio
-            if sided == 1 and total < 0.0
-            else ratio
-        )
+        observed = (n * totals) * (n * totals) / (squares + n * totals * totals)
+        exact = totals * totals / squares
+    exact[squares == 0.0] = INFINITE
+    if sided == 1:
+        observed[totals < 0.0] *= -1.0
+        exact[totals < 0.0] *= -1.0
+    return observed, exact
 
 
-@compiled
 def observed_t(
     centred: Float64Array2,
     sums: Float64Array1,
@@ -327,7 +327,7 @@ def observed_t(
     Parameters
     ----------
     centred, sums, first, second, snap
-        As of `observed_ratios`.
+        As of `observed_sums`.
     out
         float64 (pair,), written: t.
 
@@ -336,179 +336,16 @@ def observed_t(
     n_equal, n_constant
         Pairs with equal scores, and pairs with the same difference on all topics.
     """
-    n, n_equal, n_constant = centred.shape[1], 0, 0
-    for pair in range(first.shape[0]):
-        x, y = centred[first[pair]], centred[second[pair]]
-        total = sums[first[pair]] - sums[second[pair]]
-        total = total if abs(total) > snap else 0.0
-        squares = 0.0
-        for topic in range(n):
-            difference = x[topic] - y[topic]
-            squares += difference * difference if abs(difference) > snap else 0.0
-        # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
-        out[pair] = total * math.sqrt(n * (n - 1)) / math.sqrt(squares)
-        n_equal += squares == 0.0 and total == 0.0
-        n_constant += squares == 0.0 and total != 0.0
-    return n_equal, n_constant
-
-
-@compiled
-def tail_studentised(
-    squares: FloatArray2,
-    resamples: Resamples,
-    pairs: ObservedPairs,
-    comparison: Comparison,
-    levels: Levels,
-    tails: Tails,
-) -> None:
-    """Count the trials that reach the observed r; find S1 where r is the K-th largest.
-
-    Parameters
-    ----------
-    squares
-        float32 or float64 (pair, trial): S2, known up to `comparison.guard`; there may be more columns than trials.
-    resamples, pairs, comparison, levels
-        Inputs, except that `levels.guesses` is replaced.
-    tails
-        Written and added to; its differences are S1.
-    """
-    (centred, sums, counts), (first, second, observed, exact, ties) = resamples, pairs
-    (guard, snap, sided), (ranks, guesses) = comparison, levels
-    n_topics, n_trials = counts.shape
-    snap_sum, infinite = n_topics * snap, n_topics * (1.0 - 2.0 * (guard + EQUAL))
-    widest = ranks.argmax()
-    padded = np.full((n_trials + STRIDE - 1) // STRIDE * STRIDE, -math.inf, squares.dtype)
-    values, kept = padded[:n_trials], np.empty(n_trials, squares.dtype)
-    room, places = np.empty((3, n_trials)), np.empty(n_trials, np.int64)
-    upper = np.empty(n_trials + 2 * STRIDE, squares.dtype)
-    upper_places = np.empty(n_trials + 2 * STRIDE, np.int32)
-    for pair in range(first.shape[0]):
-        x, y = centred[first[pair]], centred[second[pair]]
-        sums_x, sums_y = sums[first[pair]][:n_trials], sums[second[pair]][:n_trials]
-        edge = observed[pair] - ties[pair] * abs(observed[pair])
-        low, high = edge - guard * abs(edge), observed[pair] + guard * abs(observed[pair])
-        count, unsure, extreme, undefined = ratios(
-            sums_x, sums_y, squares[pair][:n_trials], snap_sum, sided, low, high, infinite, values
-        )
-        if unsure > 0:
-            n = gather(values, low, high, kept, places)
-            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
-            count += count_from(decided, exact[pair] - ties[pair] * abs(exact[pair]))
-        tails.reached[pair] = reaching(values, edge, sided, count, undefined)
-        tails.degenerate[0] += undefined
-        if extreme > undefined:
-            n = gather(np.abs(values), infinite, math.inf, kept, places)
-            decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, 2, room)
-            tails.degenerate[1] += count_from(decided, INFINITE)
-        # The few largest ratios serve all levels; the others are not read again.
-        floor, ceiling = float(values.dtype.type(UPPER * guesses[widest])), 2.0 * n_topics
-        n_upper = keep_upper(padded, floor, ceiling, extreme > undefined, upper, upper_places)
-        few = upper[: (n_upper + STRIDE - 1) // STRIDE * STRIDE]
-        for level in range(ranks.shape[0]):
-            guess, n, rank, found = guesses[level], 0, 0, n_upper >= ranks[level]
-            if found:
-                low, high, above = narrow(upper[:n_upper], ranks[level], guess, floor, ceiling)
-                guesses[level], n, rank = candidates(
-                    few, ranks[level], guess, low, high, above, guard, kept, places
-                )
-                found = guesses[level] - tie_width(guesses[level], guard) > floor
-                for k in range(n):
-                    places[k] = upper_places[places[k]]
-            if not found:
-                low, high, above = bracket(values, ranks[level], guess)
-                guesses[level], n, rank = candidates(
-                    values, ranks[level], guess, low, high, above, guard, kept, places
-                )
-            chosen = places[0]
-            if n > 1:
-                decided = exact_ratios(x, y, sums_x, sums_y, counts, places[:n], snap, sided, room)
-                chosen = first_equal(decided, places, rank, EQUAL)
-            tails.totals[level, pair] = total_of(sums_x, sums_y, chosen, snap_sum) if n > 0 else 0.0
-
-
-@inlined
-def reaching(values: FloatArray1, edge: float, sided: int, count: int, undefined: int) -> int:
-    """Return how many trials reach `edge`: all if it is NaN.
-
-    `count` trials with t reach an edge that is not 0; `undefined` trials have no t, which counts as t* = 0.
-    """
-    if math.isnan(edge):
-        return values.shape[0]
-    if edge == 0.0:
-        # t = 0: a replicate without t reaches it; others do if they are on the right side.
-        return values.shape[0] if sided == 2 else count_from(values, 0.0) + undefined
-    # Below 0 is the edge of t < 0, and of a t that rounding of scores may have made of 0: t* = 0 reaches it.
-    return count + undefined if edge < 0.0 else count
-
-
-@inlined
-def keep_upper(
-    values: FloatArray1,
-    floor: float,
-    ceiling: float,
-    extreme: bool,
-    upper: FloatArray1,
-    places: Int32Array1,
-) -> int:
-    """Do what `keep_from` does, but keep nothing if extreme values reach `ceiling`."""
-    n_upper = keep_from(values, floor, upper, places) if floor > 0.0 else 0
-    return 0 if extreme and count_from(upper[:n_upper], ceiling) > 0 else n_upper
-
-
-@inlined
-def tie_width(value: float, guard: float) -> float:
-    """Return the largest distance of two approximate ratios that tie exactly."""
-    return abs(value) * 2.0 * (guard + EQUAL)
-
-
-@inlined
-def candidates(
-    values: FloatArray1,
-    rank: int,
-    guess: float,
-    low: float,
-    high: float,
-    above: int,
-    guard: float,
-    kept: FloatArray1,
-    places: IntegerArray1,
-) -> tuple[float, int, int]:
-    """Find the trials whose exact r may be the rank-th largest, or tie with it.
-
-    Parameters
-    ----------
-    values
-        float32 or float64 (trial,): approximate r.
-    rank, guess
-        K, and what to return as the value if the K-th largest replicate has no t.
-    low, high, above
-        Of `bracket`.
-    guard
-        Of `Comparison`.
-    kept, places
-        (trial,), overwritten: the approximate r and the indices of the trials found come first.
-
-    Returns
-    -------
-    value, n, rank
-        The rank-th largest approximate r; number of trials found, 0 if that replicate has no t; the rank among them.
-    """
-    n = gather(values, low, high, kept, places)
-    value = nth_largest(kept[:n], rank - above)
-    if value == -math.inf:
-        return guess, 0, 0
-    width = tie_width(value, guard)
-    if value - width < low or value + width >= high:
-        n = gather(values, value - width, math.inf, kept, places)
-        above = 0
-    near = 0
-    for k in range(n):
-        if kept[k] > value + width:
-            above += 1
-        elif kept[k] >= value - width:
-            kept[near], places[near] = kept[k], places[k]
-            near += 1
-    return value, near, rank - above
+    n, squares = centred.shape[1], np.empty(len(first))
+    observed_sums(centred, sums, first, second, snap, out, squares)
+    constant = squares == 0.0
+    n_constant = int(np.count_nonzero(constant))
+    n_equal = n_constant - int(np.count_nonzero(out[constant])) if n_constant else 0
+    # Centred differences are n times too large, so that n total / sqrt(squares) = zbar / s * sqrt(n / (n - 1)).
+    out *= math.sqrt(n * (n - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out /= np.sqrt(squares, out=squares)
+    return n_equal, n_constant - n_equal
 
 
 @compiled

@@ -10,8 +10,10 @@ from scorecube.kernels.arrays import (
     Float64Array3,
     Int32Array2,
     Int32Array3,
+    Integer,
     UInt32Array1,
     UInt64Array1,
+    UInt64Array2,
 )
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.random.philox import fill_words
@@ -38,26 +40,26 @@ def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
 
 
 @inlined
-def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None:
+def shuffle(chosen: UInt32Array1, topic: int, n_topics: Integer, permutations: Int32Array2) -> None:
     """Write the permutations of the runs for TOGETHER topics, or for one.
 
     Parameters
     ----------
     chosen
         uint32 (topic * (run - 1),): exchanges of `choose_places`.
-    topic
-        The first topic.
+    topic, n_topics
+        The first topic, and TOGETHER or 1.
     permutations
-        int32 (topic, run), written; the number of topics is TOGETHER or 1.
+        int32 (topic, run), written; there may be more topics.
     """
     n = permutations.shape[1]
-    for each in range(permutations.shape[0]):
+    for each in range(n_topics):
         for run in range(n):
             permutations[each, run] = run
     length = np.uint64(n - 1)
     at = np.uint64(topic) * length
     a = permutations[0]
-    if permutations.shape[0] < TOGETHER:
+    if n_topics < TOGETHER:
         for place in range(n - 1):
             k = np.uint64(place)
             i = np.uint64(chosen[at + k])
@@ -103,40 +105,45 @@ def permutations(
         fill_words(key, trial, words)
         choose_places(chosen, n_topics, n_runs)
         for topic in range(n_topics):
-            shuffle(chosen, topic, drawn[trial - start, topic : topic + 1])
+            shuffle(chosen, topic, np.int64(1), drawn[trial - start, topic : topic + 1])
     return drawn
 
 
 @inlined
-def add_permuted(scores: Float64Array3, permutations: Int32Array2, sums: Float64Array2) -> None:
+def add_permuted(
+    scores: Float64Array3,
+    topic: int,
+    n_topics: Integer,
+    permutations: Int32Array2,
+    sums: Float64Array2,
+) -> None:
     """Add permuted scores (topic, cell, run) to the sums of runs (cell, run).
 
-    There are TOGETHER topics, or one; `permutations` is (topic, run).
+    Topics, and the permutations (topic, run) of them, are those of `shuffle`.
     """
-    n_runs = permutations.shape[1]
+    n_runs, one = permutations.shape[1], permutations[0]
     for cell in range(scores.shape[1]):
-        total = sums[cell]
-        if permutations.shape[0] == TOGETHER:
-            a, b, c, d = permutations[0], permutations[1], permutations[2], permutations[3]
-            x, y, z, w = scores[0, cell], scores[1, cell], scores[2, cell], scores[3, cell]
+        total, x = sums[cell], scores[topic, cell]
+        if n_topics == TOGETHER:
+            b, c, d = permutations[1], permutations[2], permutations[3]
+            y, z, w = scores[topic + 1, cell], scores[topic + 2, cell], scores[topic + 3, cell]
             for run in range(n_runs):
-                two = x[np.uint64(a[run])] + y[np.uint64(b[run])]
+                two = x[np.uint64(one[run])] + y[np.uint64(b[run])]
                 total[run] += two + (z[np.uint64(c[run])] + w[np.uint64(d[run])])
         else:
-            row, places = scores[0, cell], permutations[0]
             for run in range(n_runs):
-                total[run] += row[np.uint64(places[run])]
+                total[run] += x[np.uint64(one[run])]
 
 
 @inlined
 def add_shuffled(
     chosen: UInt32Array1,
     topic: int,
-    scores: Float64Array2,
+    scores: Float64Array3,
     rest: Float64Array2,
     total: Float64Array1,
 ) -> None:
-    """Shuffle the scores of TOGETHER topics and add them to the sums of one cell.
+    """Shuffle the scores of TOGETHER topics and add them to the sums of the only cell.
 
     Shuffling the scores themselves spares the permutations of `shuffle`.
 
@@ -145,16 +152,16 @@ def add_shuffled(
     chosen, topic
         As of `shuffle`.
     scores
-        float64 (topic, run) of these topics.
+        float64 (topic, cell, run) of all topics.
     rest
         float64 (topic, run), overwritten: scores that are not yet assigned to a run.
     total
         float64 (run,), added to.
     """
-    n = scores.shape[1]
+    n = rest.shape[1]
     for each in range(TOGETHER):
         for run in range(n):
-            rest[each, run] = scores[each, run]
+            rest[each, run] = scores[topic + each, 0, run]
     a, b, c, d = rest[0], rest[1], rest[2], rest[3]
     length = np.uint64(n - 1)
     at = np.uint64(topic) * length
@@ -174,11 +181,19 @@ def write_ranges(sums: Float64Array2, ranges: Float64Array1) -> None:
     for cell in range(sums.shape[0]):
         low, high = sums[cell, 0], sums[cell, 0]
         for run in range(1, sums.shape[1]):
-            low, high = min(low, sums[cell, run]), max(high, sums[cell, run])
+            total = sums[cell, run]
+            low, high = total if total < low else low, total if total > high else high
         ranges[cell] = high - low
 
 
-@compiled
+@inlined
+def clear(sums: Float64Array2) -> None:
+    """Set all sums to zero."""
+    for cell in range(sums.shape[0]):
+        for run in range(sums.shape[1]):
+            sums[cell, run] = 0.0
+
+
 def null_ranges(
     scores: Float64Array3, key: UInt64Array1, start: int, stop: int, ranges: Float64Array2
 ) -> None:
@@ -196,27 +211,57 @@ def null_ranges(
         float64 (trial, cell), written.
     """
     n_topics, n_cells, n_runs = scores.shape
-    words, state = (
-        np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64),
+    words = np.empty((n_topics * (n_runs - 1) + 1) // 2, np.uint64)
+    # numba compiles faster what does not make arrays.
+    _null_ranges(
+        scores,
+        key,
+        start,
+        stop,
+        ranges,
+        words,
+        words.view(np.uint32),
         np.empty((4, LANES), np.uint64),
+        np.empty((TOGETHER, n_runs), np.int32),
+        np.empty((TOGETHER, n_runs)),
+        np.empty((n_cells, n_runs)),
     )
-    chosen, together = words.view(np.uint32), np.empty((TOGETHER, n_runs), np.int32)
-    rest, sums = np.empty((TOGETHER, n_runs)), np.empty((n_cells, n_runs))
+
+
+@compiled
+def _null_ranges(
+    scores: Float64Array3,
+    key: UInt64Array1,
+    start: int,
+    stop: int,
+    ranges: Float64Array2,
+    words: UInt64Array1,
+    chosen: UInt32Array1,
+    state: UInt64Array2,
+    together: Int32Array2,
+    rest: Float64Array2,
+    sums: Float64Array2,
+) -> None:
+    """Do what `null_ranges` does; arrays behind `ranges` are overwritten.
+
+    `chosen` are the half words of `words`.
+    """
+    n_topics, n_cells, n_runs = scores.shape
     whole = n_topics - n_topics % TOGETHER
+    several, one = np.int64(TOGETHER), np.int64(1)  # literals would make two signatures
     for trial in range(start, stop):
         fill_many(key, trial, words, state)
         choose_places(chosen, n_topics, n_runs)
-        sums[:] = 0.0
+        clear(sums)
         for topic in range(0, whole, TOGETHER):
-            some = scores[topic : topic + TOGETHER]
             if n_cells == 1:
-                add_shuffled(chosen, topic, some[:, 0], rest, sums[0])
+                add_shuffled(chosen, topic, scores, rest, sums[0])
             else:
-                shuffle(chosen, topic, together)
-                add_permuted(some, together, sums)
+                shuffle(chosen, topic, several, together)
+                add_permuted(scores, topic, several, together, sums)
         for topic in range(whole, n_topics):
-            shuffle(chosen, topic, together[:1])
-            add_permuted(scores[topic : topic + 1], together[:1], sums)
+            shuffle(chosen, topic, one, together)
+            add_permuted(scores, topic, one, together, sums)
         write_ranges(sums, ranges[trial - start])
 
 
@@ -233,7 +278,7 @@ def given_ranges(scores: Float64Array3, permutations: Int32Array3, ranges: Float
     """
     sums = np.empty(scores.shape[1:])
     for trial in range(permutations.shape[0]):
-        sums[:] = 0.0
+        clear(sums)
         for topic in range(scores.shape[0]):
-            add_permuted(scores[topic : topic + 1], permutations[trial, topic : topic + 1], sums)
+            add_permuted(scores, topic, np.int64(1), permutations[trial, topic : topic + 1], sums)
         write_ranges(sums, ranges[trial])

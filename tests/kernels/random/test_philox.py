@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.random.philox import STREAM_VERSION, below, fill_words, philox, stream_key
+from scorecube.kernels.random import philox as helpers
+from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.names import Purpose
+from tests.kernels.entry import entry
 
+below, fill_words = entry(helpers.below), entry(helpers.fill_words)
 LARGEST = 2**64 - 1
 seeds = st.integers(0, LARGEST) | st.integers(0, 100)
 purposes = st.sampled_from(Purpose)
@@ -76,14 +79,24 @@ def test_golden_words() -> None:
     ]
 
 
-def test_vector_of_the_generators_authors() -> None:
-    zero = np.uint64(0)
-    assert [int(word) for word in philox(zero, zero, zero, zero)] == [
+def test_numpy_has_the_vector_of_the_generators_authors() -> None:
+    # NumPy adds 1 to the counter before it computes words: these are the words at counter 0.
+    generator = np.random.Philox(key=0, counter=[LARGEST] * 4)
+    assert [int(word) for word in generator.random_raw(4)] == [
         0x16554D9ECA36314C,
         0xDB20FE9D672D0FDC,
         0xD7E772CEE186176B,
         0x7E68B68AEC7BA23B,
     ]
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2**32 - 1])
+def test_stream_is_the_upper_half_of_the_counter(stream: int) -> None:
+    key = stream_key(5, Purpose.SWAP_TOPICS)
+    found = np.empty(7, np.uint64)
+    fill_words(key, 3, found, stream)
+    expected = np.random.Philox(key=key, counter=[stream << 32, 3, 0, 0]).random_raw(7)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_key_holds_seed_purpose_and_stream_version() -> None:

@@ -18,7 +18,7 @@ from scorecube.kernels.arrays import (
     UInt64Array1,
 )
 from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.random.philox import below, fill_words, philox
+from scorecube.kernels.random.philox import below, fill_words
 
 
 class Sampling(IntEnum):
@@ -29,7 +29,6 @@ class Sampling(IntEnum):
     INDEPENDENT = 2
 
 
-@compiled
 def topic_samples(
     key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
 ) -> Int32Array3:
@@ -52,35 +51,29 @@ def topic_samples(
         int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 2, size), np.int32)
-    words = np.empty(2 * size, np.uint64)
-    pools = np.empty((2, n_topics), np.int32)
-    for trial in range(start, stop):
-        fill_words(key, trial, words)
-        draw_samples(words, sampling, n_topics, pools, samples[trial - start])
+    words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
+    _draw_trials(key, start, sampling, words, pools, samples)
     return samples
 
 
-@inlined
-def pair_words(key: UInt64Array1, trial: int, pair: int, words: UInt64Array1) -> None:
-    """Write the words of one pair of runs in one trial to `words` (position,).
-
-    The counter is (1 + position // 4 + 2**32 * pair, trial, 0, 0); the number of words and the pair are below 2**32.
-    """
-    n = words.shape[0]
-    for block in range((n + 3) // 4):
-        quad = philox(
-            key[0],
-            key[1],
-            (np.uint64(pair) << np.uint64(32)) + np.uint64(block + 1),
-            np.uint64(trial),
-        )
-        for k in range(min(4, n - 4 * block)):
-            words[4 * block + k] = quad[k]
+@compiled
+def _draw_trials(
+    key: UInt64Array1,
+    start: int,
+    sampling: int,
+    words: UInt64Array1,
+    pools: Int32Array2,
+    samples: Int32Array3,
+) -> None:
+    """Write the result of `topic_samples`; work arrays are those of `draw_samples`."""
+    for k in range(samples.shape[0]):
+        fill_words(key, start + k, words)
+        draw_samples(words, sampling, pools, samples[k])
 
 
 @inlined
 def draw_samples(
-    words: UInt64Array1, sampling: int, n_topics: int, pools: Int32Array2, samples: Int32Array2
+    words: UInt64Array1, sampling: int, pools: Int32Array2, samples: Int32Array2
 ) -> None:
     """Write both topic samples of a trial.
 
@@ -88,32 +81,31 @@ def draw_samples(
     ----------
     words
         uint64 (2 * draw,).
-    sampling, n_topics
+    sampling
         As of `topic_samples`.
     pools
         int32 (2, topic), overwritten.
     samples
         int32 (half, draw), written: positions of topics.
     """
-    size = samples.shape[1]
-    if sampling == 1:  # Sampling.REPLACEMENT
-        for position in range(2 * size):
-            samples[position % 2, position // 2] = below(words[position], n_topics)
-        return
+    n_topics = pools.shape[1]
     for topic in range(n_topics):
         pools[0, topic] = topic
         pools[1, topic] = topic
-    for position in range(2 * size):
-        half, draw = position % 2, position // 2
-        # Fisher-Yates: disjoint halves share one pool, others have one each.
-        pool = pools[0] if sampling == 0 else pools[half]
-        used = position if sampling == 0 else draw
+    for position in range(2 * samples.shape[1]):
+        half, draw = position & 1, position >> 1
+        # Fisher-Yates: disjoint halves share one pool, others have one each. With replacement nothing is used up.
+        pool, used = half, draw
+        if sampling == 0:  # Sampling.DISJOINT
+            pool, used = 0, position
+        elif sampling == 1:  # Sampling.REPLACEMENT
+            used = 0
         chosen = used + below(words[position], n_topics - used)
-        pool[used], pool[chosen] = pool[chosen], pool[used]
-        samples[half, draw] = pool[used]
+        samples[half, draw] = pools[pool, chosen]
+        if sampling != 1:
+            pools[pool, chosen] = pools[pool, used]
 
 
-@compiled
 def random_subset(
     key: UInt64Array1, trial: int, stream: int, n_items: int, size: int
 ) -> Int64Array1:
@@ -124,7 +116,7 @@ def random_subset(
     key
         uint64 (2,): stream key.
     trial, stream
-        Address of the words, see `pair_words`; `stream` replaces the pair.
+        Address of the words, see `fill_words`.
     n_items, size
         Items to draw from, and items drawn, at most all.
 
@@ -133,15 +125,24 @@ def random_subset(
     items
         int64 (size,), in the order of drawing.
     """
-    words, order = np.empty(size, np.uint64), np.arange(n_items)
-    pair_words(key, trial, stream, words)
-    for k in range(size):
-        chosen = k + below(words[k], n_items - k)
-        order[k], order[chosen] = order[chosen], order[k]
+    order = np.arange(n_items)
+    _shuffle(key, trial, stream, np.empty(size, np.uint64), order)
     return order[:size].copy()
 
 
 @compiled
+def _shuffle(
+    key: UInt64Array1, trial: int, stream: int, words: UInt64Array1, order: Int64Array1
+) -> None:
+    """Put random items first, as many as there are words, which are overwritten."""
+    fill_words(key, trial, words, stream)
+    for k in range(words.shape[0]):
+        chosen = k + below(words[k], order.shape[0] - k)
+        item = order[chosen]
+        order[chosen] = order[k]
+        order[k] = item
+
+
 def multiplicities(samples: Int32Array3, n_topics: int) -> Float64Array3:
     """Count how often each sample holds each topic.
 
@@ -157,16 +158,21 @@ def multiplicities(samples: Int32Array3, n_topics: int) -> Float64Array3:
     counts
         float64 (half, trial, topic), the form of a matrix product.
     """
-    n_trials, n_halves, size = samples.shape
-    counts = np.zeros((n_halves, n_trials, n_topics), np.float64)
-    for trial in range(n_trials):
-        for half in range(n_halves):
-            for draw in range(size):
-                counts[half, trial, samples[trial, half, draw]] += 1.0
+    counts = np.zeros((samples.shape[1], samples.shape[0], n_topics))
+    _count_topics(samples, counts)
     return counts
 
 
 @compiled
+def _count_topics(samples: Int32Array3, counts: Float64Array3) -> None:
+    """Add the result of `multiplicities` to `counts`."""
+    n_trials, n_halves, size = samples.shape
+    for trial in range(n_trials):
+        for half in range(n_halves):
+            for draw in range(size):
+                counts[half, trial, samples[trial, half, draw]] += 1.0
+
+
 def overlap(counts: Float64Array3) -> Int64Array1:
     """Sum over trials the numbers of distinct topics (Sakai 2005, Table 5).
 
@@ -180,12 +186,5 @@ def overlap(counts: Float64Array3) -> Int64Array1:
     totals
         int64 (3,): distinct topics of the first half, of the second half, and topics common to both.
     """
-    totals = np.zeros(3, np.int64)
-    for trial in range(counts.shape[1]):
-        for topic in range(counts.shape[2]):
-            first = counts[0, trial, topic] > 0.0
-            second = counts[1, trial, topic] > 0.0
-            totals[0] += first
-            totals[1] += second
-            totals[2] += first and second
-    return totals
+    first, second = counts > 0.0
+    return np.array([np.count_nonzero(drawn) for drawn in (first, second, first & second)])

@@ -4,7 +4,7 @@ The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random 
 the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is no state and no
 order: the words of a trial are the same wherever and whenever they are drawn.
 
-The key is (seed, purpose + 2**32 * STREAM_VERSION); the counter is (1 + position // 4, trial, 0, 0).
+The key is (seed, purpose + 2**32 * STREAM_VERSION); the counter is (1 + position // 4 + 2**32 * stream, trial, 0, 0).
 """
 
 from __future__ import annotations
@@ -39,28 +39,29 @@ def stream_key(seed: int, purpose: Purpose) -> UInt64Array1:
 
 
 @inlined
-def philox(
-    key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return the four words at counter (counter0, counter1, 0, 0)."""
-    c0, c1, c2, c3 = counter0, counter1, np.uint64(0), np.uint64(0)
-    for _ in range(10):
-        high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
-        high1, low1 = multiply_high(MULTIPLIER_1, c2), MULTIPLIER_1 * c2
-        c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
-        key0 += WEYL_0
-        key1 += WEYL_1
-    return c0, c1, c2, c3
+def fill_words(key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0) -> None:
+    """Write the words of one trial to `words` (position,).
 
-
-@inlined
-def fill_words(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
-    """Write the stream's words of one trial to `words` (position,)."""
+    The number of words and the stream are below 2**32.
+    """
     n = words.shape[0]
-    for block in range((n + 3) // 4):
-        quad = philox(key[0], key[1], np.uint64(block + 1), np.uint64(trial))
-        for k in range(min(4, n - 4 * block)):
-            words[4 * block + k] = quad[k]
+    for first in range(0, n, 4):
+        c0 = (np.uint64(stream) << np.uint64(32)) + np.uint64(first // 4 + 1)
+        c1, c2, c3 = np.uint64(trial), np.uint64(0), np.uint64(0)
+        key0, key1 = key[0], key[1]
+        for _ in range(10):
+            high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
+            high1, low1 = multiply_high(MULTIPLIER_1, c2), MULTIPLIER_1 * c2
+            c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
+            key0 += WEYL_0
+            key1 += WEYL_1
+        words[first] = c0
+        if first + 1 < n:
+            words[first + 1] = c1
+        if first + 2 < n:
+            words[first + 2] = c2
+        if first + 3 < n:
+            words[first + 3] = c3
 
 
 @inlined

@@ -12,7 +12,6 @@ from scorecube.kernels.jit import compiled
 from scorecube.kernels.random.philox import below, fill_words
 
 
-@compiled
 def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int32Array3:
     """Draw n topics with replacement in each of the trials start .. stop-1.
 
@@ -31,15 +30,20 @@ def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -
         int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 1, n_topics), np.int32)
-    words = np.empty(n_topics, np.uint64)
-    for trial in range(start, stop):
-        fill_words(key, trial, words)
-        for draw in range(n_topics):
-            samples[trial - start, 0, draw] = below(words[draw], n_topics)
+    _draw_topics(key, start, np.empty(n_topics, np.uint64), samples)
     return samples
 
 
 @compiled
+def _draw_topics(key: UInt64Array1, start: int, words: UInt64Array1, samples: Int32Array3) -> None:
+    """Write the result of `bootstrap_samples`; `words` (draw,) are overwritten."""
+    n_topics = words.shape[0]
+    for trial in range(samples.shape[0]):
+        fill_words(key, start + trial, words)
+        for draw in range(n_topics):
+            samples[trial, 0, draw] = below(words[draw], n_topics)
+
+
 def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
     """Count how often each sample holds each topic.
 
@@ -60,17 +64,21 @@ def multiplicity_columns(samples: Int32Array3, n_topics: int) -> Float64Array2:
     return counts
 
 
-@compiled
 def count_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
     """Write the results of `multiplicity_columns` to `counts` of any number type."""
     counts[:] = 0
+    _add_draws(samples, counts)
+
+
+@compiled
+def _add_draws(samples: Int32Array3, counts: Array2[np.number]) -> None:
+    """Add the results of `multiplicity_columns` to `counts`."""
     one = counts.dtype.type(1)
     for trial in range(samples.shape[0]):
         for draw in range(samples.shape[2]):
             counts[samples[trial, 0, draw], trial] += one
 
 
-@compiled
 def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Float64Array2:
     """Draw a sign for each topic in each of the trials start .. stop-1.
 
@@ -85,10 +93,15 @@ def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Flo
         float64 (topic, trial): -1 or 1.
     """
     signs = np.empty((n_topics, stop - start))
-    words = np.empty((n_topics + 63) // 64, np.uint64)
-    for trial in range(start, stop):
-        fill_words(key, trial, words)
-        for topic in range(n_topics):
-            bit = (words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1)
-            signs[topic, trial - start] = 1.0 - 2.0 * bit
+    _draw_signs(key, start, np.empty((n_topics + 63) // 64, np.uint64), signs)
     return signs
+
+
+@compiled
+def _draw_signs(key: UInt64Array1, start: int, words: UInt64Array1, signs: Float64Array2) -> None:
+    """Write the result of `sign_columns`; `words` (topic // 64,) are overwritten."""
+    for trial in range(signs.shape[1]):
+        fill_words(key, start + trial, words)
+        for topic in range(signs.shape[0]):
+            bit = (words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1)
+            signs[topic, trial] = 1.0 - 2.0 * bit

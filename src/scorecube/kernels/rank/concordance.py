@@ -31,14 +31,15 @@ from scorecube.kernels.arrays import (
     Float64Array3,
     Int32Array1,
     Int32Array2,
+    Int32Array3,
     Int64Array1,
     Int64Array2,
     Int64Array3,
-    Integer,
+    UInt64Array2,
     UInt64Array3,
 )
 from scorecube.kernels.intrinsics import count_ones
-from scorecube.kernels.jit import compiled, inlined
+from scorecube.kernels.jit import borrowing, merged
 
 Counts = NDArray[np.integer[Any]] | int
 """Numbers of pairs of runs, of any shape."""
@@ -106,25 +107,27 @@ def compare(
     keys = sort_keys(values, tolerances)
     limits = np.zeros(values.shape[1]) if keys[1] else np.asarray(tolerances, np.float64)
     n_trials, n_rankings, n_runs = values.shape
-    shape, width = (n_trials, len(first)), (n_trials, n_rankings)
-    found = Concordance(
-        np.empty(shape, np.int64),
-        np.empty(shape, np.int64),
-        np.empty(shape, np.int64),
-        np.empty(shape, np.int64),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-    )
+    n_words = (n_runs + WORD - 1) // WORD
+    counted = np.empty((4, n_trials, len(first)), np.int64)
+    weighed = np.empty((3, n_trials, len(first)))
+    ordered = np.empty((2, n_trials, n_rankings), np.int64)
     if n_runs > 0:
-        places = (
-            np.ascontiguousarray(first, dtype=np.int64),
-            np.ascontiguousarray(second, dtype=np.int64),
+        _compare_all(
+            keys[0],
+            run_bits(n_runs),
+            limits.astype(np.int64),
+            np.array([first, second], dtype=np.int64),
+            counted,
+            weighed,
+            ordered,
+            np.concatenate([np.zeros(1), 1.0 / np.arange(1, n_runs + 1)]),
+            np.empty((n_rankings, n_words, n_runs), np.uint64),
+            np.empty((n_rankings, 3, n_runs), np.int32),
+            np.empty((n_rankings, 2, n_runs)),
+            np.empty((2, n_rankings)),
+            np.empty(n_runs, np.int32),
         )
-        _compare_all(keys[0], run_bits(n_runs), limits.astype(np.int64), *places, found)
-    return found
+    return Concordance(*counted, *weighed, *ordered)
 
 
 def sort_keys(
@@ -212,89 +215,92 @@ def spearman(rank_products: Counts, squares_a: Counts, squares_b: Counts) -> NDA
     return rho
 
 
-@compiled
+@borrowing
 def _compare_all(
     keys: Int64Array3,
     bits: int,
     tolerances: Int64Array1,
-    first: Int64Array1,
-    second: Int64Array1,
-    found: Concordance,
-) -> None:
-    """Write the results of `compare`; keys are of `sort_keys`, tolerances integers."""
-    (
-        concordant,
-        discordant,
-        tied_both,
-        rank_products,
-        ap_accuracy,
-        ap_strict,
-        ap_agreement,
-        tied,
-        rank_squares,
-    ) = found
-    n_trials, n_rankings, n_runs = keys.shape
-    n_words = (n_runs + WORD - 1) // WORD
-    above = np.zeros((n_rankings, n_words, n_runs), np.uint64)
-    shape = (n_rankings, n_runs)
-    runs, higher = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    ranks, weights = np.empty(shape, np.int32), np.empty((2, n_rankings, n_runs))
-    within, below_top = np.empty(n_rankings), np.empty(n_rankings, np.int64)
-    counts, inverses = np.empty(n_runs, np.int32), np.zeros(n_runs + 1)
-    for place in range(1, n_runs + 1):
-        inverses[place] = 1.0 / place
-    all_pairs = np.int64(n_runs) * (n_runs - 1) // 2
-    for trial in range(n_trials):
-        for each in range(n_rankings):
-            tied[trial, each], within[each], below_top[each] = order_runs(
-                keys[trial],
-                each,
-                bits,
-                tolerances[each],
-                inverses,
-                above,
-                runs,
-                higher,
-                ranks,
-                weights,
-            )
-            rank_squares[trial, each] = multiply(ranks, each, each)
-        for k in range(first.shape[0]):
-            a, b = first[k], second[k]
-            alike = common_bits(above, a, b, counts)
-            accuracy, forth, back = weigh(counts, weights, a, b)
-            both, halves = np.int64(0), 0.0
-            if tied[trial, a] > 0:
-                both, halves = tied_pairs(runs[a], higher[a], higher[b], weights[0, b])
-            concordant[trial, k], tied_both[trial, k] = alike, both
-            discordant[trial, k] = all_pairs - tied[trial, a] - tied[trial, b] + both - alike
-            rank_products[trial, k] = multiply(ranks, a, b)
-            ap_accuracy[trial, k] = 2.0 * (accuracy + halves + within[b]) / (n_runs - 1) - 1.0
-            ap_strict[trial, k] = 2.0 * forth / below_top[b] - 1.0
-            ap_agreement[trial, k] = forth / below_top[b] + back / below_top[a] - 1.0
-
-
-@inlined
-def order_runs(
-    keys: Int64Array2,
-    each: int,
-    bits: int,
-    tolerance: int,
+    compared: Int64Array2,
+    counted: Int64Array3,
+    weighed: Float64Array3,
+    ordered: Int64Array3,
     inverses: Float64Array1,
     above: UInt64Array3,
-    runs: Int32Array2,
-    higher: Int32Array2,
-    ranks: Int32Array2,
+    places: Int32Array3,
     weights: Float64Array3,
-) -> tuple[np.int64, float, Integer]:
-    """Write one ranking to row `each` of the arrays.
+    tops: Float64Array2,
+    shared: Int32Array1,
+) -> None:
+    """Write the results of `compare`; the arrays after `inverses` are work arrays.
 
     Parameters
     ----------
     keys
-        int64 (ranking, run), of `sort_keys`.
-    each
-        Number of the ranking.
+        int64 (trial, ranking, run): of `sort_keys`.
+    bits, tolerances
+        Of `run_bits`; int64 (ranking,): as of `compare`.
+    compared
+        int64 (2, comparison): the rankings of each comparison.
+    counted, weighed, ordered
+        int64 (4, trial, comparison), float64 (3, trial, comparison) and int64 (2, trial, ranking), written: the results
+        in the order of `Concordance`.
+    inverses
+        float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
+    above, places, weights
+        (ranking, ...): of `order_runs`.
+    tops
+        float64 (2, ranking): sums of rule a over pairs of tied runs; numbers of runs below the top.
+    shared
+        int32 (run,): of `compare_two`.
+    """
+    n_runs = np.int64(shared.shape[0])
+    for trial in range(keys.shape[0]):
+        for each in range(keys.shape[1]):
+            tied, squares, within, top = order_runs(
+                keys[trial, each],
+                bits,
+                tolerances[each],
+                inverses,
+                above[each],
+                places[each],
+                weights[each],
+            )
+            ordered[0, trial, each], ordered[1, trial, each] = tied, squares
+            tops[0, each], tops[1, each] = within, n_runs - top
+        for k in range(compared.shape[1]):
+            a, b = compared[0, k], compared[1, k]
+            order_a, order_b, weights_b = places[a], places[b], weights[b]
+            alike, products, accuracy, forth, back = compare_two(
+                above[a], above[b], order_a, order_b, weights[a], weights_b, shared
+            )
+            tied, both, halves = ordered[0, trial, a], np.int64(0), 0.0
+            if tied > 0:
+                both, halves = tied_pairs(order_a, order_b, weights_b)
+            tied += ordered[0, trial, b]
+            counted[0, trial, k], counted[2, trial, k], counted[3, trial, k] = alike, both, products
+            counted[1, trial, k] = ((n_runs * (n_runs - 1)) >> 1) - tied + both - alike
+            forth, back = forth / tops[1, b], back / tops[1, a]
+            weighed[0, trial, k] = 2.0 * (accuracy + halves + tops[0, b]) / (n_runs - 1) - 1.0
+            weighed[1, trial, k] = 2.0 * forth - 1.0
+            weighed[2, trial, k] = forth + back - 1.0
+
+
+@merged
+def order_runs(
+    keys: Int64Array1,
+    bits: int,
+    tolerance: int,
+    inverses: Float64Array1,
+    above: UInt64Array2,
+    places: Int32Array2,
+    weights: Float64Array2,
+) -> tuple[np.int64, np.int64, float, np.int64]:
+    """Write one ranking.
+
+    Parameters
+    ----------
+    keys
+        int64 (run,), of `sort_keys`.
     bits
         Of `run_bits`.
     tolerance
@@ -302,168 +308,147 @@ def order_runs(
     inverses
         float64 (run + 1,): 0, 1 / 1, ..., 1 / R.
     above
-        uint64 (ranking, word, run), written: bit y % 64 of word y // 64 of run x is set if run y is ranked strictly
-        above run x.
-    runs
-        int32 (ranking, run), written: the runs from best to worst.
-    higher
-        int32 (ranking, run), written: number of runs ranked strictly above each run; equal for tied runs only.
-    ranks
-        int32 (ranking, run), written: 2 times the centred average rank.
+        uint64 (word, run), written: bit y % 64 of word y // 64 of run x is set if run y is ranked strictly above run x.
+    places
+        int32 (3, run), written: the runs from best to worst; by run, the number of runs ranked strictly above it (equal
+        for tied runs only); by run, 2 times its centred average rank.
     weights
-        float64 (rule, ranking, run), written: weight of a concordant run above in tau-AP by rule a (mean of 1 / (rank -
-        1) over the orders of tied runs) and rule b (1 / number of runs above).
+        float64 (rule, run), written: weight of a concordant run above in tau-AP by rule a (mean of 1 / (rank - 1) over
+        the orders of tied runs) and rule b (1 / number of runs above).
 
     Returns
     -------
-    tied, within, below_top
-        Number of tied pairs; sum of rule a over pairs of tied runs; number of runs below the top.
+    tied, squares, within, top
+        Number of tied pairs; sum of the squares of the last row of `places`; sum of rule a over pairs of tied runs;
+        number of runs at the top.
     """
-    n_runs = keys.shape[1]
+    n_runs = keys.shape[0]
     mask = (np.int64(1) << bits) - np.int64(1)
-    tied, begin, last = np.int64(0), np.int64(0), keys[each, n_runs - 1] >> bits
+    tied, squares, begin = np.int64(0), np.int64(0), np.int64(0)
+    last = keys[n_runs - 1] >> bits
     for place in range(n_runs):
-        key = keys[each, n_runs - 1 - place]
+        key = keys[n_runs - 1 - place]
         begin = begin if last - (key >> bits) <= tolerance else np.int64(place)
         last = key >> bits
-        run = np.uint64(key & mask)
-        runs[each, place], higher[each, run] = run, begin
-        ranks[each, run] = 2 * place + 1 - n_runs
-        weights[0, each, run] = weights[1, each, run] = inverses[place]
+        run, rank = np.uint64(key & mask), 2 * place + 1 - n_runs
+        places[0, place], places[1, run], places[2, run] = run, begin, rank
+        weights[0, run] = weights[1, run] = inverses[place]
         tied += place - begin
-    for word in range(above.shape[1]):
-        fill_word(runs, each, word, above)
-    within, top = (
-        (0.0, np.int64(1))
-        if tied == 0
-        else join_ties(runs, higher, each, inverses, above, ranks, weights)
-    )
-    return tied, within, n_runs - top
+        squares += rank * rank
+    # Bits as if no runs were tied.
+    for word in range(above.shape[0]):
+        passed = np.uint64(0)
+        for place in range(n_runs):
+            run = np.uint64(places[0, place])
+            above[word, run] = passed
+            passed |= np.uint64(run >> np.uint64(6) == np.uint64(word)) << (run & np.uint64(63))
+    within, top = 0.0, np.int64(1)
+    if tied > 0:
+        squares, within, top = join_ties(inverses, above, places, weights)
+    return tied, squares, within, top
 
 
-@inlined
-def fill_word(runs: Int32Array2, each: int, word: int, above: UInt64Array3) -> None:
-    """Write one word of every run of ranking `each`, as if no runs were tied.
-
-    `runs` and `above` are those of `order_runs`.
-    """
-    passed = np.uint64(0)
-    for place in range(runs.shape[1]):
-        run = np.uint64(runs[each, place])
-        above[each, word, run] = passed
-        passed |= np.uint64(run >> np.uint64(6) == np.uint64(word)) << (run & np.uint64(63))
-
-
-@inlined
+@merged
 def join_ties(
-    runs: Int32Array2,
-    higher: Int32Array2,
-    each: int,
-    inverses: Float64Array1,
-    above: UInt64Array3,
-    ranks: Int32Array2,
-    weights: Float64Array3,
-) -> tuple[float, np.int64]:
+    inverses: Float64Array1, above: UInt64Array2, places: Int32Array2, weights: Float64Array2
+) -> tuple[np.int64, float, np.int64]:
     """Assign equal bits, average ranks and weights to tied runs; see `order_runs`.
 
     Returns
     -------
-    within, top
-        Sum of rule a over pairs of tied runs; number of runs at the top.
+    squares, within, top
+        As of `order_runs`.
     """
-    n_runs = runs.shape[1]
-    within, top, begin = 0.0, np.int64(0), np.int64(0)
+    n_runs = places.shape[1]
+    squares, within, top, begin = np.int64(0), 0.0, np.int64(0), np.int64(0)
     while begin < n_runs:
         end, share = begin, 0.0
-        while end < n_runs and higher[each, runs[each, end]] == begin:
+        while end < n_runs and places[1, places[0, end]] == begin:
             within += 0.5 * (end - begin) * inverses[end]
             share += inverses[end]
             end += 1
         if begin == 0:
             share, top = 0.0, end
+        first, rank, share = places[0, begin], begin + end - n_runs, share / (end - begin)
+        squares += (end - begin) * rank * rank
         for place in range(begin, end):
-            run = runs[each, place]
-            ranks[each, run] = begin + end - n_runs
-            weights[0, each, run], weights[1, each, run] = share / (end - begin), inverses[begin]
-            for word in range(above.shape[1]):
-                above[each, word, run] = above[each, word, runs[each, begin]]
+            run = places[0, place]
+            places[2, run], weights[0, run], weights[1, run] = rank, share, inverses[begin]
+            for word in range(above.shape[0]):
+                above[word, run] = above[word, first]
         begin = end
-    return within, top
+    return squares, within, top
 
 
-@inlined
-def common_bits(above: UInt64Array3, first: int, second: int, counts: Int32Array1) -> np.int64:
-    """Count the bits common to two rankings, by run; return the concordant pairs.
+@merged
+def compare_two(
+    first: UInt64Array2,
+    second: UInt64Array2,
+    first_places: Int32Array2,
+    second_places: Int32Array2,
+    first_weights: Float64Array2,
+    second_weights: Float64Array2,
+    shared: Int32Array1,
+) -> tuple[np.int64, np.int64, float, float, float]:
+    """Count the bits common to two rankings, and return sums over runs.
 
-    `counts` (run,) is written.
+    Parameters
+    ----------
+    first, second, first_places, second_places, first_weights, second_weights
+        Of `order_runs`.
+    shared
+        int32 (run,), written: number of common bits, the concordant runs above each run.
+
+    Returns
+    -------
+    alike, products
+        Concordant pairs; sum of the products of both ranks.
+    accuracy, forth, back
+        Sums of concordant runs above each, with the weights of rule a, of rule b, and of rule b with the rankings
+        exchanged.
     """
-    n_words, n_runs = above.shape[1], above.shape[2]
-    for run in range(n_runs):
-        counts[run] = count_ones(above[first, 0, run] & above[second, 0, run])
-    for word in range(1, n_words):
-        for run in range(n_runs):
-            counts[run] += count_ones(above[first, word, run] & above[second, word, run])
-    total = np.int64(0)
-    for run in range(n_runs):
-        total += np.int64(counts[run])
-    return total
-
-
-@inlined
-def weigh(
-    counts: Int32Array1, weights: Float64Array3, first: int, second: int
-) -> tuple[float, float, float]:
-    """Return weighted sums over runs of the numbers of concordant runs above each.
-
-    The weights are those of rule a, of rule b, and of rule b with the rankings exchanged.
-    """
+    for word in range(first.shape[0]):
+        for run in range(shared.shape[0]):
+            common = count_ones(first[word, run] & second[word, run])
+            shared[run] = common if word == 0 else common + shared[run]
+    alike, products = np.int64(0), np.int64(0)
     accuracy, forth, back = 0.0, 0.0, 0.0
-    for run in range(counts.shape[0]):
-        count = float(counts[run])
-        accuracy += count * weights[0, second, run]
-        forth += count * weights[1, second, run]
-        back += count * weights[1, first, run]
-    return accuracy, forth, back
+    for run in range(shared.shape[0]):
+        alike += np.int64(shared[run])
+        products += np.int64(first_places[2, run]) * np.int64(second_places[2, run])
+        count = float(shared[run])
+        accuracy += count * second_weights[0, run]
+        forth += count * second_weights[1, run]
+        back += count * first_weights[1, run]
+    return alike, products, accuracy, forth, back
 
 
-@inlined
-def multiply(ranks: Int32Array2, first: int, second: int) -> np.int64:
-    """Return the sum of products of two rows of integers (row, run)."""
-    total = np.int64(0)
-    for run in range(ranks.shape[1]):
-        total += np.int64(ranks[first, run]) * np.int64(ranks[second, run])
-    return total
-
-
-@inlined
+@merged
 def tied_pairs(
-    runs: Int32Array1, higher: Int32Array1, other: Int32Array1, worth: Float64Array1
+    places: Int32Array2, other: Int32Array2, weights: Float64Array2
 ) -> tuple[np.int64, float]:
     """Visit the pairs that are tied in one ranking.
 
     Parameters
     ----------
-    runs, higher
-        int32 (run,): rows of `order_runs` of this ranking.
-    other, worth
-        int32 and float64 (run,): number of runs above each run, and weights of rule a, in another ranking.
+    places
+        Of `order_runs` of this ranking.
+    other, weights
+        Of `order_runs` of another ranking.
 
     Returns
     -------
     both, halves
         Number of pairs tied in both rankings; tau-AP of the others, counting half of them as concordant.
     """
-    n_runs = runs.shape[0]
     both, halves = np.int64(0), 0.0
-    begin = 0
-    while begin < n_runs:
-        end = begin + 1
-        while end < n_runs and higher[runs[end]] == begin:
-            end += 1
-        for i in range(begin + 1, end):
-            for j in range(begin, i):
-                x, y = other[runs[i]], other[runs[j]]
-                both += x == y
-                halves += 0.5 * (worth[runs[i]] if x > y else (worth[runs[j]] if y > x else 0.0))
-        begin = end
+    for i in range(places.shape[1]):
+        lower = places[0, i]
+        for j in range(places[1, lower], i):
+            upper = places[0, j]
+            x, y = other[1, lower], other[1, upper]
+            if x == y:
+                both += 1
+            else:
+                halves += 0.5 * weights[0, lower if x > y else upper]
     return both, halves

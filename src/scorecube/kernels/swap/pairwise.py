@@ -130,7 +130,6 @@ def count_swaps_by_trial(
                         places[np.uint32(codes[k])] += 1
 
 
-@compiled
 def add_counted(
     counted: Int32Array3,
     first_place: int,
@@ -157,30 +156,41 @@ def add_counted(
         int64 (cell, 3, 2, place + 1), added to: comparisons squared, comparisons times swaps, swaps squared; the low 32
         bits of each trial's product, and the high bits. The additional last place is the first bin with Fig. 4's swaps.
     """
-    n_cells, n_trials, width = counted.shape
-    n_places = (width - 1) // 2
-    c, s = np.empty(n_places + 1, np.int64), np.empty(n_places + 1, np.int64)
+    work = np.empty((2, count.shape[1] + 1), np.int64)
+    _add_counted(counted, first_place, count, swap, both_zero, products, work)
+
+
+@compiled
+def _add_counted(
+    counted: Int32Array3,
+    first_place: int,
+    count: Int64Array2,
+    swap: Int64Array2,
+    both_zero: Int64Array1,
+    products: Int64Array4,
+    work: Int64Array2,
+) -> None:
+    """Do what `add_counted` does; `work` is int64 (2, place + 1)."""
+    n_places = count.shape[1]
     lower, bits = np.int64(2**32 - 1), np.int64(32)
-    for cell in range(n_cells):
-        for trial in range(n_trials):
-            row = counted[cell, trial]
-            tied = np.int64(row[2 * n_places])
-            for place in range(n_places):
-                s[place] = row[n_places + place]
-                c[place] = row[place] + row[n_places + place]
-            c[first_place] += tied
-            c[n_places], s[n_places] = c[first_place], s[first_place] + tied
+    for cell in range(counted.shape[0]):
+        for trial in range(counted.shape[1]):
+            tied = np.int64(counted[cell, trial, 2 * n_places])
             both_zero[cell] += tied
             for place in range(n_places):
-                count[cell, place] += c[place]
-                swap[cell, place] += s[place]
+                work[1, place] = counted[cell, trial, n_places + place]
+                work[0, place] = counted[cell, trial, place] + work[1, place]
+            work[0, first_place] += tied
+            work[0, n_places] = work[0, first_place]
+            work[1, n_places] = work[1, first_place] + tied
+            for place in range(n_places):
+                count[cell, place] += work[0, place]
+                swap[cell, place] += work[1, place]
             for k in range(3):
-                left, right = (c if k < 2 else s), (s if k > 0 else c)
-                low, high = products[cell, k, 0], products[cell, k, 1]
                 for place in range(n_places + 1):
-                    product = left[place] * right[place]
-                    low[place] += product & lower
-                    high[place] += product >> bits
+                    product = work[k >> 1, place] * work[(k + 1) >> 1, place]
+                    products[cell, k, 0, place] += product & lower
+                    products[cell, k, 1, place] += product >> bits
 
 
 @inlined

@@ -14,7 +14,8 @@ from scorecube.kernels.arrays import (
     UInt64Array1,
 )
 from scorecube.kernels.jit import compiled
-from scorecube.kernels.random.draws import draw_samples, pair_words
+from scorecube.kernels.random.draws import draw_samples
+from scorecube.kernels.random.philox import fill_words
 from scorecube.kernels.swap.pairwise import add_comparison
 
 
@@ -24,7 +25,7 @@ class TrialRange(NamedTuple):
     Parameters
     ----------
     key, sampling, size
-        As of `topic_samples`; the words are those of `pair_words`.
+        As of `topic_samples`; the stream of the words is the pair.
     start, stop
         Range of trials.
     """
@@ -94,8 +95,8 @@ def count_swaps_apart(
     for y in range(1, n_runs):
         for x in range(y):
             for trial in range(start, stop):
-                pair_words(key, trial, y * (y - 1) // 2 + x, words)
-                draw_samples(words, sampling, n_topics, pools, samples)
+                fill_words(key, trial, words, y * (y - 1) // 2 + x)
+                draw_samples(words, sampling, pools, samples)
                 drawn[:] = False
                 for half in range(2):
                     for topic in samples[half]:

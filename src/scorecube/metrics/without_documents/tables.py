@@ -103,7 +103,7 @@ class Inputs(NamedTuple):
     rows
         int64 (cell,): row of each cell in arrays of scores, which may have further rows.
     sums
-        float64 (cell, topic, run): totals over whole lists, see `rescore.sum_whole_lists`.
+        float64 (cell, topic, run): totals over whole lists, see `rescore.score_topic`; no cells if these are not known yet.
     whole
         float64 (row, topic, run): scores if no document is lost; no topics if these are not known yet.
     """

@@ -33,7 +33,7 @@ from scorecube.kernels.pools.contributing_teams import (
     same_levels,
 )
 from scorecube.metrics import Metric, gain_values, parse_metric
-from scorecube.metrics.without_documents.rescore import make_space, sum_whole_lists
+from scorecube.metrics.without_documents.rescore import make_space
 from scorecube.metrics.without_documents.tables import (
     Cells,
     Documents,
@@ -139,7 +139,8 @@ def rescoring_inputs(
         for prefix, table in tables.items()
         for name, array in table._asdict().items()
     }
-    inputs["sums"] = sum_whole_lists(tables[ENTRY], tables[CELL], *levels.shape[1::-1])
+    inputs["sums"] = np.empty((0, *levels.shape[1::-1]))
+    inputs["sums"] = _sum_whole_lists(inputs)
     if not sparse.all():
         inputs |= {"level_at_rank": levels, "document_at_rank": documents}
         inputs |= {POOLED + name: array for name, array in pools.pooled().items()}
@@ -224,6 +225,33 @@ def scores_without(
     )
     runs = np.flatnonzero(~left_out[team_of] | keep_all_runs)
     score_whole_lists(inputs, bits, runs, workspace.scores)
+    _score_entries(inputs, tables, bits, keep_all_runs, workspace)
+    return np.asarray(workspace.scores[:, :, : len(runs)])
+
+
+def _sum_whole_lists(
+    inputs: Mapping[str, np.ndarray[Any, Any]],
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return `tables.Inputs.sums` from inputs without them."""
+    tables = make_tables(inputs)
+    workspace = make_workspace(tables, len(inputs["sparse"]))
+    _score_entries(
+        inputs, tables, team_bits(np.zeros(int(inputs["n_teams"]), bool)), True, workspace
+    )
+    return np.asarray(workspace.scores[tables.rows])
+
+
+def _score_entries(
+    inputs: Mapping[str, np.ndarray[Any, Any]],
+    tables: Inputs,
+    bits: np.ndarray[Any, Any],
+    keep_all_runs: bool,
+    workspace: Workspace,
+) -> None:
+    """Write the scores of metrics with an entry form, see `scores_without`.
+
+    The kernel is that of all trials, without outputs: another one would have to be compiled as well.
+    """
     n_cells, n_topics, n_runs = workspace.scores.shape
     rules = Rules(
         kept=np.ones((1, n_topics), bool),
@@ -236,8 +264,7 @@ def scores_without(
     )
     outputs = empty_outputs(n_cells, 1, 1, n_runs, 0)
     trials = Trials(bits[np.newaxis, np.newaxis], keep_all_runs, -1, 0, 1, 0)
-    leave_teams_out(tables, rules, team_of, trials, workspace, outputs)
-    return np.asarray(workspace.scores[:, :, : len(runs)])
+    leave_teams_out(tables, rules, inputs["team_of"], trials, workspace, outputs)
 
 
 def score_whole_lists(

@@ -12,19 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scorecube.kernels.jit import borrowing, merged
+from scorecube.kernels.jit import merged
 from scorecube.metrics.common import ideal_gain
-from scorecube.metrics.without_documents.entry_form import Divisor, Total
-from scorecube.metrics.without_documents.list_sums import (
-    Lists,
-    count_entries,
-    first_rank,
-    preferred_rank,
-    sum_blended,
-    sum_discounted,
-    sum_graded,
-    sum_precision,
-)
+from scorecube.metrics.without_documents.entry_form import Divisor
+from scorecube.metrics.without_documents.list_sums import blend_list, total_list
 from scorecube.metrics.without_documents.tables import WORD, Cells, Entries
 
 NO_LIMIT = 2**31 - 1
@@ -152,20 +143,6 @@ def _remove_entries(entries: Any, place: int, runs: Any, n: int, space: Any) -> 
 
 
 @merged
-def _ideal_discounted(judged: Any, cutoff: int, discounted: Any, cell: int) -> float:
-    """Return the discounted gain of the ideal list."""
-    rank, total = 0, 0.0
-    for level in range(judged.shape[0] - 1, 0, -1):
-        last = rank + judged[level]
-        if cutoff > 0:
-            last = min(last, cutoff)
-        while rank < last:
-            rank += 1
-            total += discounted[cell, rank, level]
-    return total
-
-
-@merged
 def _divisor(cells: Any, cell: int, judged: Any, relevant: int) -> float:
     """Return the divisor of a metric in a topic with so many relevant documents."""
     kind, cutoff = cells.divisors[cell], cells.cutoffs[cell]
@@ -175,31 +152,32 @@ def _divisor(cells: Any, cell: int, judged: Any, relevant: int) -> float:
         return float(relevant)
     if kind == Divisor.CUTOFF_OR_RELEVANT:
         return float(min(cutoff, relevant) if cutoff > 0 else relevant)
-    if kind == Divisor.IDEAL_DISCOUNTED_GAIN:
-        return _ideal_discounted(judged, cutoff, cells.discounted, cell)
-    if kind == Divisor.IDEAL_GAIN_AND_COUNT:
-        return ideal_gain(judged, cells.gains[cell], relevant) + relevant
-    if kind == Divisor.IDEAL_GAIN_AT_CUTOFF:
-        return ideal_gain(judged, cells.gains[cell], cutoff) - ideal_gain(
-            judged, cells.gains[cell], cutoff - 1
-        )
-    if kind == Divisor.IDEAL_CASCADE:
-        return _ideal_cascade(judged, cutoff, cells.stops, cell)
+    if kind == Divisor.IDEAL_GAIN_AND_COUNT or kind == Divisor.IDEAL_GAIN_AT_CUTOFF:
+        counted = kind == Divisor.IDEAL_GAIN_AND_COUNT
+        gain = ideal_gain(judged, cells.gains[cell], relevant if counted else cutoff)
+        if counted:
+            return gain + relevant
+        return gain - ideal_gain(judged, cells.gains[cell], cutoff - 1)
+    if kind == Divisor.IDEAL_DISCOUNTED_GAIN or kind == Divisor.IDEAL_CASCADE:
+        return _ideal_total(kind, judged, cutoff, cells, cell)
     return 1.0
 
 
 @merged
-def _ideal_cascade(judged: Any, cutoff: int, stops: Any, cell: int) -> float:
-    """Return the ERR of the ideal list, as `cascade.ideal_expected_reciprocal_rank`."""
+def _ideal_total(kind: int, judged: Any, cutoff: int, cells: Any, cell: int) -> float:
+    """Return the discounted gain of the ideal list, or its ERR, as `cascade.ideal_expected_reciprocal_rank`."""
     continuing, total, rank = 1.0, 0.0, 0
     for level in range(judged.shape[0] - 1, 0, -1):
-        stop, last = stops[cell, level], rank + judged[level]
+        stop, last = cells.stops[cell, level], rank + judged[level]
         if cutoff > 0:
             last = min(last, cutoff)
         while rank < last:
             rank += 1
-            total += continuing * stop / rank
-            continuing *= 1.0 - stop
+            if kind == Divisor.IDEAL_CASCADE:
+                total += continuing * stop / rank
+                continuing *= 1.0 - stop
+            else:
+                total += cells.discounted[cell, rank, level]
     return total
 
 
@@ -214,69 +192,6 @@ def _fill_blends(judged: Any, gains: Any, cell: int, blends: Any, table: int) ->
         ideal += judged[level] * gains[cell, level]
     for beyond in range(rank, n):
         blends[table, beyond] = ideal + beyond
-
-
-@merged
-def _sum_lists(
-    lists: Any,
-    first: int,
-    end: int,
-    cells: Any,
-    cell: int,
-    limit: int,
-    out: Any,
-    row: int,
-    topic: int,
-) -> None:
-    """Write a metric's totals over the lists `order[first:end]`; for blended ratios, the deepest rank that counts instead."""
-    kind, rel, highest = cells.totals[cell], cells.rels[cell], cells.gains.shape[1] - 1
-    for place in range(first, end):
-        k = lists.order[place]
-        if kind == Total.COUNT:
-            total = count_entries(lists, k, rel, limit)
-        elif kind == Total.PRECISION:
-            total = sum_precision(lists, k, rel, limit)
-        elif kind == Total.RECIPROCAL_RANK:
-            rank = first_rank(lists, k, rel, limit)
-            total = 1.0 / rank if rank > 0 else 0.0
-        elif kind == Total.HIT:
-            total = 1.0 if first_rank(lists, k, rel, limit) > 0 else 0.0
-        elif kind == Total.BLENDED_AT_FIRST:
-            total = float(first_rank(lists, k, rel, limit))
-        elif kind == Total.BLENDED:
-            total = float(limit)
-        elif kind == Total.BLENDED_AT_PREFERRED or kind == Total.MEAN_BLENDED_TO_PREFERRED:
-            total = float(preferred_rank(lists, k, rel, limit, highest))
-        elif kind == Total.DISCOUNTED_GAIN:
-            total = sum_discounted(lists, k, rel, limit, cells.discounted, cell)
-        else:
-            total = sum_graded(kind, lists, k, rel, limit, cells.gains, cells.stops, cell)
-        out[row, topic, k] = total
-
-
-@merged
-def _blend_lists(
-    lists: Any,
-    first: int,
-    end: int,
-    cells: Any,
-    cell: int,
-    blends: Any,
-    out: Any,
-    row: int,
-    topic: int,
-) -> None:
-    """Replace the deepest rank that counts of the lists `order[first:end]` by the total of blended ratios down to it."""
-    kind, rel, table = cells.totals[cell], cells.rels[cell], cells.blends[cell]
-    for place in range(first, end):
-        k = lists.order[place]
-        limit: Any = np.int64(out[row, topic, k])
-        total, last, count = sum_blended(lists, k, rel, limit, cells.gains, cell, blends, table)
-        if kind == Total.MEAN_BLENDED_TO_PREFERRED:
-            total = total / count if count > 0.0 else 0.0
-        elif kind != Total.BLENDED:
-            total = last
-        out[row, topic, k] = total
 
 
 @merged
@@ -296,7 +211,8 @@ def score_topic(
     space
         From `make_space`, for n runs or more.
     out
-        float64 (row, topic, kept run): written; NaN for a topic without a relevant document.
+        float64 (row, topic, kept run): written; NaN for a topic without a relevant document. Without `Inputs.sums`, the totals
+        over whole lists in place of scores; for blended ratios, the deepest rank that counts.
     """
     cells, rows, whole = inputs.cells, inputs.rows, inputs.whole
     n_lost = _remove_documents(inputs.documents, topic, left_out, space)
@@ -313,10 +229,8 @@ def score_topic(
             _fill_blends(space.relevant, cells.gains, cell, space.blends, filled)
             filled += 1
         divisor = _divisor(cells, cell, space.relevant, relevant)
-        if relevant > 0 and divisor > 0.0:
-            _total_lists(inputs, cell, relevant, intact, topic, runs, n, space, out)
-            for k in range(n):
-                out[rows[cell], topic, k] /= divisor
+        if (relevant > 0 and divisor > 0.0) or inputs.sums.shape[0] == 0:
+            _write_scores(inputs, cell, relevant, divisor, intact, topic, runs, n, space, out)
         else:
             # With relevant documents, a divisor of 0 means that none of them has a gain.
             for k in range(n):
@@ -334,10 +248,11 @@ def _count_relevant(space: Any, rel: int) -> int:
 
 
 @merged
-def _total_lists(
+def _write_scores(
     inputs: Any,
     cell: int,
     relevant: int,
+    divisor: float,
     intact: int,
     topic: int,
     runs: Any,
@@ -345,42 +260,33 @@ def _total_lists(
     space: Any,
     out: Any,
 ) -> None:
-    """Write the totals of one metric over one topic's lists, of which the first `intact` in order lose no entry."""
+    """Write the scores of one metric for one topic's lists, of which the first `intact` in order lose no entry."""
     entries, cells, row = inputs.entries, inputs.cells, inputs.rows[cell]
-    kept = Lists(entries.ranks, entries.levels, space.begins, space.ends, space.order)
-    shortened = Lists(space.ranks, space.levels, space.begins, space.ends, space.order)
-    none: Any = np.int64(0)
+    known, blended = inputs.sums.shape[0] > 0, cells.blends[cell] >= 0
     varies, cutoff = cells.to_r[cell], cells.cutoffs[cell]
     limit = relevant if varies else cutoff if cutoff > 0 else NO_LIMIT
-    for k in range(n):
-        out[row, topic, k] = inputs.sums[cell, topic, runs[k]]
-    if varies:
-        _sum_lists(kept, none, intact, cells, cell, limit, out, row, topic)
-    if varies or limit >= space.first_lost[0]:
-        _sum_lists(shortened, intact, n, cells, cell, limit, out, row, topic)
-    if cells.blends[cell] >= 0:
-        _blend_lists(kept, none, intact, cells, cell, space.blends, out, row, topic)
-        _blend_lists(shortened, intact, n, cells, cell, space.blends, out, row, topic)
-
-
-def sum_whole_lists(
-    entries: Entries, cells: Cells, n_topics: int, n_runs: int
-) -> npt.NDArray[np.float64]:
-    """Return the totals of all metrics over whole lists, float64 (cell, topic, run); for blended ratios, the deepest rank that counts."""
-    sums = np.empty((len(cells.totals), n_topics, n_runs))
-    _sum_whole_lists(entries, cells, make_space(entries, cells, n_runs), sums)
-    return sums
-
-
-@borrowing
-def _sum_whole_lists(entries: Any, cells: Any, space: Any, sums: Any) -> None:
-    n_cells, n_topics, n_runs = sums.shape
-    none: Any = np.int64(0)
-    lists = Lists(entries.ranks, entries.levels, space.begins, space.ends, space.order)
-    for topic in range(n_topics):
-        for run in range(n_runs):
-            number = topic * n_runs + run
-            space.begins[run], space.ends[run] = entries.starts[number], entries.starts[number + 1]
-        for cell in range(n_cells):
-            limit = cells.cutoffs[cell] if cells.cutoffs[cell] > 0 else NO_LIMIT
-            _sum_lists(lists, none, n_runs, cells, cell, limit, sums, cell, topic)
+    ranks, levels, first, end = entries.ranks, entries.levels, np.int64(0), intact
+    for part in range(2):
+        if part == 1:
+            ranks, levels, first, end = space.ranks, space.levels, intact, n
+        again = varies or not known or (part == 1 and limit >= space.first_lost[0])
+        for place in range(first, end):
+            k = space.order[place]
+            if again:
+                total = total_list(
+                    ranks, levels, space.begins[k], space.ends[k], cells, cell, limit
+                )
+            else:
+                total = inputs.sums[cell, topic, runs[k]]
+            if known and blended:
+                total = blend_list(
+                    ranks,
+                    levels,
+                    space.begins[k],
+                    space.ends[k],
+                    cells,
+                    cell,
+                    np.int64(total),
+                    space.blends,
+                )
+            out[row, topic, k] = total / divisor if known else total

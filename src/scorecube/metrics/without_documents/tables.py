@@ -103,7 +103,7 @@ class Inputs(NamedTuple):
     rows
         int64 (cell,): row of each cell in arrays of scores, which may have further rows.
     sums
-        float64 (cell, topic, run): totals over whole lists, see `rescore.sum_whole_lists`.
+        float64 (cell, topic, run): totals over whole lists, see `rescore.score_topic`; no cells if these are not known yet.
     whole
         float64 (row, topic, run): scores if no document is lost; no topics if these are not known yet.
     """
@@ -187,16 +187,10 @@ def metric_cells(metrics: Sequence[Metric], gains: npt.NDArray[np.float64], deep
     stop_forms = [
         _number(metric, form.form or 0.0) for metric, form in zip(metrics, forms, strict=True)
     ]
-    # One row a base: several metrics often share it.
-    discounts = {
-        base: [1.0, *(discount(rank, base) for rank in range(1, deepest + 1))]
-        for base in dict.fromkeys(bases)
-    }
-    by_rank = np.array([discounts[base] for base in bases]).reshape(len(metrics), deepest + 1)
-    stops = [
-        [stop_probability(gain, own[-1], form) for gain in own]
-        for own, form in zip(gains.tolist(), stop_forms, strict=True)
-    ]
+    values = np.ascontiguousarray(gains, np.float64)
+    discounted = np.empty((len(metrics), deepest + 1, gains.shape[1]))
+    stops = np.empty(gains.shape)
+    _fill_cells(values, np.array(bases), np.array(stop_forms), discounted, stops)
     shared: dict[tuple[float, ...], int] = {}
     blends = [
         shared.setdefault((metric.rel, *own), len(shared)) if form.total in BLENDED else -1
@@ -208,11 +202,27 @@ def metric_cells(metrics: Sequence[Metric], gains: npt.NDArray[np.float64], deep
         rels=np.array([metric.rel for metric in metrics], np.int64),
         cutoffs=np.array([metric.cutoff for metric in metrics], np.int64),
         to_r=np.array([form.to_r for form in forms], bool),
-        gains=np.ascontiguousarray(gains, np.float64),
-        stops=np.array(stops, np.float64).reshape(gains.shape),
-        discounted=gains[:, np.newaxis, :] / by_rank[:, :, np.newaxis],
+        gains=values,
+        stops=stops,
+        discounted=discounted,
         blends=np.array(blends, np.int64),
     )
+
+
+@compiled
+def _fill_cells(gains: Any, bases: Any, forms: Any, discounted: Any, stops: Any) -> None:
+    """Write `Cells.discounted` and `Cells.stops`."""
+    n_levels = gains.shape[1]
+    for cell in range(gains.shape[0]):
+        for level in range(n_levels):
+            stops[cell, level] = stop_probability(
+                gains[cell, level], gains[cell, n_levels - 1], forms[cell]
+            )
+        for rank in range(discounted.shape[1]):
+            # Rank 0 is not used.
+            divisor = discount(rank, bases[cell]) if rank > 0 else 1.0
+            for level in range(n_levels):
+                discounted[cell, rank, level] = gains[cell, level] / divisor
 
 
 def _entry_form(metric: Metric) -> EntryForm:

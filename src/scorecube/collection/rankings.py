@@ -146,13 +146,15 @@ def judge(
     BadInput
         A document is listed twice in a topic.
     """
-    rule, space, n_lines = Order(order), workspace or Workspace(), len(run.topic_of)
+    rule = Order(order)
     single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
     judged_topic = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int64)
-    _refuse_large(run, judged_topic, qrels, depth or NO_LIMIT)
+    counts = np.bincount(run.topic_of, minlength=len(run.topics))
+    _refuse_large(run, counts[judged_topic >= 0], qrels, depth or NO_LIMIT)
     keys = -run.ranks if rule is Order.RANK else run.scores
     levels, documents, lengths, repeated, first = judge_run.judge_run(
         judge_run.RunColumns(run.text, run.documents, run.topic_of, keys),
+        counts,
         judged_topic,
         judge_run.JudgedDocuments(
             qrels.text, qrels.documents, qrels.levels, *qrels.tables, qrels.document_of
@@ -163,13 +165,12 @@ def judge(
             _DUPLICATE_CODES[Duplicates(duplicates)],
             min(depth or NO_LIMIT, NO_LIMIT),
         ),
-        space.array("grouped", n_lines, "int64"),
-        space.array("document_hashes", n_lines, "uint64"),
+        workspace or Workspace(),
     )
     if repeated >= 0:
         topic = run.topics[run.topic_of[repeated]]
         raise BadInput(
-            f"document {run.document(repeated)!r} stands twice in topic {topic}, first in line {run.numbers[first]}; "
+            f"document {run.document(int(repeated))!r} stands twice in topic {topic}, first in line {run.numbers[first]}; "
             "remove one of the lines",
             run.path,
             int(run.numbers[repeated]),
@@ -180,10 +181,9 @@ def judge(
     return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged)
 
 
-def _refuse_large(run: RunLines, judged_topic: IntArray, qrels: Qrels, depth: int) -> None:
+def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
     """Refuse a run whose table of all judged topics and all ranks of its longest topic does not fit."""
-    lines = np.bincount(run.topic_of, minlength=len(run.topics))[judged_topic >= 0]
-    deepest = min(int(lines.max(initial=0)), depth)
+    deepest = min(int(counts.max(initial=0)), depth)
     if deepest * len(qrels.topics) > LARGEST_RUN:
         raise BadInput(
             f"a topic with {deepest:,} documents beside {len(qrels.topics):,} judged topics: the table of both has more than "

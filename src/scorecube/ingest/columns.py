@@ -21,7 +21,7 @@ from scorecube.ingest.files import (
     opened,
     refuse_unprintable,
 )
-from scorecube.kernels.parsing.byte_words import PADDING
+from scorecube.kernels.parsing.byte_words import PADDING, address
 from scorecube.kernels.parsing.split_lines import (
     GOOD,
     LONG_LINE,
@@ -29,6 +29,7 @@ from scorecube.kernels.parsing.split_lines import (
     LineColumns,
     count_lines,
     parse_lines,
+    topic_table,
 )
 from scorecube.kernels.workspace import Workspace
 
@@ -69,7 +70,7 @@ class Layout:
     def columns(self, with_ranks: bool) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the numbers of fields in the order of the kernel."""
         rank = self.rank if with_ranks else -1
-        return np.array([self.width, self.topic, self.document, self.value, rank, self.tag])
+        return np.array([self.topic, self.document, self.tag, self.value, rank], np.int64)
 
 
 def is_of_run(line: list[bytes]) -> bool:
@@ -207,18 +208,27 @@ def split_columns(
     space = workspace or Workspace()
     length = len(text) - PADDING
     # A line that is kept has a letter and a blank for each field, so that empty lines need no memory.
-    n_lines = min(count_lines(text, length), length // (2 * layout.width) + 1)
-    lines = _room(space, n_lines, with_ranks)
-    status, bad_line, n, n_topics, tag = parse_lines(
-        text, length, layout.columns(with_ranks), one_tag, more, lines
+    base = address(text)
+    n_lines = min(int(count_lines(base, length)), length // (2 * layout.width) + 1)
+    lines, tag = _room(space, n_lines, with_ranks), np.zeros(2, np.int64)
+    status, bad_line, n, n_topics = parse_lines(
+        base,
+        length,
+        layout.columns(with_ranks),
+        one_tag,
+        more,
+        lines,
+        topic_table(space, n_lines),
+        np.empty((layout.width, 2), np.int64),
+        tag,
     )
     found = Columns(
         text,
         lines.topic_of[:n],
         lines.topics[:n_topics],
         lines.documents[:n],
-        lines.values[:n],
-        lines.ranks[:n],
+        lines.values[0, :n],
+        lines.values[-1, :n] if with_ranks else lines.values[0, :0],
         lines.numbers[:n],
         tag,
     )
@@ -237,8 +247,7 @@ def _room(space: Workspace, n_lines: int, with_ranks: bool) -> LineColumns:
         space.array("topics", (n_lines, 2), "int64"),
         space.array("hashes", n_lines, "uint64"),
         space.array("documents", (n_lines, 2), "int32"),
-        space.array("values", n_lines, "float64"),
-        space.array("ranks", n_lines if with_ranks else 0, "float64"),
+        space.array("values", (2 if with_ranks else 1, n_lines), "float64"),
         space.array("numbers", n_lines, "int32"),
     )
 

@@ -24,7 +24,7 @@ def average_precision(
         if levels[k] > 0:
             count += 1
             total += count / (k + 1)
-    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
 @metric(

@@ -47,7 +47,7 @@ def q_measure(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any
     """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
     relevant = n_relevant(judged)
     total, _, _ = blended_sum(levels, judged, gains, n_scored(levels, cutoff))
-    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
 @inlined
@@ -86,7 +86,7 @@ def average_weighted_precision(
         if levels[k] > 0:
             gain += gains[levels[k]]
             total += gain / ideal_gain(judged, gains, k + 1) if gain > 0.0 else 0.0
-    out[0] = total / (min(cutoff, relevant) if cutoff > 0 else relevant)
+    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
 @metric("RWP", source="S4 (R-WP): WP(R)", cutoff="none", uses_gains=True)

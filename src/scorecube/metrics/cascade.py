@@ -37,13 +37,15 @@ def expected_reciprocal_rank(levels: Any, gains: Any, n_ranks: int, form: float)
 def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: float) -> float:
     """Return the ERR of the ideal list, down to the cut-off."""
     continuing, total, rank = 1.0, 0.0, 0
-    for level in range(judged.shape[0] - 1, 0, -1):
+    level = judged.shape[0] - 1
+    while level > 0:
         stop = stop_probability(gains[level], gains[gains.shape[0] - 1], form)
         for _ in range(judged[level]):
             rank += 1
             if cutoff == 0 or rank <= cutoff:
                 total += continuing * stop / rank
                 continuing *= 1.0 - stop
+        level -= 1
     return total
 
 

@@ -23,17 +23,19 @@ def n_relevant(judged: Any) -> int:
 def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
     """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
     left, total = rank, 0.0
-    for level in range(judged.shape[0] - 1, 0, -1):
-        taken = min(left, judged[level])
+    level = judged.shape[0] - 1
+    while level > 0:
+        taken = judged[level] if judged[level] < left else left
         total += taken * gains[level]
         left -= taken
+        level -= 1
     return total
 
 
 @inlined
 def n_scored(levels: Any, cutoff: int) -> Any:
     """Return the number of ranks that are scored: the list's length, or the cut-off if that is smaller."""
-    return min(levels.shape[0], cutoff) if cutoff > 0 else levels.shape[0]
+    return cutoff if 0 < cutoff < levels.shape[0] else levels.shape[0]
 
 
 @inlined

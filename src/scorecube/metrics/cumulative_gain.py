@@ -38,7 +38,10 @@ def normalised_gain(
 
     It is 0 if no document of the topic has a gain, as in trec_eval.
     """
-    n_ranks = cutoff if cutoff > 0 else max(levels.shape[0], n_relevant(judged))
+    n_ranks = cutoff
+    if cutoff <= 0:
+        relevant = n_relevant(judged)
+        n_ranks = relevant if relevant > levels.shape[0] else levels.shape[0]
     level, left = judged.shape[0] - 1, judged[judged.shape[0] - 1]
     total, ideal, ratios = 0.0, 0.0, 0.0
     for k in range(n_ranks):

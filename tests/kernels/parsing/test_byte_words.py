@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.kernels.arrays import Integer
-from scorecube.kernels.parsing.byte_words import PADDING, read_number
-from scorecube.kernels.parsing.split_lines import split_line
+from scorecube.kernels.parsing import byte_words, split_lines
+from scorecube.kernels.parsing.byte_words import PADDING
+from tests.kernels.entry import entry
+
+read_number = entry(byte_words.read_number)
+split_line = entry(split_lines.split_line)
 
 
 def padded(content: bytes) -> Any:
@@ -28,16 +32,14 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
     place: Integer = 0
     lines: list[list[bytes]] = []
     buffer = padded(content)
-    starts, stops = np.empty(width, np.int64), np.empty(width, np.int64)
+    places = np.empty((width, 2), np.int64)
     while place < len(content):
         line = content[place:].split(b"\n")[0]
-        found, place, more = split_line(
-            np.uint64(buffer.ctypes.data), place, len(content), starts, stops
-        )
+        found, place, more = split_line(np.uint64(buffer.ctypes.data), place, len(content), places)
         blanks = bytes([9, 11, 12, 13, 32])
         fields = line.translate(bytes.maketrans(blanks, b" " * 5)).split(b" ")
         assert more == (len([field for field in fields if field]) > width)
-        lines.append([content[starts[k] : stops[k]] for k in range(found)])
+        lines.append([content[start:stop] for start, stop in places[:found]])
     return lines
 
 

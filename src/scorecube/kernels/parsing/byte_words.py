@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorecube.kernels.arrays import Integer
+from scorecube.kernels.arrays import Integer, UInt8Array1
 from scorecube.kernels.intrinsics import (
     bytes_equal,
     load_byte,
@@ -26,101 +26,64 @@ _ONES = np.uint64(0x0101010101010101)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
+def address(text: UInt8Array1) -> np.uint64:
+    """Return where the text begins; it must outlive all uses of the address.
+
+    Kernels take addresses, as they would be compiled once for texts that are read-only and once for others.
+    """
+    return np.uint64(text.ctypes.data)
+
+
 @inlined
-def masked_word(base: np.uint64, start: Integer, stop: Integer) -> np.uint64:
-    """Return up to eight bytes from `start` on, zero from `stop` on."""
-    word = load_word(base + np.uint64(start))
-    left = stop - start
+def masked_word(place: np.uint64, left: Integer) -> np.uint64:
+    """Return eight bytes from an address on, zero behind the first `left` of them."""
+    word = load_word(place)
     if left < 8:
         word &= (np.uint64(1) << np.uint64(8 * left)) - np.uint64(1)
     return word
 
 
 @inlined
-def hash_text(base: np.uint64, start: Integer, stop: Integer) -> np.uint64:
-    """Return a 64-bit hash of a text; never 0, which marks an empty slot."""
-    value = np.uint64(stop - start) * _HASH
-    for place in range(start, stop, 8):
-        value = (value ^ masked_word(base, place, stop)) * _HASH
+def hash_text(place: np.uint64, length: Integer) -> np.uint64:
+    """Return a 64-bit hash of the text at an address; never 0, which marks an empty slot."""
+    value = np.uint64(length) * _HASH
+    left = length
+    while left > 0:
+        value = (value ^ masked_word(place, left)) * _HASH
         value ^= value >> np.uint64(29)
+        place += np.uint64(8)
+        left -= 8
     return value | np.uint64(1)
 
 
 @inlined
-def compare_texts(
-    base_a: np.uint64,
-    start_a: Integer,
-    stop_a: Integer,
-    base_b: np.uint64,
-    start_b: Integer,
-    stop_b: Integer,
-) -> int:
-    """Return -1, 0 or 1: the first text is before, equal to or after the second."""
-    k = 0
-    while start_a + k < stop_a and start_b + k < stop_b:
-        a = masked_word(base_a, start_a + k, stop_a)
-        b = masked_word(base_b, start_b + k, stop_b)
+def same_bytes(place_a: np.uint64, place_b: np.uint64, length: Integer) -> bool | np.bool:
+    """Return whether the texts at two addresses are equal, both of this length."""
+    left = length
+    while left > 8:
+        if load_word(place_a) != load_word(place_b):
+            return False
+        place_a += np.uint64(8)
+        place_b += np.uint64(8)
+        left -= 8
+    return left <= 0 or (load_word(place_a) ^ load_word(place_b)) << np.uint64(64 - 8 * left) == 0
+
+
+@inlined
+def is_before(
+    place_a: np.uint64, length_a: Integer, place_b: np.uint64, length_b: Integer
+) -> bool | np.bool:
+    """Return whether the text at an address is before another one, or equal to it."""
+    left_a, left_b = length_a, length_b
+    while left_a > 0 and left_b > 0:
+        a, b = masked_word(place_a, left_a), masked_word(place_b, left_b)
         if a != b:
-            return -1 if swap_bytes(a) < swap_bytes(b) else 1
-        k += 8
-    length_a, length_b = stop_a - start_a, stop_b - start_b
-    return 0 if length_a == length_b else -1 if length_a < length_b else 1
-
-
-@inlined
-def read_digits(
-    base: np.uint64, start: Integer, stop: Integer
-) -> tuple[np.int64, Integer, Integer, Integer]:
-    """Read an unsigned decimal number.
-
-    Returns
-    -------
-    digits, power, seen, place
-        Digits as an integer, exponent of the power of ten to multiply it by, number of digits, and where they end.
-    """
-    place: Integer
-    place, digits, power, seen, point = start, np.int64(0), 0, 0, False
-    while place < stop and seen <= MOST_DIGITS:
-        letter = np.int64(load_byte(base + np.uint64(place)))
-        if 48 <= letter <= 57:
-            digits = digits * 10 + (letter - 48)
-            seen += 1
-            power -= point
-        elif letter == 46 and not point:
-            point = True
-        else:
-            break
-        place += 1
-    return digits, power, seen, place
-
-
-@inlined
-def read_sign(base: np.uint64, place: Integer, stop: Integer) -> tuple[int, Integer]:
-    """Return the sign, -1 or 1, and the place after it; no sign means 1."""
-    letter = load_byte(base + np.uint64(place))
-    if place < stop and (letter == 45 or letter == 43):
-        return -1 if letter == 45 else 1, place + 1
-    return 1, place
-
-
-@inlined
-def eight_digits(word: np.uint64, count: Integer) -> tuple[np.int64, bool | np.bool]:
-    """Return the value of the digits in the first `count` (1 to 8) bytes of a word.
-
-    The second result is whether all of these bytes are digits.
-    """
-    digits = (word - _ONES * np.uint64(48)) << np.uint64(64 - 8 * count)
-    wrong = (digits | (digits + _ONES * np.uint64(118))) & (_ONES << np.uint64(7))
-    # Pairs of digits are combined, then groups of four, then all eight, in one word (Lemire 2018).
-    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
-    low, high = (
-        pairs & np.uint64(0x000000FF000000FF),
-        (pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF),
-    )
-    value = (
-        low * np.uint64(0x000F424000000064) + high * np.uint64(0x0000271000000001)
-    ) >> np.uint64(32)
-    return np.int64(value), wrong == 0
+            return swap_bytes(a) < swap_bytes(b)
+        place_a += np.uint64(8)
+        place_b += np.uint64(8)
+        left_a -= 8
+        left_b -= 8
+    return length_a <= length_b
 
 
 @inlined
@@ -130,7 +93,9 @@ def read_short(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, b
     `exact` is False for all other texts.
     """
     length = stop - start
-    point = min(trailing_zeros(bytes_equal(base + np.uint64(start), np.uint8(46))), length)
+    point = trailing_zeros(bytes_equal(base + np.uint64(start), np.uint8(46)))
+    if point > length:
+        point = np.int64(length)
     count = length - (point < length)
     if count < 1 or count > 8:
         return 0.0, False
@@ -139,8 +104,34 @@ def read_short(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, b
     word = (load_word(base + np.uint64(start)) & front) | (
         load_word(base + np.uint64(start + 1)) & ~front
     )
-    digits, exact = eight_digits(word, count)
-    return digits / _POWERS[count - point], exact
+    digits = (word - _ONES * np.uint64(48)) << np.uint64(64 - 8 * count)
+    wrong = (digits | (digits + _ONES * np.uint64(118))) & (_ONES << np.uint64(7))
+    # Pairs of digits are combined, then groups of four, then all eight, in one word (Lemire 2018).
+    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
+    low = pairs & np.uint64(0x000000FF000000FF)
+    high = (pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)
+    value = (
+        low * np.uint64(0x000F424000000064) + high * np.uint64(0x0000271000000001)
+    ) >> np.uint64(32)
+    return np.int64(value) / _POWERS[np.int64(count - point)], wrong == 0
+
+
+@inlined
+def read_exponent(base: np.uint64, start: Integer, stop: Integer) -> Integer:
+    """Return an exponent of one to three digits, with or without a sign; 1000 for other texts."""
+    place, exponent, negative = start, np.int64(0), False
+    letter = load_byte(base + np.uint64(place))
+    if place < stop and (letter == 45 or letter == 43):
+        place, negative = place + 1, letter == 45
+    if place >= stop or place + 3 < stop:
+        return np.int64(1000)
+    while place < stop:
+        digit = np.int64(load_byte(base + np.uint64(place))) - 48
+        if digit < 0 or digit > 9:
+            return np.int64(1000)
+        exponent = exponent * 10 + digit
+        place += 1
+    return -exponent if negative else exponent
 
 
 @inlined
@@ -150,19 +141,29 @@ def read_number(base: np.uint64, start: Integer, stop: Integer) -> tuple[float, 
     Integers up to 2**53 and powers of ten up to 22 are exact in double precision, so one rounding gives the nearest
     double, as strtod does (Clinger 1990). All other texts need another parser.
     """
-    sign, place = read_sign(base, start, stop)
+    place, sign = start, 1.0
+    letter = load_byte(base + np.uint64(place))
+    if place < stop and (letter == 45 or letter == 43):
+        place, sign = place + 1, -1.0 if letter == 45 else 1.0
     value, exact = read_short(base, place, stop)
     if exact:
         return sign * value, True
-    digits, power, seen, place = read_digits(base, place, stop)
+    digits, power, seen, point = np.int64(0), 0, 0, False
+    while place < stop and seen <= MOST_DIGITS:
+        letter = load_byte(base + np.uint64(place))
+        if 48 <= letter <= 57:
+            digits = digits * 10 + (np.int64(letter) - 48)
+            seen += 1
+            power -= point
+        elif letter == 46 and not point:
+            point = True
+        else:
+            break
+        place += 1
     exact = 0 < seen <= MOST_DIGITS and digits <= LARGEST_EXACT
     if place < stop:
-        letter = load_byte(base + np.uint64(place))
         exact = exact and (letter == 101 or letter == 69)
-        exponent_sign, place = read_sign(base, place + 1, stop)
-        exponent, _, seen, end = read_digits(base, place, min(stop, place + 3))
-        exact = exact and 0 < seen == stop - place and end == stop
-        power += exponent_sign * exponent
+        power += read_exponent(base, place + 1, stop)
     if not exact or power < -22 or power > 22:
         return 0.0, False
     value = float(digits)

@@ -24,8 +24,15 @@ from scorecube.kernels.arrays import (
     UInt64Array1,
     UInt64Array2,
 )
-from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.parsing.byte_words import compare_texts, hash_text, masked_word
+from scorecube.kernels.jit import borrowing, compiled, inlined
+from scorecube.kernels.parsing.byte_words import (
+    address,
+    hash_text,
+    is_before,
+    masked_word,
+    same_bytes,
+)
+from scorecube.kernels.workspace import Workspace
 
 BY_SCORE_DESCENDING, BY_SCORE_ASCENDING, BY_SCORE_STABLE, BY_RANK, BY_FILE = 0, 1, 2, 3, 4
 """Order of documents: by score, with ties by document id descending, ascending or in file order; by rank; in file
@@ -105,118 +112,113 @@ class RankingRules(NamedTuple):
     depth: int
 
 
-@inlined
-def table_length(count: Integer) -> int:
-    """Return a power of two, at least twice the number of entries."""
-    length = 4
-    while length < 2 * count:
-        length *= 2
-    return length
-
-
-@inlined
-def same_text(
-    base_a: np.uint64,
-    places_a: Int32Array2,
-    a: Integer,
-    base_b: np.uint64,
-    places_b: Int32Array2,
-    b: Integer,
-) -> bool:
-    """Return whether two documents have the same id."""
-    return (
-        compare_texts(
-            base_a, places_a[a, 0], places_a[a, 1], base_b, places_b[b, 0], places_b[b, 1]
-        )
-        == 0
-    )
-
-
-@inlined
-def id_word(base: np.uint64, start: Integer, stop: Integer, number: int) -> np.uint64:
-    """Return eight bytes of an id, with zeros after its end."""
-    place = start + 8 * number
-    return masked_word(base, place, stop) if place < stop else np.uint64(0)
-
-
-@inlined
-def holds(
-    entries: UInt64Array2,
-    slot: Integer,
-    base: np.uint64,
-    start: Integer,
-    stop: Integer,
-    judged_base: np.uint64,
-    judged_documents: Int32Array2,
-) -> bool:
-    """Return whether a slot that is not empty holds an id."""
-    if np.int64(entries[slot, 0] >> np.uint64(32)) != stop - start:
-        return False
-    n_words = entries.shape[1] - 1
-    for number in range(n_words):
-        if entries[slot, 1 + number] != id_word(base, start, stop, number):
-            return False
-    if stop - start <= 8 * n_words:
-        return True
-    line = np.int64(entries[slot, 0] & LINE) - 1
-    return (
-        compare_texts(
-            base, start, stop, judged_base, judged_documents[line, 0], judged_documents[line, 1]
-        )
-        == 0
-    )
-
-
-@inlined
-def look_up(
-    base: np.uint64,
-    documents: Int32Array2,
-    hashes: UInt64Array1,
-    lines: Int64Array1,
-    judged_base: np.uint64,
-    judged_documents: Int32Array2,
-    entries: UInt64Array2,
-    bounds: Int64Array1,
-    out: Int64Array1,
-) -> None:
-    """Write, for some lines of a run, the line that judges their document.
+class LineGroups(NamedTuple):
+    """Lines grouped by topic.
 
     Parameters
     ----------
-    base, documents, hashes
-        Of the run: address of its text, places and hashes of all document ids.
     lines
-        int64 (some line,): lines of one topic.
+        int64 (line,): line numbers by topic.
+    starts
+        int64 (topic + 1,): where the lines of each topic start.
+    stops
+        int64 (topic,): where they end.
+    """
+
+    lines: Int64Array1
+    starts: Int64Array1
+    stops: Int64Array1
+
+
+@inlined
+def same_document(
+    base: np.uint64, documents: Int32Array2, a: Integer, b: Integer
+) -> bool | np.bool:
+    """Return whether two lines have the same document id."""
+    size = np.int64(documents[a, 1] - documents[a, 0])
+    return size == documents[b, 1] - documents[b, 0] and same_bytes(
+        base + np.uint64(documents[a, 0]), base + np.uint64(documents[b, 0]), size
+    )
+
+
+@inlined
+def id_word(place: np.uint64, size: Integer, number: Integer) -> np.uint64:
+    """Return eight bytes of an id, with zeros after its end."""
+    left = size - 8 * number
+    return masked_word(place + np.uint64(8 * number), left) if left > 0 else np.uint64(0)
+
+
+@inlined
+def find_entry(
+    place: np.uint64,
+    size: Integer,
+    slot: Integer,
+    start: Integer,
+    mask: Integer,
+    judged_base: np.uint64,
+    judged_documents: Int32Array2,
+    entries: UInt64Array2,
+) -> np.int64:
+    """Return the entry of the table of a topic that holds an id, or the empty entry for it.
+
+    Parameters
+    ----------
+    place, size
+        Address and length of the id.
+    slot
+        Where it is looked for first, within the table.
+    start, mask
+        First entry of the table, and its length - 1.
     judged_base, judged_documents, entries
         Of the judgements.
-    bounds
-        int64 (2,): the slice of the table with the topic's documents.
-    out
-        int64 (some line,), written: lines of the judgements, -1 for none.
     """
-    start, mask = bounds[0], bounds[1] - bounds[0] - 1
-    # A first pass reads all first slots, so that the memory accesses overlap.
-    for k in range(lines.shape[0]):
-        out[k] = (
-            np.int64(
-                entries[start + (np.int64(hashes[lines[k]] >> np.uint64(20)) & mask), 0] & LINE
-            )
-            - 1
-        )
-    for k in range(lines.shape[0]):
-        if out[k] < 0:
-            continue
-        begin, end = documents[lines[k], 0], documents[lines[k], 1]
-        place = np.int64(hashes[lines[k]] >> np.uint64(20)) & mask
-        out[k] = -1
-        while entries[start + place, 0] != 0:
-            if holds(entries, start + place, base, begin, end, judged_base, judged_documents):
-                out[k] = np.int64(entries[start + place, 0] & LINE) - 1
-                break
-            place = (place + 1) & mask
+    n_words = entries.shape[1] - 1
+    while True:
+        entry = np.int64(start + slot)
+        head = entries[entry, 0]
+        if head == 0:
+            return entry
+        if np.int64(head >> np.uint64(32)) == size:
+            number = np.int64(0)
+            while number < n_words and entries[entry, 1 + number] == id_word(place, size, number):
+                number += 1
+            if number == n_words:
+                judged = judged_base + np.uint64(judged_documents[np.int64(head & LINE) - 1, 0])
+                if size <= 8 * n_words or same_bytes(place, judged, size):
+                    return entry
+        slot = (slot + 1) & mask
 
 
-@compiled
+@borrowing
+def fill_tables(
+    base: np.uint64,
+    documents: Int32Array2,
+    topic_of: Int32Array1,
+    bounds: Int64Array2,
+    entries: UInt64Array2,
+) -> int:
+    """Write the tables of judged documents, whose entries are 0 before.
+
+    Returns
+    -------
+    repeated
+        A line that repeats a document of its topic, -1 for none.
+    """
+    for line in range(topic_of.shape[0]):
+        place = base + np.uint64(documents[line, 0])
+        size = np.int64(documents[line, 1] - documents[line, 0])
+        start = bounds[topic_of[line], 0]
+        mask = bounds[topic_of[line], 1] - start - 1
+        slot = np.int64(hash_text(place, size) >> np.uint64(20)) & mask
+        entry = find_entry(place, size, slot, start, mask, base, documents, entries)
+        if entries[entry, 0] != 0:
+            return line
+        entries[entry, 0] = (np.uint64(size) << np.uint64(32)) | np.uint64(line + 1)
+        for number in range(entries.shape[1] - 1):
+            entries[entry, 1 + number] = id_word(place, size, number)
+    return -1
+
+
 def judgement_tables(
     text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int
 ) -> tuple[UInt64Array2, Int64Array2, int]:
@@ -238,43 +240,21 @@ def judgement_tables(
     entries
         uint64 (slot, 1 + word): length << 32 | line + 1 of a document, 0 for an empty slot; then the words of its id.
     bounds
-        int64 (topic, 2): the slice of each topic, whose length is a power of two.
+        int64 (topic, 2): the slice of each topic, whose length is a power of two, at least twice its number of lines.
     repeated
         A line that repeats a document of its topic, -1 for none.
     """
-    base = np.uint64(text.ctypes.data)
-    counts = np.zeros(n_topics, np.int64)
-    longest = 1
-    for line in range(topic_of.shape[0]):
-        counts[topic_of[line]] += 1
-        longest = max(longest, documents[line, 1] - documents[line, 0])
+    counts = np.bincount(topic_of, minlength=n_topics)
+    # The exponent of a number n is its number of bits.
+    lengths = np.maximum(4, np.int64(1) << np.frexp(2 * counts - 1)[1].astype(np.int64))
     bounds = np.zeros((n_topics, 2), np.int64)
-    total = 0
-    for topic in range(n_topics):
-        bounds[topic, 0] = total
-        total += table_length(counts[topic])
-        bounds[topic, 1] = total
+    bounds[:, 1] = np.cumsum(lengths)
+    bounds[1:, 0] = bounds[:-1, 1]
+    longest = int((documents[:, 1] - documents[:, 0]).max(initial=1))
     n_words = min((longest + 7) // 8, MOST_WORDS)
-    entries = np.zeros((total, 1 + n_words), np.uint64)
-    for line in range(topic_of.shape[0]):
-        begin, end = documents[line, 0], documents[line, 1]
-        start = bounds[topic_of[line], 0]
-        mask = bounds[topic_of[line], 1] - start - 1
-        place = np.int64(hash_text(base, begin, end) >> np.uint64(20)) & mask
-        while entries[start + place, 0] != 0:
-            if holds(entries, start + place, base, begin, end, base, documents):
-                return entries, bounds, line
-            place = (place + 1) & mask
-        entries[start + place, 0] = (np.uint64(end - begin) << np.uint64(32)) | np.uint64(line + 1)
-        for number in range(n_words):
-            entries[start + place, 1 + number] = id_word(base, begin, end, number)
-    return entries, bounds, -1
-
-
-@inlined
-def key_of(keys: Float64Array1, line: Integer, single: bool) -> float:
-    """Return the key of a line; as 32-bit floats, nearly equal keys tie."""
-    return np.float64(np.float32(keys[line])) if single else np.float64(keys[line])
+    entries = np.zeros((int(lengths.sum()), 1 + n_words), np.uint64)
+    repeated = fill_tables(address(text), documents, topic_of, bounds, entries)
+    return entries, bounds, repeated
 
 
 @inlined
@@ -282,21 +262,26 @@ def is_ranked_before(
     base: np.uint64,
     documents: Int32Array2,
     keys: Float64Array1,
-    single: bool,
-    order: int,
+    rules: RankingRules,
     a: Integer,
     b: Integer,
 ) -> bool | np.bool:
     """Return whether line `a` is ranked before `b`; equal lines keep their order."""
-    key_a, key_b = key_of(keys, a, single), key_of(keys, b, single)
+    key_a, key_b = keys[a], keys[b]
+    if rules.single:  # As 32-bit floats, nearly equal keys tie.
+        key_a, key_b = np.float64(np.float32(key_a)), np.float64(np.float32(key_b))
     if key_a != key_b:
-        return key_a > key_b
-    if order > BY_SCORE_ASCENDING:
+        return bool(key_a > key_b)
+    if rules.order > BY_SCORE_ASCENDING:
         return a <= b
-    side = compare_texts(
-        base, documents[a, 0], documents[a, 1], base, documents[b, 0], documents[b, 1]
+    if rules.order == BY_SCORE_DESCENDING:
+        a, b = b, a
+    return is_before(
+        base + np.uint64(documents[a, 0]),
+        np.int64(documents[a, 1] - documents[a, 0]),
+        base + np.uint64(documents[b, 0]),
+        np.int64(documents[b, 1] - documents[b, 0]),
     )
-    return (side >= 0) if order == BY_SCORE_DESCENDING else (side <= 0)
 
 
 @inlined
@@ -304,67 +289,172 @@ def sort_lines(
     base: np.uint64,
     documents: Int32Array2,
     keys: Float64Array1,
-    single: bool,
-    order: int,
+    rules: RankingRules,
     lines: Int64Array1,
     spare: Int64Array1,
+    start: np.int64,
+    stop: np.int64,
 ) -> None:
-    """Sort line numbers (line,) in place; `spare` (line,) is overwritten.
+    """Sort the line numbers start .. stop-1 in place; as many of `spare` are overwritten.
 
     Lines that are in order already, as in most runs, are not moved.
     """
-    n = lines.shape[0]
-    sorted_up_to = 1
-    while sorted_up_to < n and is_ranked_before(
-        base, documents, keys, single, order, lines[sorted_up_to - 1], lines[sorted_up_to]
+    sorted_up_to = start + 1
+    while sorted_up_to < stop and is_ranked_before(
+        base, documents, keys, rules, lines[sorted_up_to - 1], lines[sorted_up_to]
     ):
         sorted_up_to += 1
-    if sorted_up_to >= n:
+    if sorted_up_to >= stop:
         return
     # Stable bottom-up merge sort.
-    width = 1
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
+    width = np.int64(1)
+    while width < stop - start:
+        low = start
+        while low < stop:
+            middle = low + width if low + width < stop else stop
+            high = middle + width if middle + width < stop else stop
             left, right = low, middle
             for k in range(low, high):
                 if left < middle and (
                     right >= high
-                    or is_ranked_before(
-                        base, documents, keys, single, order, lines[left], lines[right]
-                    )
+                    or is_ranked_before(base, documents, keys, rules, lines[left], lines[right])
                 ):
-                    spare[k] = lines[left]
+                    spare[k - start] = lines[left]
                     left += 1
                 else:
-                    spare[k] = lines[right]
+                    spare[k - start] = lines[right]
                     right += 1
-        lines[:] = spare[:n]
+            low = high
+        for k in range(start, stop):
+            lines[k] = spare[k - start]
         width *= 2
 
 
 @inlined
-def group_lines(topic_of: Int32Array1, n_topics: int, grouped: Int64Array1) -> Int64Array1:
-    """Write the line numbers grouped by topic, in file order.
+def first_lines(
+    base: np.uint64,
+    documents: Int32Array2,
+    hashes: UInt64Array1,
+    lines: Int64Array1,
+    seen: Int32Array1,
+    start: np.int64,
+    stop: np.int64,
+) -> tuple[np.int64, np.int64, np.int64]:
+    """Move the first line of every document to the front of the lines start .. stop-1.
+
+    `seen`, a hash table of lines, is overwritten.
 
     Returns
     -------
-    starts
-        int64 (topic + 1,): where the lines of each topic start in `grouped` (line,).
+    end
+        Where these lines end.
+    repeated, first
+        The first line that repeats a document, and the earlier line; -1 for none.
     """
-    starts = np.zeros(n_topics + 1, np.int64)
-    for line in range(topic_of.shape[0]):
-        starts[topic_of[line] + 1] += 1
-    for topic in range(n_topics):
-        starts[topic + 1] += starts[topic]
-    filled = starts[:-1].copy()
-    for line in range(topic_of.shape[0]):
-        grouped[filled[topic_of[line]]] = line
-        filled[topic_of[line]] += 1
-    return starts
+    mask, end = 3, start
+    repeated, first = np.int64(-1), np.int64(-1)
+    while mask < 4 * (stop - start) - 1:
+        mask = 2 * mask + 1
+    for slot in range(mask + 1):
+        seen[slot] = -1
+    for k in range(start, stop):
+        line = lines[k]
+        place = np.int64(hashes[line] >> np.uint64(20)) & mask
+        other = seen[place]
+        while other >= 0 and not (
+            hashes[other] == hashes[line] and same_document(base, documents, np.int64(other), line)
+        ):
+            place = (place + 1) & mask
+            other = seen[place]
+        if other < 0:
+            seen[place] = line
+            lines[end] = line
+            end += 1
+        elif repeated < 0:
+            repeated, first = np.int64(line), np.int64(other)
+    return end, repeated, first
 
 
-@compiled
+@borrowing
+def rank_lines(
+    base: np.uint64,
+    documents: Int32Array2,
+    topic_of: Int32Array1,
+    keys: Float64Array1,
+    rules: RankingRules,
+    judged_topic: Int64Array1,
+    groups: LineGroups,
+    hashes: UInt64Array1,
+    numbers: Int32Array1,
+    spare: Int64Array1,
+    seen: Int32Array1,
+) -> tuple[Integer, Integer]:
+    """Group lines by topic, look for repeated documents, sort the lines of every topic, and number their documents.
+
+    Parameters
+    ----------
+    base, documents, topic_of, keys
+        See `RunColumns`.
+    rules
+        How documents are ranked.
+    judged_topic
+        int64 (topic,): negative for a topic whose lines need not be sorted.
+    groups
+        Its `lines` and `stops` are written.
+    hashes
+        uint64 (line,), written: hashes of the document ids; empty if they are not needed, with the rule `KEEP`.
+    numbers
+        int32 (line,), written: numbers of the documents within their topic, in the order of the lines after sorting;
+        empty if they are not needed.
+    spare, seen
+        Overwritten: int64 of the length of the longest topic, and int32 of eight times this length, plus 4.
+
+    Returns
+    -------
+    repeated, first
+        With the rule `REFUSE`, a line that repeats a document of its topic, and the earlier line; -1 for none.
+    """
+    lines, starts, stops = groups
+    for topic in range(stops.shape[0]):
+        stops[topic] = starts[topic]
+    for line in range(topic_of.shape[0]):
+        topic = topic_of[line]
+        lines[stops[topic]] = line
+        stops[topic] += 1
+    for line in range(hashes.shape[0]):
+        hashes[line] = hash_text(
+            base + np.uint64(documents[line, 0]), np.int64(documents[line, 1] - documents[line, 0])
+        )
+    for topic in range(stops.shape[0]):
+        start, stop = starts[topic], stops[topic]
+        if rules.repeats != KEEP:
+            stop, repeated, first = first_lines(base, documents, hashes, lines, seen, start, stop)
+            if rules.repeats == REFUSE and repeated >= 0:
+                return repeated, first
+            stops[topic] = stop
+        if rules.order != BY_FILE and judged_topic[topic] >= 0:
+            sort_lines(base, documents, keys, rules, lines, spare, start, stop)
+        if numbers.shape[0] > 0:
+            number = -1
+            for k in range(start, stop):
+                if k == start or not same_document(base, documents, lines[k - 1], lines[k]):
+                    number += 1
+                numbers[lines[k]] = number
+    return -1, -1
+
+
+def _room(space: Workspace, counts: Int64Array1) -> tuple[LineGroups, Int64Array1, Int32Array1]:
+    """Return the groups to be written by `rank_lines`, and what it overwrites."""
+    n_lines, longest = int(counts.sum()), int(counts.max(initial=0))
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return (
+        LineGroups(space.array("grouped", n_lines, "int64"), starts, np.empty_like(counts)),
+        space.array("spare", longest, "int64"),
+        space.array("seen", 8 * longest + 4, "int32"),
+    )
+
+
 def document_numbers(
     text: UInt8Array1, documents: Int32Array2, topic_of: Int32Array1, n_topics: int
 ) -> Int32Array1:
@@ -380,114 +470,120 @@ def document_numbers(
     numbers
         int32 (line,): lines of the same document have the same number.
     """
-    base = np.uint64(text.ctypes.data)
-    n_lines = topic_of.shape[0]
-    numbers, grouped = np.empty(n_lines, np.int32), np.empty(n_lines, np.int64)
-    starts = group_lines(topic_of, n_topics, grouped)
-    keys, spare = np.zeros(n_lines), np.empty(n_lines, np.int64)
-    for topic in range(n_topics):
-        lines = grouped[starts[topic] : starts[topic + 1]]
-        sort_lines(base, documents, keys, False, BY_SCORE_ASCENDING, lines, spare)
-        number = -1
-        for k in range(lines.shape[0]):
-            if k == 0 or not same_text(base, documents, lines[k - 1], base, documents, lines[k]):
-                number += 1
-            numbers[lines[k]] = number
+    groups, spare, seen = _room(Workspace(), np.bincount(topic_of, minlength=n_topics))
+    rules = RankingRules(False, BY_SCORE_ASCENDING, KEEP, 0)
+    keys, numbers = np.zeros(len(topic_of)), np.empty_like(topic_of)
+    rank_lines(
+        address(text),
+        documents,
+        topic_of,
+        keys,
+        rules,
+        groups.stops,
+        groups,
+        np.empty(0, np.uint64),
+        numbers,
+        spare,
+        seen,
+    )
     return numbers
 
 
-@inlined
-def list_lengths(starts: Int64Array1, judged_topic: Int64Array1, depth: int) -> tuple[int, int]:
-    """Return the length of the longest list that is kept, and of the longest of all."""
-    longest, largest = 0, 0
+@borrowing
+def look_up(
+    documents: Int32Array2,
+    hashes: UInt64Array1,
+    groups: LineGroups,
+    judged_topic: Int64Array1,
+    bases: UInt64Array1,
+    judged_documents: Int32Array2,
+    judged_levels: Int16Array1,
+    entries: UInt64Array2,
+    bounds: Int64Array2,
+    numbers: Int32Array1,
+    levels: Int8Array2,
+    found: Int32Array2,
+    lengths: Int32Array1,
+    judged_lines: Int64Array1,
+) -> None:
+    """Write the levels and numbers of the documents of a run.
+
+    Parameters
+    ----------
+    documents, hashes, groups
+        Of the run, as `rank_lines` leaves them.
+    judged_topic
+        See `judge_run`.
+    bases
+        uint64 (2,): addresses of the text of the run and of the judgements.
+    judged_documents, judged_levels, entries, bounds, numbers
+        See `JudgedDocuments`.
+    levels, found, lengths
+        Results of `judge_run`, written; the first two are -1 before.
+    judged_lines
+        int64 of the length of the longest topic, overwritten.
+    """
+    base, judged_base = bases[0], bases[1]
+    lines, starts, stops = groups
     for topic in range(judged_topic.shape[0]):
-        count = starts[topic + 1] - starts[topic]
-        largest = max(largest, count)
-        if judged_topic[topic] >= 0:
-            longest = max(longest, min(depth, count))
-    return longest, largest
-
-
-@inlined
-def find_repeated(
-    base: np.uint64,
-    documents: Int32Array2,
-    hashes: UInt64Array1,
-    lines: Int64Array1,
-    seen: Int32Array1,
-) -> tuple[int, int]:
-    """Return a line that repeats a document, and the earlier line; -1 for none.
-
-    `seen`, a hash table of lines, is overwritten.
-    """
-    mask = table_length(2 * lines.shape[0]) - 1
-    seen[: mask + 1] = -1
-    for line in lines:
-        place = np.int64(hashes[line] >> np.uint64(20)) & mask
-        while seen[place] >= 0:
-            other = seen[place]
-            if hashes[other] == hashes[line] and same_text(
-                base, documents, other, base, documents, line
-            ):
-                return int(line), int(other)
-            place = (place + 1) & mask
-        seen[place] = line
-    return -1, -1
-
-
-@inlined
-def drop_repeated(
-    base: np.uint64,
-    documents: Int32Array2,
-    hashes: UInt64Array1,
-    lines: Int64Array1,
-    seen: Int32Array1,
-) -> int:
-    """Move the first line of every document to the front; return their number.
-
-    `seen`, a hash table of lines, is overwritten.
-    """
-    mask = table_length(2 * lines.shape[0]) - 1
-    seen[: mask + 1] = -1
-    kept = 0
-    for line in lines:
-        place = np.int64(hashes[line] >> np.uint64(20)) & mask
-        known = False
-        while seen[place] >= 0 and not known:
-            known = hashes[seen[place]] == hashes[line] and same_text(
-                base, documents, seen[place], base, documents, line
+        row = judged_topic[topic]
+        if row < 0:
+            continue
+        begin = starts[topic]
+        count = stops[topic] - begin
+        if count > levels.shape[1]:
+            count = np.int64(levels.shape[1])
+        lengths[row] = count
+        start, mask = bounds[row, 0], bounds[row, 1] - bounds[row, 0] - 1
+        # A first pass reads all first slots, so that the memory accesses overlap.
+        for k in range(count):
+            slot = np.int64(hashes[lines[begin + k]] >> np.uint64(20)) & mask
+            judged_lines[k] = np.int64(entries[start + slot, 0] & LINE) - 1
+        for k in range(count):
+            if judged_lines[k] < 0:
+                continue
+            line = lines[begin + k]
+            entry = find_entry(
+                base + np.uint64(documents[line, 0]),
+                np.int64(documents[line, 1] - documents[line, 0]),
+                np.int64(hashes[line] >> np.uint64(20)) & mask,
+                start,
+                mask,
+                judged_base,
+                judged_documents,
+                entries,
             )
-            place = (place + 1) & mask
-        if not known:
-            seen[place] = line
-            lines[kept] = line
-            kept += 1
-    return kept
+            judged_line = np.int64(entries[entry, 0] & LINE) - 1
+            if judged_line >= 0:
+                level = judged_levels[judged_line]
+                levels[row, k] = level if level > -1 else -1
+                found[row, k] = numbers[judged_line]
 
 
-@compiled
 def judge_run(
     run: RunColumns,
+    counts: Int64Array1,
     judged_topic: Int64Array1,
     judged: JudgedDocuments,
     rules: RankingRules,
-    grouped: Int64Array1,
-    hashes: UInt64Array1,
-) -> tuple[Int8Array2, Int32Array2, Int32Array1, int, int]:
+    space: Workspace,
+) -> tuple[Int8Array2, Int32Array2, Int32Array1, Integer, Integer]:
     """Rank the documents of every topic and look up their levels.
 
     Parameters
     ----------
     run
         Lines of the run.
+    counts
+        int64 (topic of the run,): its number of lines.
     judged_topic
         int64 (topic of the run,): its number among the judged topics, -1 for a topic that is not judged.
     judged
         The judgements.
     rules
         How documents are ranked.
-    grouped, hashes
-        int64 (line,) and uint64 (line,), overwritten.
+    space
+        Arrays to be reused.
 
     Returns
     -------
@@ -500,49 +596,41 @@ def judge_run(
     repeated, first
         A line that repeats a document of its topic, and the earlier line; -1 for none.
     """
-    text, documents, topic_of, keys = run
-    judged_text, judged_documents, judged_levels, entries, bounds, numbers = judged
-    single, order, repeats, depth = rules
-    base, judged_base = np.uint64(text.ctypes.data), np.uint64(judged_text.ctypes.data)
-    starts = group_lines(topic_of, judged_topic.shape[0], grouped)
-    longest, largest = list_lengths(starts, judged_topic, depth)
-    levels = np.full((bounds.shape[0], longest), -1, np.int8)
-    found = np.full((bounds.shape[0], longest), -1, np.int32)
-    lengths = np.zeros(bounds.shape[0], np.int32)
-    spare, seen = np.empty(largest, np.int64), np.empty(table_length(2 * largest), np.int32)
-    slots = np.empty(largest, np.int64)
-    for line in range(topic_of.shape[0]):
-        hashes[line] = hash_text(base, documents[line, 0], documents[line, 1])
-    for topic in range(judged_topic.shape[0]):
-        lines = grouped[starts[topic] : starts[topic + 1]]
-        if repeats == REFUSE:
-            repeated, first = find_repeated(base, documents, hashes, lines, seen)
-            if repeated >= 0:
-                return levels, found, lengths, repeated, first
-        elif repeats == FIRST:
-            lines = lines[: drop_repeated(base, documents, hashes, lines, seen)]
-        row = judged_topic[topic]
-        if row < 0:
-            continue
-        if order != BY_FILE:
-            sort_lines(base, documents, keys, single, order, lines, spare)
-        lengths[row] = min(depth, lines.shape[0])
+    n_topics = len(judged.bounds)
+    longest = min(rules.depth, int(counts[judged_topic >= 0].max(initial=0)))
+    levels = np.full((n_topics, longest), -1, np.int8)
+    found = np.full((n_topics, longest), -1, np.int32)
+    lengths = np.zeros(n_topics, np.int32)
+    groups, spare, seen = _room(space, counts)
+    bases = np.array([address(run.text), address(judged.text)])
+    hashes = space.array("document_hashes", len(run.topic_of), "uint64")
+    repeated, first = rank_lines(
+        bases[0],
+        run.documents,
+        run.topic_of,
+        run.keys,
+        rules,
+        judged_topic,
+        groups,
+        hashes,
+        np.empty(0, np.int32),
+        spare,
+        seen,
+    )
+    if repeated < 0:
         look_up(
-            base,
-            documents,
+            run.documents,
             hashes,
-            lines[: lengths[row]],
-            judged_base,
-            judged_documents,
-            entries,
-            bounds[row],
-            slots,
+            groups,
+            judged_topic,
+            bases,
+            *judged[1:],
+            levels,
+            found,
+            lengths,
+            spare,
         )
-        for k in range(lengths[row]):
-            if slots[k] >= 0:
-                levels[row, k] = max(judged_levels[slots[k]], -1)
-                found[row, k] = numbers[slots[k]]
-    return levels, found, lengths, -1, -1
+    return levels, found, lengths, repeated, first
 
 
 @compiled

@@ -8,21 +8,34 @@ from typing import NamedTuple
 import numpy as np
 
 from scorecube.kernels.arrays import (
-    Float64Array1,
+    Float64Array2,
     Int32Array1,
     Int32Array2,
     Int64Array1,
     Int64Array2,
     Integer,
-    UInt8Array1,
     UInt64Array1,
 )
-from scorecube.kernels.intrinsics import bytes_below, load_byte, load_word, trailing_zeros
-from scorecube.kernels.jit import compiled, inlined
-from scorecube.kernels.parsing.byte_words import compare_texts, hash_text, read_number
+from scorecube.kernels.intrinsics import (
+    bytes_below,
+    bytes_equal,
+    count_ones,
+    load_byte,
+    load_word,
+    trailing_zeros,
+)
+from scorecube.kernels.jit import borrowing, inlined
+from scorecube.kernels.parsing.byte_words import hash_text, read_number, same_bytes
+from scorecube.kernels.workspace import Workspace
 
 GOOD, SHORT_LINE, OTHER_TAG, LONG_LINE = 0, 1, 2, 3
 """Results of `parse_lines`: no error, a line with too few fields, a second run tag, a line with too many fields."""
+FEWEST_SLOTS = 64
+LETTER, BLANK, NEWLINE = 0, 1, 2
+KINDS = np.zeros(256, np.uint8)
+KINDS[[9, 11, 12, 13, 32]] = BLANK
+KINDS[10] = NEWLINE
+"""Kind of each byte: letters of fields, blanks between fields, ends of lines."""
 SYSDESC = np.uint64(0x5359533C)
 """The letters <SYS, as a word."""
 
@@ -40,8 +53,8 @@ class LineColumns(NamedTuple):
         int64 (topic, 2) and uint64 (topic,): start and end of each topic's name in the text, and its hash.
     documents
         int32 (line, 2): start and end of the document ids.
-    values, ranks
-        float64 (line,); NaN where `read_number` is not exact. Ranks are not written without a rank field.
+    values
+        float64 (field, line): the numbers in one field or in two; NaN where `read_number` is not exact.
     numbers
         int32 (line,): line numbers in the file, from 1.
     """
@@ -50,38 +63,18 @@ class LineColumns(NamedTuple):
     topics: Int64Array2
     hashes: UInt64Array1
     documents: Int32Array2
-    values: Float64Array1
-    ranks: Float64Array1
+    values: Float64Array2
     numbers: Int32Array1
 
 
-@inlined
-def letter_at(base: np.uint64, place: Integer) -> np.uint8:
-    """Return the byte at a position."""
-    return load_byte(base + np.uint64(place))
-
-
-@inlined
-def is_blank(letter: np.uint8) -> bool:
-    """Return whether a byte separates fields."""
-    return bool(letter == 32 or (9 <= letter <= 13 and letter != 10))
-
-
-@inlined
-def is_skipped(base: np.uint64, start: Integer, stop: Integer) -> bool:
-    """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
-    sysdesc = (
-        stop - start >= 8 and load_word(base + np.uint64(start)) & np.uint64(0xFFFFFFFF) == SYSDESC
-    )
-    return bool(sysdesc or letter_at(base, start) == 35)
-
-
-@compiled
-def count_lines(text: UInt8Array1, length: int) -> int:
-    """Return the number of newlines among the first `length` bytes, plus one."""
-    total = 1
-    for place in range(length):
-        total += text[place] == 10
+@borrowing
+def count_lines(base: np.uint64, length: int) -> Integer:
+    """Return the number of newlines among the first `length` bytes of a padded text, plus one."""
+    total: Integer
+    total, place = 1, 0
+    while place < length:
+        total += count_ones(bytes_equal(base + np.uint64(place), np.uint8(10)))
+        place += 64
     return total
 
 
@@ -116,7 +109,7 @@ def next_break(
 
 @inlined
 def split_line(
-    base: np.uint64, start: Integer, length: int, starts: Int64Array1, stops: Int64Array1
+    base: np.uint64, start: Integer, length: int, fields: Int64Array2
 ) -> tuple[int, Integer, bool]:
     """Split a line into fields.
 
@@ -126,103 +119,119 @@ def split_line(
         Address of the text, and its number of bytes.
     start
         First byte of the line.
-    starts, stops
-        int64 (field,), written: start and end of as many fields as they have room for.
+    fields
+        int64 (field, 2), written: start and end of as many fields as it has room for.
 
     Returns
     -------
     found, place, more
         Number of these fields that the line has; where the next line begins; whether the line has further fields.
     """
-    place, found, width, more = start, 0, starts.shape[0], False
+    place, found, more = start, 0, False
     origin, breaks = start, bytes_below(base + np.uint64(start), np.uint8(33))
-    letter = letter_at(base, place)
-    while found < width:
-        while is_blank(letter):
+    while True:
+        kind = KINDS[load_byte(base + np.uint64(place))]
+        while kind == BLANK:
             place += 1
-            letter = letter_at(base, place)
-        if place >= length or letter == 10:
-            break
-        starts[found] = place
-        inside = True
-        while inside:
-            place, origin, breaks = next_break(base, place, origin, breaks)
-            letter = letter_at(base, place)
-            inside = not (is_blank(letter) or letter == 10 or place >= length)
-            place += inside
-        stops[found] = place = min(place, length)
-        found += 1
-    while place < length and letter != 10:
-        begin = place + 1
-        place, origin, breaks = next_break(base, begin, origin, breaks)
-        letter = letter_at(base, place)
-        other = place > begin or not (is_blank(letter) or letter == 10)
-        more = more or bool(other if place < length else begin < length)
-    return found, place + 1, bool(more)
+            kind = KINDS[load_byte(base + np.uint64(place))]
+        if place >= length or kind == NEWLINE:
+            return found, place + 1, more
+        begin = place
+        while kind == LETTER and place < length:
+            place, origin, breaks = next_break(base, place + 1, origin, breaks)
+            kind = KINDS[load_byte(base + np.uint64(place))]
+        if found < fields.shape[0]:
+            fields[found, 0], fields[found, 1] = begin, place if place < length else length
+            found += 1
+        else:
+            more = True
 
 
 @inlined
-def find_slot(
+def is_skipped(base: np.uint64, start: Integer, stop: Integer) -> bool:
+    """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
+    word = load_word(base + np.uint64(start))
+    sysdesc = stop - start >= 8 and word & np.uint64(0xFFFFFFFF) == SYSDESC
+    return bool(sysdesc or word & np.uint64(0xFF) == 35)
+
+
+@inlined
+def number_topic(
     base: np.uint64,
-    places: Int64Array2,
+    start: Integer,
+    size: Integer,
+    topics: Int64Array2,
     hashes: UInt64Array1,
     slots: Int32Array1,
-    start: Integer,
-    stop: Integer,
+    n_topics: Integer,
 ) -> np.int64:
-    """Return the slot that holds the number of the topic with this name, or the empty slot for it."""
-    hashed, mask = hash_text(base, start, stop), slots.shape[0] - 1
+    """Return the number of the topic with a name; a new one is added to the arrays, as number `n_topics`.
+
+    At least half of the slots that are used, `FEWEST_SLOTS` times a power of two, are empty.
+    """
+    mask = FEWEST_SLOTS - 1
+    while mask + 1 < 2 * n_topics:
+        mask = 2 * mask + 1
+    hashed = hash_text(base + np.uint64(start), size)
     slot = np.int64(hashed >> np.uint64(20)) & mask
     while slots[slot] >= 0:
         k = slots[slot]
         if (
             hashes[k] == hashed
-            and compare_texts(base, places[k, 0], places[k, 1], base, start, stop) == 0
+            and topics[k, 1] - topics[k, 0] == size
+            and same_bytes(base + np.uint64(topics[k, 0]), base + np.uint64(start), size)
         ):
-            break
+            return np.int64(k)
         slot = (slot + 1) & mask
-    return slot
+    slots[slot] = n_topics
+    topics[n_topics, 0], topics[n_topics, 1], hashes[n_topics] = start, start + size, hashed
+    if mask + 1 < 2 * (n_topics + 1):
+        mask = 2 * mask + 1
+        for place in range(mask + 1):
+            slots[place] = -1
+        for topic in range(n_topics + 1):
+            slot = np.int64(hashes[topic] >> np.uint64(20)) & mask
+            while slots[slot] >= 0:
+                slot = (slot + 1) & mask
+            slots[slot] = topic
+    return np.int64(n_topics)
 
 
-@inlined
-def longer_table(slots: Int32Array1, hashes: UInt64Array1, n_topics: int) -> Int32Array1:
-    """Return a table of twice the length with the same topics."""
-    result = np.full(2 * slots.shape[0], -1, np.int32)
-    mask = result.shape[0] - 1
-    for k in range(n_topics):
-        slot = np.int64(hashes[k] >> np.uint64(20)) & mask
-        while result[slot] >= 0:
-            slot = (slot + 1) & mask
-        result[slot] = k
-    return result
-
-
-@compiled
+@borrowing
 def parse_lines(
-    text: UInt8Array1,
+    base: np.uint64,
     length: int,
     columns: Int64Array1,
     one_tag: bool,
     more: bool,
     lines: LineColumns,
-) -> tuple[int, int, int, int, Int64Array1]:
+    slots: Int32Array1,
+    fields: Int64Array2,
+    tag: Int64Array1,
+) -> tuple[int, int, int, Integer]:
     """Read the lines of a run or of judgements.
 
     Parameters
     ----------
-    text
-        uint8 (byte,), padded: see `byte_words`.
+    base
+        Address of the text, which is padded: see `byte_words`.
     length
         Number of bytes without the padding.
     columns
-        int64 (6,): number of fields that a line must have; then the fields (from 0) with the topic, the document, the
-        number (score or level), the rank and the run tag, -1 for none.
+        int64 (5,): the fields (from 0) with the topic, the document, the run tag (-1 for none) and the numbers: score
+        or level, and, if `lines` has room for it, the rank.
     one_tag
         Whether a second run tag is an error.
     more
         Whether further fields of a line are ignored; if not, they are an error.
     lines
         Written.
+    slots
+        int32 (slot,), overwritten: a hash table of the topics, see `topic_table`.
+    fields
+        int64 (field, 2), overwritten; its length is the number of fields that a line must have.
+    tag
+        int64 (2,), written: start and end of the first line's tag.
 
     Returns
     -------
@@ -230,55 +239,52 @@ def parse_lines(
         `GOOD` or the kind of error; the number of the line with the error, from 1.
     n_rows, n_topics
         Number of entries in `lines` by line, and by topic.
-    tag
-        int64 (2,): start and end of the first line's tag.
     """
-    topic_of, topics, hashes, documents, values, ranks, numbers = lines
-    base = np.uint64(text.ctypes.data)
-    width, topic_at, document_at, value_at, rank_at, tag_at = columns
-    tag, starts, stops = np.zeros(2, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
-    slots = np.full(64, -1, np.int32)
+    topic_of, topics, hashes, documents, values, numbers = lines
+    topic_at, document_at, tag_at = columns[0], columns[1], columns[2]
+    # numba compiles helpers once for literal numbers and once for others.
     place: Integer
-    n_rows, n_topics, current, place, line, status = 0, 0, 0, 0, 0, GOOD
+    place, current, n_topics = np.int64(0), np.int64(0), np.int64(0)
+    n_rows, line, status = 0, 0, GOOD
     while place < length:
         line += 1
-        found, place, longer = split_line(base, place, length, starts, stops)
-        if found == 0 or is_skipped(base, starts[0], stops[0]):
+        found, place, longer = split_line(base, place, length, fields)
+        if found == 0 or is_skipped(base, fields[0, 0], fields[0, 1]):
             continue
-        if found < width or (longer and not more):
-            status = SHORT_LINE if found < width else LONG_LINE
+        if found < fields.shape[0] or (longer and not more):
+            status = SHORT_LINE if found < fields.shape[0] else LONG_LINE
             break
-        if tag_at >= 0 and n_rows == 0:
-            tag[0], tag[1] = starts[tag_at], stops[tag_at]
-        if (
-            tag_at >= 0
-            and one_tag
-            and compare_texts(base, tag[0], tag[1], base, starts[tag_at], stops[tag_at]) != 0
-        ):
-            status = OTHER_TAG
-            break
-        start, stop = starts[topic_at], stops[topic_at]
+        if tag_at >= 0:
+            start, size = fields[tag_at, 0], fields[tag_at, 1] - fields[tag_at, 0]
+            if n_rows == 0:
+                tag[0], tag[1] = start, start + size
+            elif one_tag and not (
+                size == tag[1] - tag[0]
+                and same_bytes(base + np.uint64(tag[0]), base + np.uint64(start), size)
+            ):
+                status = OTHER_TAG
+                break
+        start, size = fields[topic_at, 0], fields[topic_at, 1] - fields[topic_at, 0]
         if (
             n_topics == 0
-            or compare_texts(base, topics[current, 0], topics[current, 1], base, start, stop) != 0
+            or topics[current, 1] - topics[current, 0] != size
+            or not same_bytes(base + np.uint64(topics[current, 0]), base + np.uint64(start), size)
         ):
-            slot = find_slot(base, topics, hashes, slots, start, stop)
-            if slots[slot] < 0:
-                slots[slot] = n_topics
-                topics[n_topics, 0], topics[n_topics, 1] = start, stop
-                hashes[n_topics] = hash_text(base, start, stop)
-                n_topics += 1
-                if 2 * n_topics > slots.shape[0]:
-                    slots = longer_table(slots, hashes, n_topics)
-                current = n_topics - 1
-            else:
-                current = slots[slot]
+            current = number_topic(base, start, size, topics, hashes, slots, n_topics)
+            n_topics += current == n_topics
         topic_of[n_rows], numbers[n_rows] = current, line
-        documents[n_rows, 0], documents[n_rows, 1] = starts[document_at], stops[document_at]
-        value, exact = read_number(base, starts[value_at], stops[value_at])
-        values[n_rows] = value if exact else math.nan
-        if rank_at >= 0:
-            value, exact = read_number(base, starts[rank_at], stops[rank_at])
-            ranks[n_rows] = value if exact else math.nan
+        documents[n_rows, 0] = fields[document_at, 0]
+        documents[n_rows, 1] = fields[document_at, 1]
+        for k in range(values.shape[0]):
+            value_at = columns[3 + k]
+            value, exact = read_number(base, fields[value_at, 0], fields[value_at, 1])
+            values[k, n_rows] = value if exact else math.nan
         n_rows += 1
-    return status, line, n_rows, n_topics, tag
+    return status, line, n_rows, n_topics
+
+
+def topic_table(space: Workspace, n_lines: int) -> Int32Array1:
+    """Return an empty table with room to grow for as many topics as lines; it starts with `FEWEST_SLOTS`."""
+    slots = space.array("topic_slots", max(FEWEST_SLOTS, 4 * n_lines), "int32")
+    slots[:FEWEST_SLOTS] = -1
+    return slots

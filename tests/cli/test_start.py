@@ -14,7 +14,8 @@ from tests.conftest import Cli
 HEAVY = {
     "dask", "distributed", "matplotlib", "numba", "numpy", "pandas", "rich", "scipy", "scipy.stats", "xarray", "yaml", "zarr",
 }  # fmt: skip
-READING = {"numpy", "pandas", "xarray", "zarr"}
+READING = {"numpy", "pandas", "xarray", "yaml", "zarr"}
+"""zarr reads its settings with yaml."""
 COMPUTING = READING | {"numba", "scipy", "rich"}
 LISTED = """
 import sys

@@ -28,7 +28,7 @@ def announced_compilation(kernels: str, seconds: float) -> Iterator[None]:
     seconds
         How long it takes, approximately.
     """
-    from scorecube.kernels.compilation import watched_compilation
+    from scorecube.execute.kernel_state import watched_compilation
 
     started, depth, over = 0.0, 0, threading.Event()
 

@@ -204,23 +204,19 @@ def evaluate(
     }
     profile = choose_profile(cluster, scheduler, workers)
     noted: list[str] = []
-    with announced_compilation("evaluate", COMPILE_SECONDS):
-        rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
     scoring: dict[str, Any] = {
         "no_relevant": no_relevant,
         "missing_topic": missing_topic,
         "replace": replace,
         "add_runs": add_runs,
     }
-    with (
-        announced_compilation("evaluate", COMPILE_SECONDS),
-        track_progress("evaluating", "metrics") as progress,
-    ):
-        chosen = split(metrics) or []
-        chosen = api.condensed(chosen) if unjudged == "condense" else chosen
-        cube = api.evaluate_into(
-            opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
-        )
+    chosen = api.condensed(split(metrics) or []) if unjudged == "condense" else split(metrics) or []
+    with announced_compilation("evaluate", COMPILE_SECONDS):
+        rankings = read_rankings(profile, runs, qrels, teams, reading, noted.append)
+        with track_progress("evaluating", "metrics") as progress:
+            cube = api.evaluate_into(
+                opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
+            )
     notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
     notes = [*map("note: {}".format, noted), *outdated_results(opened[name])]
     for line in [describe_judgements(rankings), *remarks(rankings, cube), *notes]:

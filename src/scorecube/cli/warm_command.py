@@ -8,9 +8,6 @@ import typer
 
 from scorecube.cli.terminal import notify, track_progress
 
-EVERYTHING = "everything"
-"""Name that is marked when all kernels are compiled."""
-
 
 def warm(
     workers: Annotated[
@@ -26,9 +23,9 @@ def warm(
     """
     import time
 
-    from scorecube.kernels.code_cache import is_marked, mark
+    from scorecube.execute.kernel_state import are_all_compiled, mark_all
 
-    if is_marked(EVERYTHING):
+    if are_all_compiled():
         notify("all kernels were compiled before")
         return
     from scorecube.cli.kernel_parts import compile_all
@@ -37,7 +34,7 @@ def warm(
     start = time.monotonic()
     with track_progress("compiling kernels", "parts") as progress:
         compile_all(workers or default_workers(), progress)
-    mark(EVERYTHING)
+    mark_all()
     notify(f"all kernels are compiled ({time.monotonic() - start:.0f} s)")
 
 

@@ -41,10 +41,6 @@ class KernelCache(FunctionCache):
 
     _impl_class = _NamedFiles
 
-    def holds_code(self) -> bool:
-        """Return whether code was stored by this version of the kernels."""
-        return (Path(self.cache_path) / f"{self._impl.filename_base}.nbi").exists()
-
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store code; remove that of other versions."""
         super().save_overload(sig, data)  # type: ignore[no-untyped-call]

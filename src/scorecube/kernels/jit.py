@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scorecube.kernels.code_cache import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Number = TypeVar("Number", bound=float)
 Ufunc = Callable[..., NDArray[Any]]
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 HELPER: dict[str, Any] = {"inline": "never", "no_cpython_wrapper": True}
@@ -81,6 +82,10 @@ class Kernel:
         """The Dispatcher of numba, which compiles for each combination of argument types."""
         import numba
 
+        constants = self.py_func.__globals__
+        for name in self.py_func.__code__.co_names:
+            if isinstance(constants.get(name), Constant):
+                constants[name] = constants[name].value()
         made = numba.njit(**self.options)(self.py_func)
         made._cache = self.cache  # tests/kernels/test_code_cache.py fails if numba does not use it
         return made
@@ -116,6 +121,24 @@ class Kernel:
     def __reduce__(self) -> str:
         """Pickle by name."""
         return self.py_func.__qualname__
+
+
+class Constant:
+    """A number that is found out when a kernel that reads it is made, as numba has to be imported for it.
+
+    Parameters
+    ----------
+    value
+        Returns the number, which then takes this object's place in the module.
+    """
+
+    def __init__(self, value: Callable[[], Any]) -> None:
+        self.value = value
+
+
+def constant(value: Callable[[], Number]) -> Number:
+    """Declare a constant of a module of kernels; see `Constant`."""
+    return cast("Number", Constant(value))
 
 
 class Instruction:

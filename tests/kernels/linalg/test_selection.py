@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from scorecube.kernels.linalg import selection
 from scorecube.kernels.linalg.selection import FEW, MANY, STRIDE, keep_from
+from scorecube.kernels.registers import has_wide_registers
 from tests.kernels.entry import entry
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -140,7 +141,7 @@ def test_few_values_are_left_where_the_guess_is_good() -> None:
                     assert count_from(found, low) - above <= FEW
 
 
-@pytest.mark.parametrize("wide", sorted({False, selection.WIDE}))
+@pytest.mark.parametrize("wide", sorted({False, has_wide_registers()}))
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_what_is_kept_is_in_order(
     kind: type[np.floating[Any]], wide: bool, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import numpy as np
 
 from scorecube.kernels.arrays import Float, FloatArray1, Integer, IntegerArray1
 from scorecube.kernels.intrinsics import compress, mask_between, steps_reached, trailing_zeros
-from scorecube.kernels.jit import inlined
+from scorecube.kernels.jit import constant, inlined
 from scorecube.kernels.registers import STEPS, has_wide_registers
 
 FEW = 16
@@ -25,7 +25,7 @@ MANY = 320
 """Number of values from which on bisection is faster than comparing each value with several thresholds at once."""
 STRIDE = 64
 """Values that are skipped together if none is wanted: the number of bits of a word."""
-WIDE = has_wide_registers()
+WIDE = constant(has_wide_registers)
 
 
 @inlined

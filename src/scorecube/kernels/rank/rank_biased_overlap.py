@@ -16,6 +16,7 @@ from scorecube.kernels.arrays import (
     Int32Array1,
     Int32Array3,
     Int64Array1,
+    Int64Array2,
 )
 from scorecube.kernels.jit import compiled, inlined
 
@@ -71,34 +72,50 @@ def rank_biased_overlap(
     """
     # By rule w a tie group lies within all depths from its first rank on.
     ends = above + np.int32(1) if rule is TieRule.W else until
-    return _overlap(above, ends, first, second, p, int(rule))
+    found = np.empty((len(above), len(first)))
+    compared, n_depths = np.array([first, second], np.int64), above.shape[2] + 2
+    work = np.empty((3, n_depths)), np.empty(n_depths, np.int64)
+    _overlap(above, ends, compared, float(p), int(rule), *work, found)
+    return found
 
 
 @compiled
 def _overlap(
     above: Int32Array3,
     until: Int32Array3,
-    first: Int64Array1,
-    second: Int64Array1,
+    compared: Int64Array2,
     p: float,
     rule: int,
-) -> Float64Array2:
-    """Return `rank_biased_overlap`; by rule w `until` is `above` + 1."""
-    n_trials, _, n_runs = above.shape
-    found = np.empty((n_trials, first.shape[0]))
-    product, left, right = np.empty(n_runs + 2), np.empty(n_runs + 2), np.empty(n_runs + 2)
-    for trial in range(n_trials):
-        for k in range(first.shape[0]):
-            a, b = first[k], second[k]
-            above_a, above_b, until_a, until_b = (
-                above[trial, a],
-                above[trial, b],
-                until[trial, a],
-                until[trial, b],
-            )
-            contribute(above_a, until_a, above_b, until_b, product)
-            contribute(above_a, until_a, above_a, until_a, left)
-            contribute(above_b, until_b, above_b, until_b, right)
+    sums: Float64Array2,
+    whole: Int64Array1,
+    found: Float64Array2,
+) -> None:
+    """Write `rank_biased_overlap`; by rule w `until` is `above` + 1.
+
+    Parameters
+    ----------
+    above, until, p, rule, found
+        As of `rank_biased_overlap`.
+    compared
+        int64 (2, comparison): the rankings of each comparison.
+    sums, whole
+        float64 (3, run + 2) and int64 (run + 2,), overwritten: of `contribute`.
+    """
+    n_runs = above.shape[2]
+    product, left, right = sums[0], sums[1], sums[2]
+    for trial in range(above.shape[0]):
+        for k in range(compared.shape[1]):
+            # The first ranking with the second, the first with itself, the second with itself.
+            for part in range(3):
+                a, b = compared[part >> 1, k], compared[0 if part == 1 else 1, k]
+                contribute(
+                    above[trial, a],
+                    until[trial, a],
+                    above[trial, b],
+                    until[trial, b],
+                    whole,
+                    sums[part],
+                )
             missing, weight = 0.0, 1.0 - p
             for depth in range(1, n_runs + 1):
                 if rule == 0:
@@ -110,7 +127,6 @@ def _overlap(
                 missing += weight * (1.0 - agreement)
                 weight *= p
             found[trial, k] = 1.0 - missing
-    return found
 
 
 @inlined
@@ -119,6 +135,7 @@ def contribute(
     until_a: Int32Array1,
     above_b: Int32Array1,
     until_b: Int32Array1,
+    whole: Int64Array1,
     sums: Float64Array1,
 ) -> None:
     """Write the sum over runs of the products of their contributions, by depth.
@@ -127,12 +144,15 @@ def contribute(
     ----------
     above_a, until_a, above_b, until_b
         int32 (run,): ranks between which the contribution of a run to rankings a and b grows from 0 to 1.
+    whole
+        int64 (run + 2,), overwritten.
     sums
         float64 (run + 2,), written at the depths 1 .. number of runs.
     """
     n_runs = above_a.shape[0]
-    sums[:] = 0.0
-    whole = np.zeros(n_runs + 2, np.int64)
+    for depth in range(n_runs + 2):
+        whole[depth] = 0
+        sums[depth] = 0.0
     for run in range(n_runs):
         whole[max(until_a[run], until_b[run])] += 1
         for depth in range(max(above_a[run], above_b[run]) + 1, max(until_a[run], until_b[run])):

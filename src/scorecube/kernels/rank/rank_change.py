@@ -14,6 +14,7 @@ from scorecube.kernels.arrays import (
     Int32Array2,
     Int32Array3,
     Int64Array1,
+    Int64Array2,
     Int64Array3,
 )
 from scorecube.kernels.jit import compiled
@@ -45,7 +46,8 @@ def tie_bounds(values: Float64Array3, tolerances: Float64Array1) -> tuple[Int32A
     keys, replaced = sort_keys(values, tolerances)
     limits = np.zeros(values.shape[1]) if replaced else np.asarray(tolerances, np.float64)
     above, until = np.empty(values.shape, np.int32), np.empty(values.shape, np.int32)
-    _walk_groups(keys, run_bits(values.shape[-1]), limits.astype(np.int64), above, until)
+    if values.size > 0:
+        _walk_groups(keys, run_bits(values.shape[-1]), limits.astype(np.int64), above, until)
     return above, until
 
 
@@ -54,28 +56,25 @@ def _walk_groups(
     keys: Int64Array3, bits: int, limits: Int64Array1, above: Int32Array3, until: Int32Array3
 ) -> None:
     """Write the results of `tie_bounds`; keys are of `sort_keys`, limits tolerances."""
-    n_trials, n_rankings, n_runs = keys.shape
+    n_runs = keys.shape[2]
     mask = (np.int64(1) << bits) - np.int64(1)
-    for trial in range(n_trials):
-        for each in range(n_rankings):
-            row = keys[trial, each]
-            begin = 0
-            while begin < n_runs:
-                end = begin + 1
-                while (
-                    end < n_runs
-                    and (row[n_runs - end] >> bits) - (row[n_runs - end - 1] >> bits)
-                    <= limits[each]
-                ):
-                    end += 1
-                for place in range(begin, end):
-                    run = row[n_runs - 1 - place] & mask
-                    above[trial, each, run] = begin
-                    until[trial, each, run] = end
-                begin = end
+    for trial in range(keys.shape[0]):
+        for each in range(keys.shape[1]):
+            limit, begin, end = limits[each], 0, n_runs
+            last = keys[trial, each, n_runs - 1] >> bits
+            for place in range(n_runs):
+                key = keys[trial, each, n_runs - 1 - place]
+                begin = place if last - (key >> bits) > limit else begin
+                last = key >> bits
+                above[trial, each, key & mask] = begin
+            last = keys[trial, each, 0] >> bits
+            for place in range(n_runs):
+                key = keys[trial, each, place]
+                end = n_runs - place if (key >> bits) - last > limit else end
+                last = key >> bits
+                until[trial, each, key & mask] = end
 
 
-@compiled
 def rank_changes(
     above: Int32Array3, first: Int64Array1, second: Int64Array1
 ) -> tuple[Int32Array2, Int32Array2, Int8Array2]:
@@ -96,20 +95,30 @@ def rank_changes(
     same_best
         int8 (trial, comparison): whether the same run, or the same tied runs, have the first rank.
     """
-    n_trials, _, n_runs = above.shape
-    shape = (n_trials, first.shape[0])
-    change, drop, same_best = (
-        np.zeros(shape, np.int32),
-        np.zeros(shape, np.int32),
-        np.ones(shape, np.int8),
-    )
-    for trial in range(n_trials):
-        for k in range(first.shape[0]):
-            a, b = above[trial, first[k]], above[trial, second[k]]
-            for run in range(n_runs):
-                lost = b[run] - a[run]
-                drop[trial, k] = max(drop[trial, k], lost)
-                change[trial, k] = max(change[trial, k], abs(lost))
-                if (a[run] == 0) != (b[run] == 0):
-                    same_best[trial, k] = 0
+    shape = (len(above), len(first))
+    change, drop = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    same_best = np.empty(shape, np.int8)
+    _compare_ranks(above, np.array([first, second], np.int64), change, drop, same_best)
     return change, drop, same_best
+
+
+@compiled
+def _compare_ranks(
+    above: Int32Array3,
+    compared: Int64Array2,
+    change: Int32Array2,
+    drop: Int32Array2,
+    same_best: Int8Array2,
+) -> None:
+    """Write the results of `rank_changes`; `compared` is int64 (2, comparison)."""
+    for trial in range(above.shape[0]):
+        for k in range(compared.shape[1]):
+            a, b = above[trial, compared[0, k]], above[trial, compared[1, k]]
+            lost, gained, differing = np.int64(0), np.int64(0), np.int64(0)
+            for run in range(a.shape[0]):
+                x, y = np.int64(a[run]), np.int64(b[run])
+                lost, gained = max(lost, y - x), max(gained, x - y)
+                differing |= np.int64((x == 0) != (y == 0))
+            drop[trial, k] = lost
+            change[trial, k] = max(lost, gained)
+            same_best[trial, k] = 1 - differing

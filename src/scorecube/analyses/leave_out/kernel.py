@@ -8,7 +8,7 @@ import numpy as np
 
 from scorecube.analyses.leave_out.rank_changes import UNITS, UNSET, add_changes, compare_orders
 from scorecube.kernels.jit import borrowing, merged
-from scorecube.kernels.pools.variance import lose_failures, pool_squares, sum_runs
+from scorecube.kernels.pools.variance import pool_squares, sum_runs
 from scorecube.metrics.without_documents.rescore import score_topic
 
 
@@ -64,38 +64,50 @@ class Rules(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Outputs of a block, under their names in `Teams.outputs`; see also `teams.VARIABLES`.
+    """Outputs of a block; compiled functions take every array apart, so those of one shape are one array.
 
     Parameters
     ----------
     variance, n_topics
         (cell, leave, step, trial).
-    agreeing, pairs, rank_drop
-        (cell, leave, trial): concordant less discordant pairs, pairs, most ranks that a run loses.
-    change, stayed, rise, fall
-        (cell, leave, run): sum and number of changes of a run's mean in units, largest changes upwards and downwards.
+    orders
+        int32 (3, cell, leave, trial): see `ORDERS`.
+    changes
+        int64 (4, cell, leave, run): see `CHANGES`.
     """
 
     variance: np.ndarray[Any, Any]
     n_topics: np.ndarray[Any, Any]
-    agreeing: np.ndarray[Any, Any]
-    pairs: np.ndarray[Any, Any]
-    rank_drop: np.ndarray[Any, Any]
-    change: np.ndarray[Any, Any]
-    stayed: np.ndarray[Any, Any]
-    rise: np.ndarray[Any, Any]
-    fall: np.ndarray[Any, Any]
+    orders: np.ndarray[Any, Any]
+    changes: np.ndarray[Any, Any]
+
+    def by_name(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays under their names in `Teams.outputs`; see also `teams.VARIABLES`."""
+        return {
+            "variance": self.variance,
+            "n_topics": self.n_topics,
+            **dict(zip(ORDERS, self.orders, strict=True)),
+            **dict(zip(CHANGES, self.changes, strict=True)),
+        }
+
+
+ORDERS = ("agreeing", "pairs", "rank_drop")
+"""Concordant less discordant pairs, pairs, most ranks that a run loses."""
+CHANGES = ("change", "stayed", "rise", "fall")
+"""Sum and number of changes of a run's mean in units, largest changes upwards and downwards."""
 
 
 def empty_outputs(n_cells: int, n_leaves: int, n_steps: int, n_runs: int, n_trials: int) -> Outputs:
     """Return the outputs of trials before any is computed."""
-    shape, runs = (n_cells, n_leaves, n_trials), (n_cells, n_leaves, n_runs)
+    changes = np.zeros((len(CHANGES), n_cells, n_leaves, n_runs), np.int64)
+    changes[2:] = UNSET
     steps = (n_cells, n_leaves, n_steps, n_trials)
-    agreeing, pairs, drop = (np.zeros(shape, np.int32) for _ in range(3))
-    change, stayed = (np.zeros(runs, np.int64) for _ in range(2))
-    rise, fall = (np.full(runs, UNSET) for _ in range(2))
-    variance, n_topics = np.full(steps, np.nan), np.zeros(steps, np.int32)
-    return Outputs(variance, n_topics, agreeing, pairs, drop, change, stayed, rise, fall)
+    return Outputs(
+        np.full(steps, np.nan),
+        np.zeros(steps, np.int32),
+        np.zeros((len(ORDERS), n_cells, n_leaves, n_trials), np.int32),
+        changes,
+    )
 
 
 class RunArrays(NamedTuple):
@@ -144,18 +156,26 @@ class Workspace(NamedTuple):
 
 
 @merged
-def _set_constant_scores(
-    scores: Any, always_missing: Any, always_zero: Any, runs: Any, n: int
-) -> None:
-    """Write the scores (cell, topic, run) that are 0 or missing in all trials."""
+def _set_constant_scores(scores: Any, rules: Any, runs: Any, n: int) -> None:
+    """Write the scores (cell, topic, run) that are 0 or missing in all trials, or missing as all runs score 0."""
+    missing, some_missing = rules.always_missing, rules.always_missing.shape[0] > 0
     for cell in range(scores.shape[0]):
         for topic in range(scores.shape[1]):
-            if always_zero[cell, topic]:
-                scores[cell, topic, :n] = 0.0
-            if always_missing.shape[0] > 0:
+            failed, zero = rules.all_zero, rules.always_zero[cell, topic]
+            if not (failed or zero or some_missing):
+                continue
+            for k in range(n):
+                if some_missing and missing[runs[k], topic]:
+                    scores[cell, topic, k] = np.nan
+                elif zero:
+                    scores[cell, topic, k] = 0.0
+                elif scores[cell, topic, k] > 0.0:
+                    failed = False
+                    if not some_missing:
+                        break
+            if failed:
                 for k in range(n):
-                    if always_missing[runs[k], topic]:
-                        scores[cell, topic, k] = np.nan
+                    scores[cell, topic, k] = np.nan
 
 
 @merged
@@ -163,13 +183,13 @@ def _write_outputs(
     scores: Any, runs: Any, n: int, rules: Any, row: int, position: int, outputs: Any, by_run: Any
 ) -> None:
     """Write the outputs of one trial from the scores (cell, topic, run) of its first n runs."""
-    reals, order, above = by_run.reals, by_run.order, by_run.above
+    reals, order, above, orders = by_run.reals, by_run.order, by_run.above, outputs.orders
     means, counts, rests, units, full = reals[0], reals[1], reals[2:4], reals[4], reals[5]
     for cell in range(scores.shape[0]):
-        if rules.all_zero:
-            lose_failures(scores[cell], n)
+        of_cell = scores[cell]
         for step in range(rules.kept.shape[0] - 1, -1, -1):
-            n_topics = sum_runs(scores[cell], rules.kept[step], n, means, counts)
+            kept = rules.kept[step]
+            n_topics = sum_runs(of_cell, kept, n, means, counts)
             if step == 0:
                 for k in range(n):
                     units[k] = np.rint(means[k] / counts[k] * UNITS) if counts[k] > 0.0 else np.nan
@@ -177,20 +197,18 @@ def _write_outputs(
             outputs.n_topics[cell, row, step, position] = n_topics
             if n_topics >= rules.min_topics[step]:
                 outputs.variance[cell, row, step, position] = pool_squares(
-                    scores[cell], rules.kept[step], n, means, counts, rests
+                    of_cell, kept, n, means, counts, rests
                 )
         n_ordered = np.int64(0)
-        for run in rules.descending[cell]:
-            k = above[2, run]
+        for place in range(rules.descending.shape[1]):
+            k = above[2, rules.descending[cell, place]]
             order[n_ordered] = k
             n_ordered += k >= 0
         agreeing, pairs, drop = compare_orders(full, units, n, order, above)
-        outputs.agreeing[cell, row, position], outputs.pairs[cell, row, position] = agreeing, pairs
-        outputs.rank_drop[cell, row, position] = drop
-        change, stayed = outputs.change[cell, row], outputs.stayed[cell, row]
-        add_changes(
-            full, units, runs, n, change, stayed, outputs.rise[cell, row], outputs.fall[cell, row]
-        )
+        orders[0, cell, row, position] = agreeing
+        orders[1, cell, row, position] = pairs
+        orders[2, cell, row, position] = drop
+        add_changes(full, units, runs, n, outputs.changes, cell, row)
 
 
 @borrowing
@@ -223,11 +241,14 @@ def leave_teams_out(
     n: Any
     for row in range(bits.shape[0]):
         for trial in range(trials.start, trials.stop):
-            # A typed zero: with a literal, the called functions would be compiled twice.
-            none_left_out, n = True, np.int64(0)
+            # Typed zeros: with literals, the called functions would be compiled twice.
+            gone, n = np.uint64(0), np.int64(0)
             for word in range(bits.shape[2]):
-                none_left_out &= bits[row, trial, word] == 0
-            if (none_left_out and not trials.keep_all_runs) or trials.row not in (-1, row):
+                gone |= bits[row, trial, word]
+            none_left_out = gone == 0
+            if none_left_out and not trials.keep_all_runs:
+                continue
+            if trials.row >= 0 and trials.row != row:
                 continue
             for run in range(scores.shape[2]):
                 team = np.uint64(team_of[run])
@@ -238,9 +259,11 @@ def leave_teams_out(
                 runs[n], above[2, run] = run, n if kept else -1
                 n += kept
             for topic in range(scores.shape[1]):
-                score_topic(tables, topic, bits[row, trial], runs, n, workspace.space, scores)
-            _set_constant_scores(scores, rules.always_missing, rules.always_zero, runs, n)
-            if outputs.agreeing.shape[2] > 0:
+                score_topic(
+                    tables, topic, bits[row, trial], none_left_out, runs, n, workspace.space, scores
+                )
+            _set_constant_scores(scores, rules, runs, n)
+            if outputs.orders.shape[3] > 0:
                 _write_outputs(
                     scores, runs, n, rules, row, trial - trials.first, outputs, workspace.by_run
                 )

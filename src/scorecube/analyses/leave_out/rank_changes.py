@@ -64,7 +64,7 @@ def compare_ranks(before: Any, after: Any, n: int) -> Any:
             new_sign = np.int32(after[other] < new) - np.int32(after[other] > new)
             total = np.int32(total + np.int32(old_sign * new_sign))
         agreeing += total
-        drop = max(drop, new - old)
+        drop = new - old if new - old > drop else drop
     return agreeing, drop
 
 
@@ -91,16 +91,20 @@ def compare_orders(full: Any, units: Any, n: int, order: Any, above: Any) -> Any
     for k in range(n):
         if not (np.isfinite(full[k]) and np.isfinite(units[k])):
             return np.int64(0), 0, np.int32(0)
-    count_above(full, order, n, above[0])
-    sort_descending(units, order, n)
-    count_above(units, order, n, above[1])
+    values = full
+    for side in range(2):
+        if side == 1:
+            values = units
+        # The order by old means is sorted already; one place of the call is less to compile than two.
+        sort_descending(values, order, n)
+        count_above(values, order, n, above[side])
     agreeing, drop = compare_ranks(above[0], above[1], n)
     return agreeing, n * (n - 1) // 2, drop
 
 
 @merged
 def add_changes(
-    full: Any, units: Any, runs: Any, n: int, change: Any, stayed: Any, rise: Any, fall: Any
+    full: Any, units: Any, runs: Any, n: int, changes: Any, cell: int, row: int
 ) -> None:
     """Add the changes of the means of a trial.
 
@@ -112,14 +116,18 @@ def add_changes(
         int64 (kept run,): positions of the kept runs.
     n
         Number of kept runs.
-    change, stayed, rise, fall
-        int64 (run,): sum and number of changes, largest changes upwards and downwards; updated.
+    changes
+        int64 (4, cell, leave, run): sum and number of changes, largest changes upwards and downwards; updated.
+    cell, row
+        Positions along cell and leave.
     """
     for k in range(n):
         difference = units[k] - full[k]
         if np.isfinite(difference):
             run, amount = runs[k], np.int64(difference)
-            change[run] += amount
-            stayed[run] += 1
-            rise[run] = max(rise[run], amount)
-            fall[run] = max(fall[run], -amount)
+            changes[0, cell, row, run] += amount
+            changes[1, cell, row, run] += 1
+            if amount > changes[2, cell, row, run]:
+                changes[2, cell, row, run] = amount
+            if -amount > changes[3, cell, row, run]:
+                changes[3, cell, row, run] = -amount

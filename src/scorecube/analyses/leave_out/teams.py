@@ -275,8 +275,8 @@ class Teams(Analysis):
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
-        outputs = compute_trials(inputs, start, stop)
-        return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs._asdict()}
+        outputs = compute_trials(inputs, start, stop).by_name()
+        return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs}
 
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int

@@ -103,11 +103,9 @@ def trial_measures(
     trials: int,
 ) -> Arrays:
     """Return variance, rank correlation and rank changes of trials, the whole first."""
-    whole = compute_whole(inputs)
+    whole = compute_whole(inputs).by_name()
     measures = {
-        name: np.concatenate(
-            [np.repeat(getattr(whole, name), trials, axis=-1), totals[name]], axis=1
-        )
+        name: np.concatenate([np.repeat(whole[name], trials, axis=-1), totals[name]], axis=1)
         for name in ("variance", "n_topics", "agreeing", "pairs", "rank_drop")
     }
     # With tied means, tau-a of the whole with itself is below 1, as it is in trials.

@@ -24,7 +24,6 @@ WORD = 64
 """Teams per word."""
 
 
-@compiled
 def pool_words(
     documents: Int32Array3, team_of: Int64Array1, depth: int, n_documents: int, n_words: int
 ) -> UInt64Array3:
@@ -47,16 +46,22 @@ def pool_words(
         uint64 (topic, document, word): bit `team % 64` of word `team // 64` is set if the team contributed the
         document.
     """
-    n_runs, n_topics, n_ranks = documents.shape
-    words = np.zeros((n_topics, n_documents, n_words), np.uint64)
-    for run in range(n_runs):
+    words = np.zeros((documents.shape[1], n_documents, n_words), np.uint64)
+    _mark_teams(documents, team_of, min(depth, documents.shape[2]), words)
+    return words
+
+
+@compiled
+def _mark_teams(
+    documents: Int32Array3, team_of: Int64Array1, n_ranks: int, words: UInt64Array3
+) -> None:
+    for run in range(documents.shape[0]):
         word, bit = team_of[run] // WORD, np.uint64(1) << np.uint64(team_of[run] % WORD)
-        for topic in range(n_topics):
-            for rank in range(min(depth, n_ranks)):
+        for topic in range(documents.shape[1]):
+            for rank in range(n_ranks):
                 document = documents[run, topic, rank]
                 if document >= 0:
                     words[topic, document, word] |= bit
-    return words
 
 
 @compiled
@@ -94,7 +99,6 @@ def leave_out(
             judged[topics[k], levels[k]] += 1
 
 
-@compiled
 def remaining_levels(
     levels: Int8Array3, documents: Int32Array3, gone: BoolArray2, runs: Int64Array1
 ) -> Int8Array3:
@@ -114,15 +118,26 @@ def remaining_levels(
     levels
         int8 (kept run, topic, rank).
     """
-    n_topics, n_ranks = levels.shape[1:]
-    result = np.empty((runs.shape[0], n_topics, n_ranks), np.int8)
-    for k in range(runs.shape[0]):
-        for topic in range(n_topics):
-            for rank in range(n_ranks):
-                document = documents[runs[k], topic, rank]
-                kept = document < 0 or not gone[topic, document]
-                result[k, topic, rank] = levels[runs[k], topic, rank] if kept else -1
+    result = np.empty((runs.shape[0], *levels.shape[1:]), np.int8)
+    _remove_levels(levels, documents, gone, runs, result)
     return result
+
+
+@compiled
+def _remove_levels(
+    levels: Int8Array3,
+    documents: Int32Array3,
+    gone: BoolArray2,
+    runs: Int64Array1,
+    result: Int8Array3,
+) -> None:
+    for k in range(runs.shape[0]):
+        run = runs[k]
+        for topic in range(levels.shape[1]):
+            for rank in range(levels.shape[2]):
+                document = documents[run, topic, rank]
+                kept = document < 0 or not gone[topic, document]
+                result[k, topic, rank] = levels[run, topic, rank] if kept else -1
 
 
 @compiled

@@ -89,8 +89,8 @@ def pool_squares(
     """
     means, squares, free, total = rests[0], rests[1], 0.0, 0.0
     for k in range(n_runs):
-        means[k], squares[k] = sums[k] / max(counts[k], 1.0), 0.0
-        free += max(counts[k] - 1.0, 0.0)
+        means[k], squares[k] = sums[k] / (counts[k] if counts[k] > 1.0 else 1.0), 0.0
+        free += counts[k] - 1.0 if counts[k] > 1.0 else 0.0
     if free == 0.0:
         return np.nan
     for topic in range(scores.shape[0]):
@@ -100,7 +100,7 @@ def pool_squares(
                 squares[k] += row[k] - means[k] if row[k] == row[k] else 0.0
     # A second pass corrects the rounding of the mean, so that equal scores have variance 0 exactly.
     for k in range(n_runs):
-        sums[k], squares[k] = squares[k] / max(counts[k], 1.0), 0.0
+        sums[k], squares[k] = squares[k] / (counts[k] if counts[k] > 1.0 else 1.0), 0.0
     for topic in range(scores.shape[0]):
         if chosen[topic]:
             row = scores[topic]
@@ -112,7 +112,6 @@ def pool_squares(
     return total / free
 
 
-@compiled
 def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
     """Return the pooled variance of scores about the means of their runs.
 
@@ -128,19 +127,26 @@ def within_variance(scores: Float64Array3, chosen: BoolArray2) -> Float64Array2:
     variance
         float64 (cell, step): sum of squares over the sum of (topics of a run - 1); NaN if no run has two topics.
     """
-    n_cells, _, n_runs = scores.shape
-    variance = np.empty((n_cells, chosen.shape[0]))
-    sums, counts, rests = np.empty(n_runs), np.empty(n_runs), np.empty((2, n_runs))
-    for cell in range(n_cells):
-        for step in range(chosen.shape[0]):
-            sum_runs(scores[cell], chosen[step], n_runs, sums, counts)
-            variance[cell, step] = pool_squares(
-                scores[cell], chosen[step], n_runs, sums, counts, rests
-            )
+    n_runs = scores.shape[2]
+    variance = np.empty((scores.shape[0], chosen.shape[0]))
+    _fill_variance(scores, chosen, np.empty((4, n_runs)), variance)
     return variance
 
 
 @compiled
+def _fill_variance(
+    scores: Float64Array3, chosen: BoolArray2, reals: Float64Array2, variance: Float64Array2
+) -> None:
+    """Write the results of `within_variance`; `reals`, float64 (4, run), is working memory."""
+    n_runs = reals.shape[1]
+    for cell in range(variance.shape[0]):
+        for step in range(variance.shape[1]):
+            sum_runs(scores[cell], chosen[step], n_runs, reals[0], reals[1])
+            variance[cell, step] = pool_squares(
+                scores[cell], chosen[step], n_runs, reals[0], reals[1], reals[2:]
+            )
+
+
 def run_means(scores: Float64Array3) -> Float64Array2:
     """Return the mean of each run's scores that are not missing.
 
@@ -154,33 +160,18 @@ def run_means(scores: Float64Array3) -> Float64Array2:
     means
         float64 (cell, run); NaN without any score.
     """
-    n_cells, n_topics, n_runs = scores.shape
-    means, counts, chosen = (
-        np.empty((n_cells, n_runs)),
-        np.empty(n_runs),
-        np.ones(n_topics, np.bool_),
-    )
-    for cell in range(n_cells):
-        sum_runs(scores[cell], chosen, n_runs, means[cell], counts)
-        for run in range(n_runs):
-            means[cell, run] = means[cell, run] / counts[run] if counts[run] > 0.0 else np.nan
-    return means
+    sums, counts = (np.zeros((scores.shape[0], scores.shape[2])) for _ in range(2))
+    _add_runs(scores, sums, counts)
+    with np.errstate(invalid="ignore"):
+        return sums / np.where(counts > 0.0, counts, np.nan)
 
 
-@merged
-def lose_failures(scores: Float64Array2, n_runs: int) -> None:
-    """Set the scores of a topic to NaN, in place, if no run has one above 0.
-
-    Parameters
-    ----------
-    scores
-        float64 (topic, run).
-    n_runs
-        Number of first runs to include.
-    """
-    for topic in range(scores.shape[0]):
-        failed = True
-        for run in range(n_runs):
-            failed &= not scores[topic, run] > 0.0
-        if failed:
-            scores[topic, :n_runs] = np.nan
+@compiled
+def _add_runs(scores: Float64Array3, sums: Float64Array2, counts: Float64Array2) -> None:
+    """Add the scores (cell, topic, run) that are not missing, and their numbers, in the order of topics."""
+    for cell in range(scores.shape[0]):
+        for topic in range(scores.shape[1]):
+            for run in range(scores.shape[2]):
+                score = scores[cell, topic, run]
+                sums[cell, run] += score if score == score else 0.0
+                counts[cell, run] += 1.0 if score == score else 0.0

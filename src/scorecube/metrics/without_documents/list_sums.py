@@ -16,7 +16,15 @@ from scorecube.metrics.without_documents.entry_form import Total
 
 @merged
 def total_list(
-    ranks: Any, levels: Any, begin: int, end: int, cells: Any, cell: int, limit: int
+    ranks: Any,
+    levels: Any,
+    begin: int,
+    end: int,
+    kind: int,
+    rel: int,
+    limit: int,
+    cells: Any,
+    cell: int,
 ) -> float:
     """Return a metric's total over one list; for blended ratios, the deepest rank that counts instead.
 
@@ -24,12 +32,11 @@ def total_list(
     ----------
     ranks, levels, begin, end
         uint32, uint8 (entry,): rank and relevance level; the list's entries are those from begin to before end.
+    kind, rel, limit
+        `Total`, lowest relevant level and deepest rank that counts.
     cells, cell
         See `tables.Cells`; number of the metric.
-    limit
-        Deepest rank that counts.
     """
-    kind, rel = cells.totals[cell], cells.rels[cell]
     hits, count, total = 0, 0.0, 0.0
     if kind == Total.PRECISION:
         for entry in range(begin, end):
@@ -48,15 +55,15 @@ def total_list(
     elif kind == Total.BLENDED:
         total = float(limit)
     elif kind < Total.GAIN_AND_COUNT:
-        total = _total_to_rank(kind, ranks, levels, begin, end, rel, limit, cells.gains.shape[1])
+        total = _total_to_rank(ranks, levels, begin, end, kind, rel, limit, cells.gains.shape[1])
     else:
-        total = _total_gains(kind, ranks, levels, begin, end, rel, limit, cells, cell)
+        total = _total_gains(ranks, levels, begin, end, kind, rel, limit, cells, cell)
     return total
 
 
 @merged
 def _total_to_rank(
-    kind: int, ranks: Any, levels: Any, begin: int, end: int, rel: int, limit: int, n_levels: int
+    ranks: Any, levels: Any, begin: int, end: int, kind: int, rel: int, limit: int, n_levels: int
 ) -> float:
     """Return the total of the first entry or, for `Total.BLENDED_AT_PREFERRED` and `MEAN_BLENDED_TO_PREFERRED`, the preferred rank.
 
@@ -80,11 +87,11 @@ def _total_to_rank(
 
 @merged
 def _total_gains(
-    kind: int,
     ranks: Any,
     levels: Any,
     begin: int,
     end: int,
+    kind: int,
     rel: int,
     limit: int,
     cells: Any,
@@ -114,10 +121,22 @@ def _total_gains(
 
 @merged
 def blend_list(
-    ranks: Any, levels: Any, begin: int, end: int, cells: Any, cell: int, limit: int, blends: Any
+    ranks: Any,
+    levels: Any,
+    begin: int,
+    end: int,
+    kind: int,
+    rel: int,
+    limit: int,
+    gains: Any,
+    cell: int,
+    blends: Any,
+    table: int,
 ) -> float:
-    """Return a metric's total of blended ratios down to a rank; `blends` is float64 (table, rank), see `rescore.Space`."""
-    kind, rel, table, gains = cells.totals[cell], cells.rels[cell], cells.blends[cell], cells.gains
+    """Return a metric's total of blended ratios down to a rank.
+
+    Arguments are as of `total_list`; `blends` is float64 (table, rank), see `rescore.Space`.
+    """
     count, gain, ratio, total = 0.0, 0.0, 0.0, 0.0
     for entry in range(begin, end):
         if ranks[entry] > limit:

@@ -7,6 +7,7 @@ their `EntryForm` stands for; `rescore` computes scores from both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,35 +63,41 @@ class Documents(NamedTuple):
     always: npt.NDArray[np.bool_]
 
 
+class Number(IntEnum):
+    """Columns of `Cells.numbers`."""
+
+    TOTAL = 0
+    """`Total` of the metric."""
+    DIVISOR = 1
+    """`Divisor` of the metric."""
+    REL = 2
+    """Lowest relevant level."""
+    CUTOFF = 3
+    """Cut-off, 0 for none."""
+    TO_R = 4
+    """1 if the ranks down to the number of relevant documents count, in place of those down to the cut-off."""
+    BLEND = 5
+    """Number of the table of cg_I(r) + r, shared by cells with the same gains and lowest relevant level and numbered in the
+    order of their first use; -1 for none."""
+
+
 class Cells(NamedTuple):
     """Metrics under gain settings, as numbers.
 
     Parameters
     ----------
-    totals, divisors
-        int64 (cell,): `Total` and `Divisor` of the metric.
-    rels, cutoffs
-        int64 (cell,): lowest relevant level; cut-off, 0 for none.
-    to_r
-        bool (cell,): whether the ranks down to the number of relevant documents count, in place of those down to the cut-off.
+    numbers
+        int64 (cell, number): see `Number`; one array, as compiled functions take every array apart.
     gains, stops
         float64 (cell, level): gain, and probability of stopping at a document.
     discounted
         float64 (cell, rank, level): gain over the rank's discount; rank 0 is not used.
-    blends
-        int64 (cell,): number of the table of cg_I(r) + r, shared by cells with the same gains and `rel` and numbered in the order of
-        their first use; -1 for none.
     """
 
-    totals: npt.NDArray[np.int64]
-    divisors: npt.NDArray[np.int64]
-    rels: npt.NDArray[np.int64]
-    cutoffs: npt.NDArray[np.int64]
-    to_r: npt.NDArray[np.bool_]
+    numbers: npt.NDArray[np.int64]
     gains: npt.NDArray[np.float64]
     stops: npt.NDArray[np.float64]
     discounted: npt.NDArray[np.float64]
-    blends: npt.NDArray[np.int64]
 
 
 class Inputs(NamedTuple):
@@ -196,16 +203,12 @@ def metric_cells(metrics: Sequence[Metric], gains: npt.NDArray[np.float64], deep
         shared.setdefault((metric.rel, *own), len(shared)) if form.total in BLENDED else -1
         for metric, form, own in zip(metrics, forms, gains.tolist(), strict=True)
     ]
+    numbers = [
+        (form.total, form.divisor, metric.rel, metric.cutoff, form.to_r, blend)
+        for metric, form, blend in zip(metrics, forms, blends, strict=True)
+    ]
     return Cells(
-        totals=np.array([form.total for form in forms], np.int64),
-        divisors=np.array([form.divisor for form in forms], np.int64),
-        rels=np.array([metric.rel for metric in metrics], np.int64),
-        cutoffs=np.array([metric.cutoff for metric in metrics], np.int64),
-        to_r=np.array([form.to_r for form in forms], bool),
-        gains=values,
-        stops=stops,
-        discounted=discounted,
-        blends=np.array(blends, np.int64),
+        np.array(numbers, np.int64).reshape(len(metrics), len(Number)), values, stops, discounted
     )
 
 

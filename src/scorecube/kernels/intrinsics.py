@@ -368,13 +368,13 @@ def _intrinsic(instruction: Callable[..., Instruction | None]) -> Any:
 
 
 multiply_high: Callable[[np.uint64, np.uint64], np.uint64] = _intrinsic(_multiply_high)
-load_word: Callable[[np.uint64], np.uint64] = _intrinsic(_load_word)
-load_byte: Callable[[np.uint64], np.uint8] = _intrinsic(_load_byte)
+load_word: Callable[[Integer], np.uint64] = _intrinsic(_load_word)
+load_byte: Callable[[Integer], np.uint8] = _intrinsic(_load_byte)
 swap_bytes: Callable[[np.uint64], np.uint64] = _intrinsic(_swap_bytes)
 trailing_zeros: Callable[[np.uint64], np.int64] = _intrinsic(_trailing_zeros)
 count_ones: Callable[[np.uint64], np.int64] = _intrinsic(_count_ones)
-bytes_below: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("<"))
-bytes_equal: Callable[[np.uint64, np.uint8], np.uint64] = _intrinsic(_compare_bytes("=="))
+bytes_below: Callable[[Integer, np.uint8], np.uint64] = _intrinsic(_compare_bytes("<"))
+bytes_equal: Callable[[Integer, np.uint8], np.uint64] = _intrinsic(_compare_bytes("=="))
 mask_between: Callable[[np.uint64, Float, Float], np.uint64] = _intrinsic(_mask_between)
 compress: Callable[[np.uint64, Integer, Float, np.uint64, np.uint64], np.int64] = _intrinsic(
     _compress

@@ -245,7 +245,7 @@ def _room(space: Workspace, n_lines: int, with_ranks: bool) -> LineColumns:
     return LineColumns(
         space.array("topic_of", n_lines, "int32"),
         space.array("topics", (n_lines, 2), "int64"),
-        space.array("hashes", n_lines, "uint64"),
+        space.array("hashes", n_lines, "int64"),
         space.array("documents", (n_lines, 2), "int32"),
         space.array("values", (2 if with_ranks else 1, n_lines), "float64"),
         space.array("numbers", n_lines, "int32"),

@@ -25,13 +25,13 @@ def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @instruction
-def load_word(address: np.uint64) -> np.uint64:
+def load_word(address: Integer) -> np.uint64:
     """Load eight bytes from an address, which need not be aligned."""
     return np.uint64(c_uint64.from_address(int(address)).value)
 
 
 @instruction
-def load_byte(address: np.uint64) -> np.uint8:
+def load_byte(address: Integer) -> np.uint8:
     """Load one byte from an address.
 
     Passing an address between functions is cheaper than passing an array.
@@ -59,13 +59,13 @@ def count_ones(word: np.uint64) -> np.int64:
 
 
 @instruction
-def bytes_below(address: np.uint64, byte: np.uint8) -> np.uint64:
+def bytes_below(address: Integer, byte: np.uint8) -> np.uint64:
     """Compare the 64 bytes at an address with one byte; bit k of the result is set if byte k is smaller."""
     return _mask([each < int(byte) for each in (c_uint8 * MASK_LENGTH).from_address(int(address))])
 
 
 @instruction
-def bytes_equal(address: np.uint64, byte: np.uint8) -> np.uint64:
+def bytes_equal(address: Integer, byte: np.uint8) -> np.uint64:
     """Compare the 64 bytes at an address with one byte; bit k of the result is set if byte k is equal."""
     return _mask([each == int(byte) for each in (c_uint8 * MASK_LENGTH).from_address(int(address))])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scorecube.kernels.arrays import Integer
 from scorecube.kernels.parsing import byte_words, split_lines
-from scorecube.kernels.parsing.byte_words import PADDING
+from scorecube.kernels.parsing.byte_words import PADDING, address
 from tests.kernels.entry import entry
 
 read_number = entry(byte_words.read_number)
@@ -25,7 +25,7 @@ def padded(content: bytes) -> Any:
 
 def read(text: str) -> Any:
     buffer = padded(b"!" + text.encode() + b" 1.5")
-    return read_number(np.uint64(buffer.ctypes.data), 1, 1 + len(text))
+    return read_number(address(buffer), 1, 1 + len(text))
 
 
 def lines_of(content: bytes, width: int) -> list[list[bytes]]:
@@ -35,7 +35,7 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
     places = np.empty((width, 2), np.int64)
     while place < len(content):
         line = content[place:].split(b"\n")[0]
-        found, place, more = split_line(np.uint64(buffer.ctypes.data), place, len(content), places)
+        found, place, more = split_line(address(buffer), place, len(content), places)
         blanks = bytes([9, 11, 12, 13, 32])
         fields = line.translate(bytes.maketrans(blanks, b" " * 5)).split(b" ")
         assert more == (len([field for field in fields if field]) > width)

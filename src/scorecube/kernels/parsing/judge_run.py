@@ -21,7 +21,6 @@ from scorecube.kernels.arrays import (
     Int64Array2,
     Integer,
     UInt8Array1,
-    UInt64Array1,
     UInt64Array2,
 )
 from scorecube.kernels.jit import borrowing, compiled, inlined
@@ -43,6 +42,7 @@ MOST_WORDS = 7
 """Words of an id in a slot: with the word for its line and length, 64 bytes."""
 LINE = np.uint64(0xFFFFFFFF)
 """Mask of the part of a slot's first word that holds the line + 1; the length of the id is above it."""
+_HALF, _EMPTY = np.uint64(32), np.uint64(0)
 
 
 class RunColumns(NamedTuple):
@@ -131,31 +131,29 @@ class LineGroups(NamedTuple):
 
 
 @inlined
-def same_document(
-    base: np.uint64, documents: Int32Array2, a: Integer, b: Integer
-) -> bool | np.bool:
+def same_document(base: Integer, documents: Int32Array2, a: Integer, b: Integer) -> bool | np.bool:
     """Return whether two lines have the same document id."""
     size = np.int64(documents[a, 1] - documents[a, 0])
     return size == documents[b, 1] - documents[b, 0] and same_bytes(
-        base + np.uint64(documents[a, 0]), base + np.uint64(documents[b, 0]), size
+        base + documents[a, 0], base + documents[b, 0], size
     )
 
 
 @inlined
-def id_word(place: np.uint64, size: Integer, number: Integer) -> np.uint64:
+def id_word(place: Integer, size: Integer, number: Integer) -> np.uint64:
     """Return eight bytes of an id, with zeros after its end."""
     left = size - 8 * number
-    return masked_word(place + np.uint64(8 * number), left) if left > 0 else np.uint64(0)
+    return masked_word(place + 8 * number, left) if left > 0 else _EMPTY
 
 
 @inlined
 def find_entry(
-    place: np.uint64,
+    place: Integer,
     size: Integer,
     slot: Integer,
     start: Integer,
     mask: Integer,
-    judged_base: np.uint64,
+    judged_base: Integer,
     judged_documents: Int32Array2,
     entries: UInt64Array2,
 ) -> np.int64:
@@ -178,12 +176,12 @@ def find_entry(
         head = entries[entry, 0]
         if head == 0:
             return entry
-        if np.int64(head >> np.uint64(32)) == size:
+        if np.int64(head >> _HALF) == size:
             number = np.int64(0)
             while number < n_words and entries[entry, 1 + number] == id_word(place, size, number):
                 number += 1
             if number == n_words:
-                judged = judged_base + np.uint64(judged_documents[np.int64(head & LINE) - 1, 0])
+                judged = judged_base + judged_documents[np.int64(head & LINE) - 1, 0]
                 if size <= 8 * n_words or same_bytes(place, judged, size):
                     return entry
         slot = (slot + 1) & mask
@@ -191,7 +189,7 @@ def find_entry(
 
 @borrowing
 def fill_tables(
-    base: np.uint64,
+    base: Integer,
     documents: Int32Array2,
     topic_of: Int32Array1,
     bounds: Int64Array2,
@@ -205,15 +203,17 @@ def fill_tables(
         A line that repeats a document of its topic, -1 for none.
     """
     for line in range(topic_of.shape[0]):
-        place = base + np.uint64(documents[line, 0])
+        place = base + documents[line, 0]
         size = np.int64(documents[line, 1] - documents[line, 0])
         start = bounds[topic_of[line], 0]
         mask = bounds[topic_of[line], 1] - start - 1
-        slot = np.int64(hash_text(place, size) >> np.uint64(20)) & mask
-        entry = find_entry(place, size, slot, start, mask, base, documents, entries)
+        slot = (hash_text(place, size) >> 20) & mask
+        entry = np.int64(start + slot)
         if entries[entry, 0] != 0:
-            return line
-        entries[entry, 0] = (np.uint64(size) << np.uint64(32)) | np.uint64(line + 1)
+            entry = find_entry(place, size, slot, start, mask, base, documents, entries)
+            if entries[entry, 0] != 0:
+                return line
+        entries[entry, 0] = (np.uint64(size) << _HALF) | np.uint64(line + 1)
         for number in range(entries.shape[1] - 1):
             entries[entry, 1 + number] = id_word(place, size, number)
     return -1
@@ -259,7 +259,7 @@ def judgement_tables(
 
 @inlined
 def is_ranked_before(
-    base: np.uint64,
+    base: Integer,
     documents: Int32Array2,
     keys: Float64Array1,
     rules: RankingRules,
@@ -277,16 +277,16 @@ def is_ranked_before(
     if rules.order == BY_SCORE_DESCENDING:
         a, b = b, a
     return is_before(
-        base + np.uint64(documents[a, 0]),
+        base + documents[a, 0],
         np.int64(documents[a, 1] - documents[a, 0]),
-        base + np.uint64(documents[b, 0]),
+        base + documents[b, 0],
         np.int64(documents[b, 1] - documents[b, 0]),
     )
 
 
 @inlined
 def sort_lines(
-    base: np.uint64,
+    base: Integer,
     documents: Int32Array2,
     keys: Float64Array1,
     rules: RankingRules,
@@ -332,9 +332,9 @@ def sort_lines(
 
 @inlined
 def first_lines(
-    base: np.uint64,
+    base: Integer,
     documents: Int32Array2,
-    hashes: UInt64Array1,
+    hashes: Int64Array1,
     lines: Int64Array1,
     seen: Int32Array1,
     start: np.int64,
@@ -359,7 +359,7 @@ def first_lines(
         seen[slot] = -1
     for k in range(start, stop):
         line = lines[k]
-        place = np.int64(hashes[line] >> np.uint64(20)) & mask
+        place = (hashes[line] >> 20) & mask
         other = seen[place]
         while other >= 0 and not (
             hashes[other] == hashes[line] and same_document(base, documents, np.int64(other), line)
@@ -377,14 +377,14 @@ def first_lines(
 
 @borrowing
 def rank_lines(
-    base: np.uint64,
+    base: Integer,
     documents: Int32Array2,
     topic_of: Int32Array1,
     keys: Float64Array1,
     rules: RankingRules,
     judged_topic: Int64Array1,
     groups: LineGroups,
-    hashes: UInt64Array1,
+    hashes: Int64Array1,
     numbers: Int32Array1,
     spare: Int64Array1,
     seen: Int32Array1,
@@ -402,7 +402,7 @@ def rank_lines(
     groups
         Its `lines` and `stops` are written.
     hashes
-        uint64 (line,), written: hashes of the document ids; empty if they are not needed, with the rule `KEEP`.
+        int64 (line,), written: hashes of the document ids; empty if they are not needed, with the rule `KEEP`.
     numbers
         int32 (line,), written: numbers of the documents within their topic, in the order of the lines after sorting;
         empty if they are not needed.
@@ -423,7 +423,7 @@ def rank_lines(
         stops[topic] += 1
     for line in range(hashes.shape[0]):
         hashes[line] = hash_text(
-            base + np.uint64(documents[line, 0]), np.int64(documents[line, 1] - documents[line, 0])
+            base + documents[line, 0], np.int64(documents[line, 1] - documents[line, 0])
         )
     for topic in range(stops.shape[0]):
         start, stop = starts[topic], stops[topic]
@@ -481,7 +481,7 @@ def document_numbers(
         rules,
         groups.stops,
         groups,
-        np.empty(0, np.uint64),
+        np.empty(0, np.int64),
         numbers,
         spare,
         seen,
@@ -492,10 +492,10 @@ def document_numbers(
 @borrowing
 def look_up(
     documents: Int32Array2,
-    hashes: UInt64Array1,
+    hashes: Int64Array1,
     groups: LineGroups,
     judged_topic: Int64Array1,
-    bases: UInt64Array1,
+    bases: Int64Array1,
     judged_documents: Int32Array2,
     judged_levels: Int16Array1,
     entries: UInt64Array2,
@@ -515,7 +515,7 @@ def look_up(
     judged_topic
         See `judge_run`.
     bases
-        uint64 (2,): addresses of the text of the run and of the judgements.
+        int64 (2,): addresses of the text of the run and of the judgements.
     judged_documents, judged_levels, entries, bounds, numbers
         See `JudgedDocuments`.
     levels, found, lengths
@@ -537,16 +537,16 @@ def look_up(
         start, mask = bounds[row, 0], bounds[row, 1] - bounds[row, 0] - 1
         # A first pass reads all first slots, so that the memory accesses overlap.
         for k in range(count):
-            slot = np.int64(hashes[lines[begin + k]] >> np.uint64(20)) & mask
+            slot = (hashes[lines[begin + k]] >> 20) & mask
             judged_lines[k] = np.int64(entries[start + slot, 0] & LINE) - 1
         for k in range(count):
             if judged_lines[k] < 0:
                 continue
             line = lines[begin + k]
             entry = find_entry(
-                base + np.uint64(documents[line, 0]),
+                base + documents[line, 0],
                 np.int64(documents[line, 1] - documents[line, 0]),
-                np.int64(hashes[line] >> np.uint64(20)) & mask,
+                (hashes[line] >> 20) & mask,
                 start,
                 mask,
                 judged_base,
@@ -603,7 +603,7 @@ def judge_run(
     lengths = np.zeros(n_topics, np.int32)
     groups, spare, seen = _room(space, counts)
     bases = np.array([address(run.text), address(judged.text)])
-    hashes = space.array("document_hashes", len(run.topic_of), "uint64")
+    hashes = space.array("document_hashes", len(run.topic_of), "int64")
     repeated, first = rank_lines(
         bases[0],
         run.documents,

@@ -14,7 +14,6 @@ from scorecube.kernels.arrays import (
     Int64Array1,
     Int64Array2,
     Integer,
-    UInt64Array1,
 )
 from scorecube.kernels.intrinsics import (
     bytes_below,
@@ -38,6 +37,8 @@ KINDS[10] = NEWLINE
 """Kind of each byte: letters of fields, blanks between fields, ends of lines."""
 SYSDESC = np.uint64(0x5359533C)
 """The letters <SYS, as a word."""
+_FIRST, _FOUR, _BELOW = np.uint64(0xFF), np.uint64(0xFFFFFFFF), np.uint8(33)
+_NEWLINE, _NO_BREAK = np.uint8(10), np.uint64(0)
 
 
 class LineColumns(NamedTuple):
@@ -50,7 +51,7 @@ class LineColumns(NamedTuple):
     topic_of
         int32 (line,): number of the line's topic, in order of first appearance.
     topics, hashes
-        int64 (topic, 2) and uint64 (topic,): start and end of each topic's name in the text, and its hash.
+        int64 (topic, 2) and int64 (topic,): start and end of each topic's name in the text, and its hash.
     documents
         int32 (line, 2): start and end of the document ids.
     values
@@ -61,26 +62,26 @@ class LineColumns(NamedTuple):
 
     topic_of: Int32Array1
     topics: Int64Array2
-    hashes: UInt64Array1
+    hashes: Int64Array1
     documents: Int32Array2
     values: Float64Array2
     numbers: Int32Array1
 
 
 @borrowing
-def count_lines(base: np.uint64, length: int) -> Integer:
+def count_lines(base: Integer, length: int) -> Integer:
     """Return the number of newlines among the first `length` bytes of a padded text, plus one."""
     total: Integer
     total, place = 1, 0
     while place < length:
-        total += count_ones(bytes_equal(base + np.uint64(place), np.uint8(10)))
+        total += count_ones(bytes_equal(base + place, _NEWLINE))
         place += 64
     return total
 
 
 @inlined
 def next_break(
-    base: np.uint64, place: Integer, origin: Integer, breaks: np.uint64
+    base: Integer, place: Integer, origin: Integer, breaks: np.uint64
 ) -> tuple[Integer, Integer, np.uint64]:
     """Find the first byte below 33 from `place` on.
 
@@ -99,17 +100,17 @@ def next_break(
         Position of the byte, and the 64 bytes that hold it.
     """
     ahead = place - origin
-    left = breaks >> np.uint64(ahead) if ahead < 64 else np.uint64(0)
+    left = breaks >> np.uint64(ahead) if ahead < 64 else _NO_BREAK
     while left == 0:
         origin = place if ahead >= 64 else origin + 64
-        breaks = bytes_below(base + np.uint64(origin), np.uint8(33))
+        breaks = bytes_below(base + origin, _BELOW)
         place, ahead, left = origin, 0, breaks
     return place + trailing_zeros(left), origin, breaks
 
 
 @inlined
 def split_line(
-    base: np.uint64, start: Integer, length: int, fields: Int64Array2
+    base: Integer, start: Integer, length: int, fields: Int64Array2
 ) -> tuple[int, Integer, bool]:
     """Split a line into fields.
 
@@ -128,18 +129,18 @@ def split_line(
         Number of these fields that the line has; where the next line begins; whether the line has further fields.
     """
     place, found, more = start, 0, False
-    origin, breaks = start, bytes_below(base + np.uint64(start), np.uint8(33))
+    origin, breaks = start, bytes_below(base + start, _BELOW)
     while True:
-        kind = KINDS[load_byte(base + np.uint64(place))]
+        kind = KINDS[load_byte(base + place)]
         while kind == BLANK:
             place += 1
-            kind = KINDS[load_byte(base + np.uint64(place))]
+            kind = KINDS[load_byte(base + place)]
         if place >= length or kind == NEWLINE:
             return found, place + 1, more
         begin = place
         while kind == LETTER and place < length:
             place, origin, breaks = next_break(base, place + 1, origin, breaks)
-            kind = KINDS[load_byte(base + np.uint64(place))]
+            kind = KINDS[load_byte(base + place)]
         if found < fields.shape[0]:
             fields[found, 0], fields[found, 1] = begin, place if place < length else length
             found += 1
@@ -148,20 +149,19 @@ def split_line(
 
 
 @inlined
-def is_skipped(base: np.uint64, start: Integer, stop: Integer) -> bool:
+def is_skipped(base: Integer, start: Integer, stop: Integer) -> bool:
     """Return whether a first field marks a line without data: #, <SYSDESC> (NTCIR)."""
-    word = load_word(base + np.uint64(start))
-    sysdesc = stop - start >= 8 and word & np.uint64(0xFFFFFFFF) == SYSDESC
-    return bool(sysdesc or word & np.uint64(0xFF) == 35)
+    word = load_word(base + start)
+    return bool(word & _FIRST == 35 or (stop - start >= 8 and word & _FOUR == SYSDESC))
 
 
 @inlined
 def number_topic(
-    base: np.uint64,
+    base: Integer,
     start: Integer,
     size: Integer,
     topics: Int64Array2,
-    hashes: UInt64Array1,
+    hashes: Int64Array1,
     slots: Int32Array1,
     n_topics: Integer,
 ) -> np.int64:
@@ -172,14 +172,14 @@ def number_topic(
     mask = FEWEST_SLOTS - 1
     while mask + 1 < 2 * n_topics:
         mask = 2 * mask + 1
-    hashed = hash_text(base + np.uint64(start), size)
-    slot = np.int64(hashed >> np.uint64(20)) & mask
+    hashed = hash_text(base + start, size)
+    slot = (hashed >> 20) & mask
     while slots[slot] >= 0:
         k = slots[slot]
         if (
             hashes[k] == hashed
             and topics[k, 1] - topics[k, 0] == size
-            and same_bytes(base + np.uint64(topics[k, 0]), base + np.uint64(start), size)
+            and same_bytes(base + topics[k, 0], base + start, size)
         ):
             return np.int64(k)
         slot = (slot + 1) & mask
@@ -190,7 +190,7 @@ def number_topic(
         for place in range(mask + 1):
             slots[place] = -1
         for topic in range(n_topics + 1):
-            slot = np.int64(hashes[topic] >> np.uint64(20)) & mask
+            slot = (hashes[topic] >> 20) & mask
             while slots[slot] >= 0:
                 slot = (slot + 1) & mask
             slots[slot] = topic
@@ -199,7 +199,7 @@ def number_topic(
 
 @borrowing
 def parse_lines(
-    base: np.uint64,
+    base: Integer,
     length: int,
     columns: Int64Array1,
     one_tag: bool,
@@ -259,8 +259,7 @@ def parse_lines(
             if n_rows == 0:
                 tag[0], tag[1] = start, start + size
             elif one_tag and not (
-                size == tag[1] - tag[0]
-                and same_bytes(base + np.uint64(tag[0]), base + np.uint64(start), size)
+                size == tag[1] - tag[0] and same_bytes(base + tag[0], base + start, size)
             ):
                 status = OTHER_TAG
                 break
@@ -268,7 +267,7 @@ def parse_lines(
         if (
             n_topics == 0
             or topics[current, 1] - topics[current, 0] != size
-            or not same_bytes(base + np.uint64(topics[current, 0]), base + np.uint64(start), size)
+            or not same_bytes(base + topics[current, 0], base + start, size)
         ):
             current = number_topic(base, start, size, topics, hashes, slots, n_topics)
             n_topics += current == n_topics

@@ -6,13 +6,14 @@ signature was renamed. Files of other versions of the kernels are never opened, 
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.registry import cpu_target
 
 PACKAGE = Path(__file__).parents[1]
@@ -36,10 +37,30 @@ class _NamedFiles(CompileResultCacheImpl):
         return f"{name}-{source_digest()}"
 
 
+class _OwnFiles(IndexDataCacheFile):
+    """Names of machine code that follow from the argument types.
+
+    numba numbers them: where two processes store code for different types at a time, the index of one may name the
+    code of the other, which then ends the process that calls it.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        name = f"{self._index_name.removesuffix('.nbi')}.{sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
+        overloads = self._load_index()  # type: ignore[no-untyped-call]
+        self._save_index({**overloads, key: name})  # type: ignore[no-untyped-call]
+
+
 class KernelCache(FunctionCache):
     """The machine code of one function."""
 
     _impl_class = _NamedFiles
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file = _OwnFiles(  # type: ignore[no-untyped-call]
+            self.cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store code; remove that of other versions."""
@@ -49,6 +70,19 @@ class KernelCache(FunctionCache):
             if not path.name.startswith(f"{name}."):
                 with suppress(OSError):  # another process removes it
                     path.unlink()
+
+
+@contextmanager
+def one_process(function: Callable[..., Any]) -> Iterator[None]:
+    """Keep other processes from compiling or loading a function meanwhile, where the system has locks of files."""
+    cache = KernelCache(function)
+    path = Path(cache.cache_path) / f"{cache._impl.filename_base}.lock"
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            from fcntl import LOCK_EX, flock
+
+            flock(stack.enter_context(path.open("wb")), LOCK_EX)
+        yield
 
 
 def is_marked(name: str) -> bool:
@@ -65,5 +99,5 @@ def mark(name: str) -> None:
 def _mark(name: str) -> Path:
     _, processor, features = cpu_target.target_context.codegen().magic_tuple()
     machine = sha256(f"{processor} {features}".encode()).hexdigest()[:8]
-    folder = Path(KernelCache(is_marked).cache_path)  # type: ignore[no-untyped-call]
+    folder = Path(KernelCache(is_marked).cache_path)
     return folder / f"{name}-{machine}-{source_digest()}.compiled"

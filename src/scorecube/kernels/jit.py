@@ -95,7 +95,7 @@ class Kernel:
         """Machine code on the disk."""
         from scorecube.kernels.code_cache import KernelCache
 
-        return KernelCache(self.py_func)  # type: ignore[no-untyped-call]
+        return KernelCache(self.py_func)
 
     @property
     def signatures(self) -> list[Any]:
@@ -215,7 +215,10 @@ def _at_first_call(function: Callable[..., None], signature: str, layout: str) -
 def _compile(function: Callable[..., None], signature: str, layout: str) -> Ufunc:
     import numba
 
-    made: Ufunc = numba.guvectorize([signature], layout, nopython=True, cache=True)(function)
+    from scorecube.kernels.code_cache import one_process
+
+    with one_process(function):  # numba keeps it in two files, which must be of one process
+        made: Ufunc = numba.guvectorize([signature], layout, nopython=True, cache=True)(function)
     return made
 
 

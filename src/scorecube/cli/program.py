@@ -5,6 +5,7 @@ Commands import what they need when they run, so that help and completion are fa
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -86,6 +87,8 @@ def main() -> None:
         except BaseException as error:
             if not received or (isinstance(error, SystemExit) and not error.code):
                 raise
+        finally:
+            gc.freeze()  # nothing is left to be collected: Python would look for a quarter of a second
         if received:  # while further signals are ignored
             interrupts.exit_after(received[0])
 

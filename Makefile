@@ -75,6 +75,7 @@ clean: ## Remove environments, caches and the demo
 
 $(VENV)/ready: requirements.lock pyproject.toml
 	@$(call install,$(VENV),requirements.lock)
+	@$(VENV)/bin/scorecube warm
 
 $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 	@$(call install,$(TEST_VENV),requirements-test.lock)

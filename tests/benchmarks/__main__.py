@@ -1,12 +1,13 @@
-"""``python -m tests.benchmarks [swap|correlation|evaluate|pairs|teams|sweep|scaling ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|teams|sweep|scaling ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import correlation, evaluate, pairs, scaling, swap, sweep, teams
+from tests.benchmarks import correlation, evaluate, pairs, scaling, start, swap, sweep, teams
 
 BENCHMARKS = {
+    "start": start.main,
     "swap": swap.main,
     "correlation": correlation.main,
     "evaluate": evaluate.main,

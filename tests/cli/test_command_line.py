@@ -359,6 +359,7 @@ def test_plain_progress_shows_the_time_left(
 ) -> None:
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
     with terminal.track_progress("work", unit) as progress:
+        progress(0, 4)
         progress(1, 4)
         progress(4, 4)
     assert capsys.readouterr().err.splitlines() == [expected]

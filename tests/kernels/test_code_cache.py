@@ -41,6 +41,47 @@ def test_code_of_other_sources_is_neither_used_nor_kept(tmp_path: Path) -> None:
     assert any(tmp_path.rglob("philox.fill_words-*-bbbbbbbb.*nbc"))
 
 
+UFUNC = """
+import numpy as np
+from scorecube.kernels import code_cache
+code_cache.source_digest = lambda: {digest!r}
+from scorecube.metrics import DEFINITIONS
+DEFINITIONS["RR"].kernel
+"""
+
+
+@pytest.mark.process
+def test_ufuncs_of_other_sources_are_compiled_again(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    made = []
+    for digest in ("aaaaaaaa", "aaaaaaaa", "bbbbbbbb"):
+        command = [sys.executable, "-c", UFUNC.format(digest=digest)]
+        subprocess.run(command, env=environment, check=True)
+        made.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("guf-*.nb[ic]")})
+    assert made[0]
+    assert made[0] == made[1]
+    assert made[1].keys() == made[2].keys()
+    assert all(made[2][path] > time for path, time in made[1].items())
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_processes_that_compile_at_a_time_do_not_mix_their_code(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", TOGETHER]
+    for _ in range(2):  # compiled, and then loaded
+        running = [subprocess.Popen(command, env=environment) for _ in range(3)]
+        assert [each.wait(300) for each in running] == [0, 0, 0]
+
+
+TOGETHER = """
+import scorecube as sc
+from scorecube.testing import simulate_rankings
+rankings = simulate_rankings(n_runs=4, n_intents=3)
+sc.evaluate(rankings, ("alpha-nDCG@10", "ERR-IA@10"), ("auto",))
+"""
+
+
 def test_the_digest_depends_on_every_file_of_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -16,7 +17,9 @@ from scorecube.analyses import registry
 from scorecube.errors import ScorecubeError
 from scorecube.report.study_overview import collect_table, overview
 from scorecube.storage import open_study
+from scorecube.storage.lock import machine_name
 from scorecube.storage.verify import verify_study
+from scorecube.testing import simulate_cube
 from tests.conftest import Cli
 
 CASES = 500 if os.environ.get("SCORECUBE_SOAK") else 30
@@ -149,3 +152,36 @@ def test_exchanged_results_are_refused(path: Path, scorecube: Cli) -> None:
     told = scorecube("show", path, "swap", "--all")
     assert told.status == 1
     assert "does not match its digest" in told.stderr
+
+
+def test_every_character_of_a_manifest_counts(tmp_path: Path) -> None:
+    study = open_study(tmp_path / "study.zarr", mode="a")
+    study.add("a", cube=simulate_cube(n_runs=3))
+    for file in (
+        tmp_path / "study.zarr" / "zarr.json",
+        tmp_path / "study.zarr" / "a" / "zarr.json",
+    ):
+        content = file.read_bytes()
+        for place in range(len(content)):
+            file.write_bytes(
+                content[:place] + bytes([content[place] ^ 1 << place % 7]) + content[place + 1 :]
+            )
+            try:
+                problems = verify_study(open_study(tmp_path / "study.zarr"))[1]
+            except ScorecubeError:
+                continue
+            assert problems, content[max(0, place - 20) : place + 1]
+        file.write_bytes(content)
+    assert not verify_study(open_study(tmp_path / "study.zarr"))[1]
+
+
+def test_the_rest_of_a_killed_exchange_at_the_root_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "study.zarr"
+    open_study(path, mode="a").add("a", cube=simulate_cube(n_runs=3))
+    rest = path / "zarr.json.0123abcd.partial"
+    rest.write_text("{")
+    owner = {"machine": machine_name(), "process": 2**22 + 1, "since": ""}
+    Path(f"{path}.lock").write_text(json.dumps(owner))
+    open_study(path, mode="a").add("b", cube=simulate_cube(n_runs=3))
+    assert not rest.exists()
+    assert list(open_study(path)) == ["a", "b"]

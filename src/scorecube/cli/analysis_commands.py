@@ -15,6 +15,7 @@ from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
+from scorecube.cli.light_xarray import import_xarray
 from scorecube.errors import BadPlan
 
 KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -103,6 +104,7 @@ EXTENSIONS = {
 
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature made from the declared options."""
+    import_xarray()
     kind, extension = registry.load(name), EXTENSIONS.get(name)
     own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import typer
@@ -66,7 +67,7 @@ class Commands(TyperGroup):
         single = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        single.command(name)(self.sources[name].function())
+        single.command(name)(_with_light_xarray(self.sources[name].function()))
         return typer.main.get_command(single)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -86,13 +87,23 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        import_xarray()
         try:
             with _closed_pipe_allowed():
                 return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = with_suggestion(error.message)
             raise
+
+
+def _with_light_xarray(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that imports xarray first; its help does not."""
+
+    @wraps(function)
+    def command(*arguments: Any, **values: Any) -> None:
+        import_xarray()
+        function(*arguments, **values)
+
+    return command
 
 
 @contextmanager

@@ -130,6 +130,7 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
             now = time.monotonic()
             if first is None:  # kernels are compiled before the first call
                 first, last = (now, done), now
+                return
             start, before = first
             if now - last >= PLAIN_SECONDS and done < total:
                 last = now

@@ -172,6 +172,8 @@ def for_each(
         if progress is not None:
             progress(done, len(items))
 
+    if progress is not None:
+        progress(0, len(items))
     if executor.client is not None:
         from scorecube.execute.clients import map_on_client
 

@@ -74,15 +74,26 @@ class KernelCache(FunctionCache):
 
 @contextmanager
 def one_process(function: Callable[..., Any]) -> Iterator[None]:
-    """Keep other processes from compiling or loading a function meanwhile, where the system has locks of files."""
+    """Keep other processes from compiling or loading a ufunc meanwhile, where the system has locks of files.
+
+    Files that other versions of the kernels left are removed first, as numba would use them.
+    """
     cache = KernelCache(function)
-    path = Path(cache.cache_path) / f"{cache._impl.filename_base}.lock"
+    folder, name = Path(cache.cache_path), cache._impl.filename_base
     with ExitStack() as stack:
+        file = None
         with suppress(ImportError, OSError):
             from fcntl import LOCK_EX, flock
 
-            flock(stack.enter_context(path.open("wb")), LOCK_EX)
+            file = stack.enter_context((folder / f"{name}.lock").open("ab"))
+            flock(file, LOCK_EX)
+        made_before = file is None or file.tell() > 0
+        if not made_before:
+            for path in folder.glob(f"*{name.rpartition('-')[0]}.*nb[ic]"):
+                path.unlink(missing_ok=True)
         yield
+        if file is not None and not made_before:
+            file.write(b"compiled")
 
 
 def is_marked(name: str) -> bool:

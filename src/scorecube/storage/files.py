@@ -151,12 +151,15 @@ def _sync(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove everything at and below a path; what another process removes meanwhile does not matter."""
+    """Remove a file, or a directory with all below; what another process removes meanwhile does not matter."""
     for _ in range(3):
         if not path.exists():
             return
         with suppress(FileNotFoundError):
-            shutil.rmtree(path)
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 @contextmanager

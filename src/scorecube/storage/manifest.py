@@ -150,13 +150,14 @@ def unsealed(content: bytes | None, where: str) -> dict[str, Any]:
     if content is None:
         raise _damaged(where, f"its {METADATA} is missing")
     try:
-        attributes = json.loads(content)["attributes"]
+        group = json.loads(content)
+        attributes = group.pop("attributes")
         digest = attributes.pop(DIGEST)
         if not isinstance(attributes[MANIFEST], dict):
             raise TypeError
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _damaged(where, f"its {METADATA} cannot be read or lacks the manifest") from None
-    if digest != _seal(attributes):
+    if digest != _seal(attributes) or group != PLAIN:
         raise _damaged(where, f"its {METADATA} does not match its digest")
     return dict(attributes)
 

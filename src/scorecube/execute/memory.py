@@ -33,7 +33,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 KERNEL_BYTES = {
     KernelState.LOADED: 0,
     KernelState.CACHED: 75 * 10**6,
-    KernelState.UNCOMPILED: 175 * 10**6,
+    KernelState.UNCOMPILED: 125 * 10**6,
 }
 """Memory for the kernels of an analysis, for LLVM, and for other libraries that are imported while it runs."""
 
@@ -107,7 +107,8 @@ def program_bytes(analysis: type) -> int:
     analysis
         Class whose kernels will be loaded from numba's cache, or compiled.
     """
-    return resident_bytes() + KERNEL_BYTES[kernel_state(analysis)]
+    state = kernel_state(analysis)  # imports numba, which takes memory, too
+    return resident_bytes() + KERNEL_BYTES[state]
 
 
 def release_memory() -> None:

@@ -380,7 +380,7 @@ class Teams(Analysis):
             + 24.0 * n_cells * n_runs * (n_topics + len(leaves))
         )
         seconds += n_teams * evaluation / max(trials, 1)
-        return Cost(seconds, output_bytes, working_bytes, result_bytes=2.3 * trials * output_bytes)
+        return Cost(seconds, output_bytes, working_bytes, result_bytes=2.0 * trials * output_bytes)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return drawn ``team_left_out[leave, trial, team]``, ``topic_kept[topic_step, topic]``."""

@@ -52,7 +52,7 @@ def interruptible() -> Iterator[list[int]]:
     try:
         yield received
     finally:
-        for timer in timers:  # a caller in this process, such as a test, goes on
+        for timer in timers:  # main() may have been called by a program that continues
             timer.cancel()
         for number, old in handled.items():
             signal.signal(number, old)

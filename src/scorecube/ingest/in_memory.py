@@ -454,7 +454,7 @@ def _check_range(
     runs: Sequence[str],
     topics: Sequence[str],
 ) -> None:
-    """Refuse scores that the analyses cannot add up, and scores that are all too small to be told apart."""
+    """Refuse scores outside the range in which sums are exact, and metrics whose scores are all below its lower bound."""
     sizes = np.abs(values)
     if (sizes > LARGEST_SCORE).any():
         run, topic = np.argwhere(sizes > LARGEST_SCORE)[0]

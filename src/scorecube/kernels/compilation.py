@@ -1,4 +1,4 @@
-"""Being told when kernels are compiled."""
+"""Callbacks at the beginning and end of compilation."""
 
 from __future__ import annotations
 

@@ -7,12 +7,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scorecube.analyses import registry
-from scorecube.storage import open_study
+from scorecube.storage import Study, open_study
 from scorecube.storage.datasets import content_digest
+from scorecube.storage.index import Row, row_of
+from scorecube.storage.manifest import digest_of
 
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.utime", "os.scandir"}
 """Of Python's audit hooks: calls of the file system, whichever library makes them."""
@@ -72,3 +75,18 @@ def state(path: Path) -> dict[str, Any]:
             results = collection.results(analysis)
             found[name] += sorted(content_digest(result) for result in results)
     return found
+
+
+def without_stamps(rows: dict[str, Row]) -> dict[str, Row]:
+    """Return rows that can be compared with those of other files."""
+    return {name: replace(row, stamp="") for name, row in rows.items()}
+
+
+def made_anew(study: Study) -> dict[str, Row]:
+    """Return the rows of all manifests, without the index."""
+    rows = {}
+    for name in study:
+        content = study.location.read(f"{study.path_of(name)}/zarr.json")
+        assert content is not None
+        rows[name] = row_of(study[name].manifest, digest_of(content), "")
+    return rows

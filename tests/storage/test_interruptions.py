@@ -83,7 +83,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(
         Path(f"{study}{lock}.lock").write_text(text)
     how = ["--name", "small", *files.options(), "--metrics", "RR", "--gains", "auto", "--replace"]
     scorecube("evaluate", study, *how).succeeded()
-    assert sorted(path.name for path in study.iterdir()) == ["small", "zarr.json"]
+    assert sorted(path.name for path in study.iterdir()) == [".index", "small", "zarr.json"]
     inside = {path.name for path in (study / "small").iterdir()}
     listed = {path.partition("/")[0] for path in open_study(study)["small"].manifest.paths()}
     assert inside - {"blocks"} == listed | {"zarr.json"}

@@ -16,7 +16,21 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Bootstrap
+from scorecube.analyses import (
+    Analysis,
+    Bootstrap,
+    Correlation,
+    Errors,
+    Leaderboard,
+    MaxT,
+    Randomisation,
+    Ranks,
+    Splits,
+    Stability,
+    Swap,
+    Tukey,
+    Unpaired,
+)
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task
@@ -24,19 +38,36 @@ from tests.conftest import Cli
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
+ANALYSES: dict[str, tuple[Analysis, int]] = {
+    "bootstrap": (Bootstrap(), KILLS),
+    "leaderboard": (Leaderboard(baseline="team01-run1"), 3),
+    "leaderboard of systems": (Leaderboard(by_system=True), 3),
+    "ranks": (Ranks(marginal=True), 3),
+    "maxt": (MaxT(), 3),
+    "maxt of systems": (MaxT(by_system=True), 3),
+    "swap": (Swap(size=20), 3),
+    "stability": (Stability(size=20), 3),
+    "splits": (Splits(size=(10, 20)), 3),
+    "randomisation": (Randomisation(), 3),
+    "tukey": (Tukey(), 3),
+    "unpaired": (Unpaired(), 3),
+    "correlate": (Correlation(), 3),
+    "errors": (Errors(n=(10,), n_resamples=100, drop_worst=0.0), 3),
+}
+"""Analyses of one cube with blocks, and how often each is killed; agreement and teams need other collections, paired and reliability have one block."""
 
-# Imports once, then forks a process for each line "path workers"; says its id, and how it ended.
+# Imports once, then forks a process for each line "path workers analysis"; says its id, and how it ended.
 FORKING = f"""
 import os, sys, time
-from scorecube.analyses import Bootstrap
 from scorecube.execute.executor import Executor
 from scorecube.workflow.api import open_study, plan_in_study
+from tests.storage.test_killed import ANALYSES
 print("ready", flush=True)
 while line := sys.stdin.readline():
-    path, workers = line.split()
+    path, workers, name = line.rstrip().split(maxsplit=2)
     child = os.fork()
     if child == 0:
-        (task,) = plan_in_study(open_study(path, mode="a"), Bootstrap(), trials={TRIALS}, seed={SEED})
+        (task,) = plan_in_study(open_study(path, mode="a"), ANALYSES[name][0], trials={TRIALS}, seed={SEED})
         # A pause behind each block, so that most of the time passes while blocks are being recorded.
         task.run(Executor(workers=int(workers)), block_units={BLOCK_UNITS}, progress=lambda *_: time.sleep(0.02))
         os._exit(0)
@@ -49,8 +80,8 @@ while line := sys.stdin.readline():
 class Runner:
     """Runs the study in processes that can be killed."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
+    def __init__(self, process: subprocess.Popen[str], name: str) -> None:
+        self.process, self.name = process, name
 
     def answer(self) -> str:
         assert self.process.stdout is not None
@@ -59,7 +90,7 @@ class Runner:
     def run(self, path: Path, workers: int, kill_after: float | None) -> bool:
         """Run the study; return whether it came to its end before it was killed."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{path} {workers}\n")
+        self.process.stdin.write(f"{path} {workers} {self.name}\n")
         self.process.stdin.flush()
         child = int(self.answer())
         if kill_after is not None:
@@ -74,12 +105,12 @@ class Runner:
 
 
 @contextmanager
-def runner() -> Iterator[Runner]:
+def runner(name: str) -> Iterator[Runner]:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-W", "ignore", "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parents[2]
     ) as process:  # fmt: skip
-        opened = Runner(process)
+        opened = Runner(process, name)
         try:
             assert opened.answer() == "ready"
             yield opened
@@ -88,20 +119,24 @@ def runner() -> Iterator[Runner]:
             process.stdin.close()
 
 
-def plan(path: Path) -> Task:
-    (task,) = plan_in_study(open_study(path, mode="a"), Bootstrap(), trials=TRIALS, seed=SEED)
+def plan(path: Path, name: str) -> Task:
+    study = open_study(path, mode="a")
+    (task,) = plan_in_study(study, ANALYSES[name][0], trials=TRIALS, seed=SEED)
     return task
 
 
+@pytest.mark.parametrize("name", ANALYSES)
 def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
-    tmp_path: Path, scorecube: Cli
+    tmp_path: Path, scorecube: Cli, name: str
 ) -> None:
+    analysis, most = ANALYSES[name]
     cube = simulate_cube(metrics=("AP", "RR"), n_runs=20, seed=5)
-    expected = analyse(cube, Bootstrap(), trials=TRIALS, seed=SEED, workers=1)
+    cube = cube.assign_coords(system=("run", cube["team"].values))
+    expected = analyse(cube, analysis, trials=TRIALS, seed=SEED, workers=1)
     fresh, chance = tmp_path / "fresh.zarr", random.Random(7)
     open_study(fresh, mode="a").add("demo", cube=cube)
     kills, between, rounds = 0, 0, 0
-    with runner() as running:
+    with runner(name) as running:
         whole = Path(shutil.copytree(fresh, tmp_path / "undisturbed.zarr"))
         assert running.run(whole, 1, None)  # Fills the compiler's cache.
         shutil.rmtree(whole)
@@ -109,30 +144,30 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
         started = time.monotonic()
         assert running.run(whole, 1, None)
         seconds = time.monotonic() - started
-        undisturbed = stored(whole)
-        while kills < KILLS:
+        undisturbed = stored(whole, analysis)
+        while kills < most:
             path, rounds, recorded, done = tmp_path / f"{rounds}.zarr", rounds + 1, 0, False
             shutil.copytree(fresh, path)
             while not done:
                 # The last of the kills is followed by an undisturbed end.
-                moment = chance.uniform(0, 0.6 * seconds) if kills < KILLS else None
+                moment = chance.uniform(0, 0.6 * seconds) if kills < most else None
                 done = running.run(path, chance.choice((1, 2)), moment)
                 kills += not done
-                now = plan(path).recorded()
+                now = plan(path, name).recorded()
                 assert recorded <= now, "blocks that were recorded are gone"
-                between += not done and 0 < now < plan(path).prepared.n_units
+                between += not done and 0 < now < plan(path, name).prepared.n_units
                 recorded = now
-            result = stored(path)
+            result = stored(path, analysis)
             assert_same(result, undisturbed)
             assert_same(result, expected)
             assert "all match their checksums" in scorecube("verify", path).succeeded().stderr
-    assert kills == KILLS
-    assert between >= KILLS // 4, "hardly any of the kills came while blocks were being written"
+    assert kills == most
+    assert between >= most // 4, "hardly any of the kills came while blocks were being written"
 
 
-def stored(path: Path) -> xr.Dataset:
+def stored(path: Path, analysis: Analysis) -> xr.Dataset:
     """Return the one stored result."""
-    (result,) = open_study(path)["demo"].results("bootstrap")
+    (result,) = open_study(path)["demo"].results(analysis.name)
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -12,17 +13,33 @@ from typing import Any, Protocol, TypeVar
 import xarray as xr
 import zarr
 
+from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.errors import BadStudy, CorruptStudy
-from scorecube.storage import version_1
 from scorecube.storage.blocks import BlockStore
-from scorecube.storage.datasets import open_dataset, read_dataset, read_or_open, write_dataset
-from scorecube.storage.encoding import METADATA, ZARR_FORMAT
+from scorecube.storage.catalogue import (
+    ATTRIBUTES,
+    MADE_BY,
+    Catalogue,
+    Describe,
+    has_manifest,
+    in_order,
+)
+from scorecube.storage.datasets import (
+    CONTENT,
+    open_dataset,
+    read_dataset,
+    read_or_open,
+    write_dataset,
+)
+from scorecube.storage.encoding import ZARR_FORMAT
+from scorecube.storage.html import html_of_collections
+from scorecube.storage.index import Row, row_of
+from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
-    DIGEST,
-    MANIFEST,
     OUTDATED,
     RANKINGS,
     RESULTS,
@@ -39,6 +56,8 @@ Value = TypeVar("Value")
 _BEING_WRITTEN: set[tuple[str, str]] = set()
 """Study and path of each group that this process writes and has not committed."""
 _GUARD = threading.Lock()
+ORIGIN = ("source", "licence", "cite", "note")
+"""Attributes of a cube that was fetched: origin of the scores."""
 
 
 class Study(Protocol):
@@ -53,8 +72,8 @@ class Study(Protocol):
         """Where it lies."""
 
     @property
-    def version(self) -> int:
-        """Format of the store."""
+    def catalogue(self) -> Catalogue:
+        """The list of collections."""
 
     def path_of(self, name: str) -> str:
         """Return the path of a collection's group."""
@@ -68,6 +87,15 @@ class Study(Protocol):
     def upgrade(self) -> None:
         """Give a study of format 1 its manifests."""
 
+    def note_change(self, name: str, written: tuple[Manifest, bytes] | None) -> None:
+        """Note that a manifest is about to change, or has changed."""
+
+    def held_manifest(self, name: str) -> tuple[Manifest, bytes] | None:
+        """Return the manifest of a collection whose lock this process holds, if it is known."""
+
+    def hold_manifest(self, name: str, known: tuple[Manifest, bytes] | None) -> None:
+        """Keep a manifest while this process holds the lock of its collection."""
+
     def __contains__(self, name: object) -> bool:
         """Whether there is a collection of a name."""
 
@@ -79,6 +107,12 @@ class Collection:
         self.study = study
         self.name = name
         self.location = study.location
+
+    def _repr_html_(self) -> str:
+        """Return sizes, metrics and results as a table, for notebooks."""
+        return html_of_collections(
+            self.study.path, {self.name: {**self.row().facts.get("cube", {}), **self.contents()}}
+        )
 
     @property
     def group_path(self) -> str:
@@ -95,18 +129,34 @@ class Collection:
     @property
     def manifest(self) -> Manifest:
         """What it holds now."""
+        held = self.study.held_manifest(self.name)
+        if held is not None:
+            return held[0]
         with self.location.failures():
-            return self._decode(self.location.read(f"{self.group_path}/{METADATA}"))
+            content = self.location.read(f"{self.group_path}/{METADATA}")
+        manifest = self._decode(content)
+        self.study.hold_manifest(self.name, None if content is None else (manifest, content))
+        return manifest
+
+    @property
+    def state(self) -> str:
+        """Digest that changes whenever scores or results are committed; empty if that is unknown (a study of format 1)."""
+        entries = {
+            name: [entry.path, entry.files, entry.facts]
+            for name, entry in sorted(self.manifest.entries.items())
+            if not name.startswith(f"{BLOCKS}/")
+        }
+        if any(files is None for _, files, _ in entries.values()):
+            return ""
+        return digest_of(json.dumps(entries, default=dict, sort_keys=True).encode())
 
     def has_manifest(self) -> bool:
         """Whether its manifest is stored, as it is in every study but those of format 1."""
         with self.location.failures():
-            return _has_manifest(self.location.read(f"{self.group_path}/{METADATA}"))
+            return has_manifest(self.location.read(f"{self.group_path}/{METADATA}"))
 
     def _decode(self, content: bytes | None) -> Manifest:
-        if self.study.version == version_1.FORMAT and not _has_manifest(content):
-            return version_1.read_manifest(self.location, self.group_path, self.name)
-        return decode(content, self.name, f"{self.study.path}: {self.name}")
+        return self.study.catalogue.manifest_of(self.name, content)
 
     def _entry(self, name: str) -> Entry | None:
         return self.manifest.entries.get(name)
@@ -174,17 +224,14 @@ class Collection:
     def result_attributes(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
         """Return the attributes of an analysis' finished results, latest last."""
         entries = self.result_entries(analysis, outdated=outdated)
-        found = [self._attributes(f"{RESULTS}/{analysis}/{digest}") for digest in entries]
-        return sorted(
-            found,
-            key=lambda attributes: (
-                str(attributes.get("finished", "")),
-                str(attributes.get("digest", "")),
-            ),
-        )
+        found = [
+            self._attributes(f"{RESULTS}/{analysis}/{digest}", entry)
+            for digest, entry in entries.items()
+        ]
+        return in_order(found)
 
-    def _attributes(self, name: str) -> dict[str, Any]:
-        """Return the attributes of an entry's group."""
+    def _attributes(self, name: str, entry: Entry) -> dict[str, Any]:
+        """Return the attributes of a result."""
 
         def read(path: str, files: Mapping[str, str] | None) -> dict[str, Any]:
             own = None if files is None else {METADATA: files[METADATA]}
@@ -197,7 +244,33 @@ class Collection:
                 )
             return dict(json.loads(content).get("attributes", {}))
 
-        return self._read(name, read)
+        noted = entry.facts.get(ATTRIBUTES)
+        return dict(noted) if noted is not None else self._read(name, read)
+
+    def with_facts(self, manifest: Manifest, describe: Describe | None) -> Manifest:
+        """Return a manifest with the facts that an earlier version did not note.
+
+        Parameters
+        ----------
+        manifest
+            Of this collection.
+        describe
+            Makes facts of the results of an analysis; None leaves results as they are.
+        """
+        entries = {}
+        for name, entry in manifest.entries.items():
+            analysis = name.split("/")[1] if name.startswith(f"{RESULTS}/") else ""
+            if name in (CUBE, RANKINGS) and not entry.facts:
+                entries[name] = replace(
+                    entry, facts=facts_of(name, self.cube if name == CUBE else self.rankings)
+                )
+            elif describe is not None and analysis == describe.analysis:
+                if entry.facts.get(OUTDATED) or entry.facts.get(MADE_BY) == describe.version:
+                    continue
+                result = self._read_result(analysis, name.rpartition("/")[2])
+                made = {**attribute_facts(result), **describe.facts(result)}
+                entries[name] = replace(entry, facts={**entry.facts, **made})
+        return manifest.with_entries(entries)
 
     def _read_result(self, analysis: str, digest: str) -> xr.Dataset:
         return self._read(
@@ -238,8 +311,20 @@ class Collection:
             f"{RESULTS}/{analysis}/{digest}", lambda path, _: open_dataset(self.location, path)
         )
 
-    def write_result(self, analysis: str, digest: str, result: xr.Dataset) -> None:
-        """Write a finished result; outdated results of the same options are removed."""
+    def write_result(
+        self, analysis: str, digest: str, result: xr.Dataset, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write a finished result; outdated results of the same options are removed.
+
+        Parameters
+        ----------
+        analysis, digest
+            Name of the analysis and digest of the plan.
+        result
+            Its values, with the provenance as attributes.
+        facts
+            JSON values for the manifest and the index: what is shown of the result without reading its arrays.
+        """
         with self.study.lock(self.name):
             self.study.upgrade()
             superseded = {
@@ -248,7 +333,7 @@ class Collection:
             self.write(
                 {f"{RESULTS}/{analysis}/{digest}": result},
                 lambda manifest: manifest.without(superseded),
-                {"finished": str(result.attrs.get("finished", ""))},
+                {**attribute_facts(result), **(facts or {})},
             )
 
     def _superseded(self, analysis: str, result: xr.Dataset) -> list[str]:
@@ -257,8 +342,8 @@ class Collection:
         options = _options(result.attrs)
         return [
             digest
-            for digest in outdated
-            if _options(self._attributes(f"{RESULTS}/{analysis}/{digest}")) == options
+            for digest, entry in outdated.items()
+            if _options(self._attributes(f"{RESULTS}/{analysis}/{digest}", entry)) == options
         ]
 
     def blocks(self, analysis: str, work_digest: str) -> BlockStore:
@@ -267,20 +352,13 @@ class Collection:
         entry = _BlockEntry(self, name)
         return BlockStore(self.location, f"{self.group_path}/{name}", work_digest, entry)
 
+    def row(self) -> Row:
+        """Return what its manifest says, as the index does."""
+        return row_of(self.manifest, "", "")
+
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
-        manifest = self.manifest
-        counts: dict[bool, dict[str, int]] = {False: {}, True: {}}
-        for name, entry in sorted(manifest.entries.items()):
-            if name.startswith(f"{RESULTS}/"):
-                group = counts[bool(entry.facts.get(OUTDATED))]
-                analysis = name.split("/")[1]
-                group[analysis] = group.get(analysis, 0) + 1
-        return {
-            "rankings": RANKINGS in manifest.entries,
-            "results": counts[False],
-            "outdated": counts[True],
-        }
+        return self.row().contents()
 
     def write(
         self,
@@ -297,26 +375,37 @@ class Collection:
         change
             Returns the manifest without what the groups replace or make invalid.
         facts
-            Of the new entries.
+            Of new entries of results; those of cubes and rankings are made of their content.
         """
         path, written = self.group_path, set[str]()
-        before = self._decode_or_new(self.location.read(f"{path}/{METADATA}"))
+        held = self.study.held_manifest(self.name)
+        before = (
+            self._decode_or_new(self.location.read(f"{path}/{METADATA}"))
+            if held is None
+            else held[0]
+        )
         try:
             with self.location.failures():
                 entries = {}
                 for name, dataset in groups.items():
                     final = before.free_path(name)
-                    _create_parents(self.location, path, final)
+                    _create_parents(self.location, path, final, before.paths())
                     staged = self.location.staging_path(f"{path}/{final}")
                     written.add(staged)
                     self._mark(written)
-                    files = write_dataset(dataset, self.location, staged)
+                    packed = self.location.packs_results and name.startswith(RESULTS)
+                    files = write_dataset(dataset, self.location, staged, packed=packed)
                     installed = self.location.install(staged, f"{path}/{final}")
                     written.add(installed)
                     self._mark(written)
-                    entries[name] = Entry(installed.removeprefix(f"{path}/"), files, facts or {})
+                    entries[name] = Entry(
+                        installed.removeprefix(f"{path}/"),
+                        files,
+                        facts_of(name, dataset) or facts or {},
+                    )
                 after = self.commit(lambda manifest: change(manifest).with_entries(entries))
         except BaseException as error:
+            self.study.hold_manifest(self.name, None)
             with suppress(Exception):
                 # The commit itself may have been made, if what failed is its syncing.
                 listed = self.manifest.paths() if self.name in self.study else before.paths()
@@ -346,14 +435,21 @@ class Collection:
 
     def commit(self, change: Callable[[Manifest], Manifest]) -> Manifest:
         """Change the manifest in one step and return it; the caller holds the lock."""
+        held = self.study.held_manifest(self.name)
+        self.study.hold_manifest(self.name, None)
+        self.study.note_change(self.name, None)
         with self.location.failures():
-            return commit(
+            after, content = commit(
                 self.location,
                 self.group_path,
                 self._decode_or_new,
                 change,
                 lambda: self.study.check_lock(self.name),
+                None if held is None else held[1],
             )
+        self.study.note_change(self.name, (after, content))
+        self.study.hold_manifest(self.name, (after, content))
+        return after
 
     def _decode_or_new(self, content: bytes | None) -> Manifest:
         if content is None or self.name not in self.study:
@@ -394,7 +490,8 @@ class _BlockEntry:
     def commit(self, entry: Entry) -> None:
         collection, name = self._collection, self._name
         with collection.location.failures():
-            _create_parents(collection.location, collection.group_path, name)
+            listed = collection.manifest.paths()
+            _create_parents(collection.location, collection.group_path, name, listed)
         below = Entry(name, entry.files, entry.facts)
         collection.commit(lambda manifest: manifest.with_entries({name: below}))
 
@@ -402,21 +499,48 @@ class _BlockEntry:
         self._collection.study.check_lock(self._collection.name)
 
 
-def _create_parents(location: Location, collection: str, path: str) -> None:
-    """Create the groups between a collection and a group in it."""
+def attribute_facts(result: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes of a result as facts."""
+    attributes = {key: value for key, value in result.attrs.items() if key != CONTENT}
+    return {
+        "finished": str(result.attrs.get("finished", "")),
+        ATTRIBUTES: json.loads(json.dumps(attributes, default=lambda value: value.tolist())),
+    }
+
+
+def facts_of(name: str, dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the facts of a cube or of rankings that the index holds, as JSON values; none of other entries."""
+    if name == RANKINGS:
+        return {"levels": [int(level) for level in dataset[names.LEVEL].values]}
+    if name != CUBE:
+        return {}
+    return {
+        "runs": dataset.sizes[names.RUN],
+        "teams": len(set(map(str, dataset[names.TEAM].values))),
+        **_systems(dataset),
+        "topics": dataset.sizes[names.TOPIC],
+        "metrics": labels_of(dataset, names.METRIC),
+        "gains": labels_of(dataset, names.GAIN),
+        "missing_scores": int(dataset[names.SCORE].isnull().sum()),
+        "origin": {key: str(dataset.attrs[key]) for key in ORIGIN if key in dataset.attrs},
+    }
+
+
+def _systems(dataset: xr.Dataset) -> dict[str, int]:
+    """Return the number of systems, and the fewest and the most runs of one; nothing where runs are no repetitions."""
+    if names.SYSTEM not in dataset.coords:
+        return {}
+    counts = Counter(labels_of(dataset, names.SYSTEM)).values()
+    return {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}
+
+
+def _create_parents(location: Location, collection: str, path: str, listed: set[str]) -> None:
+    """Create the groups between a collection and a group in it; those of listed groups exist. They are synced with the group."""
     parts = path.split("/")[:-1]
     for count in range(len(parts)):
-        key = "/".join([collection, *parts[: count + 1], METADATA])
-        if location.read(key) is None:
-            location.exchange(key, None, group_metadata())
-
-
-def _has_manifest(content: bytes | None) -> bool:
-    try:
-        attributes = json.loads(content or b"{}").get("attributes", {})
-        return MANIFEST in attributes or DIGEST in attributes
-    except (ValueError, AttributeError, RecursionError):
-        return True  # damaged: not one of format 1
+        parent = "/".join(parts[: count + 1])
+        if not any(each.startswith(f"{parent}/") for each in listed):
+            location.write_cached(f"{collection}/{parent}/{METADATA}", group_metadata())
 
 
 def _options(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -425,4 +549,8 @@ def _options(attributes: Mapping[str, Any]) -> dict[str, Any]:
         plan = dict(json.loads(str(attributes.get("plan", "{}"))))
     except ValueError:
         return {}
-    return {key: value for key, value in plan.items() if key not in ("cube", "seed", "trials")}
+    return {
+        key: value
+        for key, value in plan.items()
+        if key not in ("cube", "teams", "systems", "seed", "trials")
+    }

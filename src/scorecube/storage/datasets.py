@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 import zarr
 from zarr.abc.buffer import Buffer
@@ -24,13 +25,25 @@ from scorecube.storage.encoding import (
     plain_bytes,
 )
 from scorecube.storage.location import Location
-from scorecube.storage.manifest import check_files, digests_of
+from scorecube.storage.manifest import digests_of, read_checked
+from scorecube.storage.small_groups import (
+    PACKED,
+    chunk_keys,
+    decode_group,
+    encode_dataset,
+    pack,
+    unpack,
+)
 
 CONTENT = "content_sha256"
 CONCURRENT_CHUNKS: Final = 4
 """Chunks of a large array that are written at a time; each needs memory for itself and for its compressed form."""
 MAX_LOADED_BYTES: Final = 2**28
 """Larger results are opened without loading their values."""
+MAX_DIRECT_BYTES: Final = 2**24
+"""Of a group that is read without zarr, which reads several chunks of larger ones at a time."""
+MAX_PACKED_BYTES: Final = 2**20
+"""Larger results of an object store are written array by array."""
 MAX_BUFFERED_BYTES: Final = 2**26
 """Larger datasets are written directly, not through memory."""
 
@@ -43,6 +56,8 @@ def open_dataset(location: Location, group: str) -> xr.Dataset:
     opened: xr.Dataset = xr.open_zarr(
         location.store, group=group, chunks=None, consolidated=CONSOLIDATED, zarr_format=ZARR_FORMAT
     )
+    if PACKED in opened.attrs:
+        return unpack(dict(opened.attrs), opened[PACKED].values)
     return opened
 
 
@@ -65,15 +80,34 @@ def read_dataset(
     CorruptStudy
         Metadata or values that are missing, cannot be read, or do not match their digests.
     """
-    with _reading(location, group, files):
-        return _load(open_dataset(location, group), location, group)
+    with _reading(location, group, files) as metadata:
+        decoded = _read_directly(location, group, metadata, MAX_DIRECT_BYTES)
+        opened = open_dataset(location, group) if decoded is None else decoded
+        return _load(opened, location, group)
+
+
+def _read_directly(
+    location: Location, group: str, metadata: Mapping[str, bytes], most_bytes: int
+) -> xr.Dataset | None:
+    """Return a small group whose metadata files are known; None for any other."""
+    if not metadata:
+        return None
+    keys = chunk_keys(metadata, most_bytes)
+    if keys is None:
+        return None
+    chunks = location.read_many([f"{group}/{key}" for key in keys])
+    return decode_group(metadata, {key: chunks[f"{group}/{key}"] for key in keys})
 
 
 def read_or_open(
     location: Location, group: str, files: Mapping[str, str] | None = None
 ) -> xr.Dataset:
     """Read one group into memory; values of a large one are read and checked on use. See `read_dataset`."""
-    with _reading(location, group, files):
+    with _reading(location, group, files) as metadata:
+        limit = min(MAX_DIRECT_BYTES, MAX_LOADED_BYTES)
+        dataset = _read_directly(location, group, metadata, limit)
+        if dataset is not None:
+            return _load(dataset, location, group)
         dataset = open_dataset(location, group)
         if dataset.nbytes <= MAX_LOADED_BYTES:
             return _load(dataset, location, group)
@@ -90,15 +124,17 @@ def read_or_open(
 
 
 @contextmanager
-def _reading(location: Location, group: str, files: Mapping[str, str] | None) -> Iterator[None]:
-    """Check the metadata of a group, and raise failures to read it as `CorruptStudy`."""
+def _reading(
+    location: Location, group: str, files: Mapping[str, str] | None
+) -> Iterator[dict[str, bytes]]:
+    """Check and yield the metadata of a group, and raise failures to read it as `CorruptStudy`."""
     with location.failures():
-        problems = check_files(location, group, files)
+        metadata, problems = read_checked(location, group, files)
     if problems:
         raise _corrupt(location, group, "; ".join(problems))
     try:
         with location.failures():
-            yield
+            yield metadata
     except ScorecubeError:
         raise
     except Exception as error:
@@ -126,16 +162,20 @@ def _corrupt(location: Location, group: str, problem: str) -> CorruptStudy:
 
 
 def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
-    for name, coord in dataset.coords.items():
-        if coord.dtype.kind in "OUT":
-            dataset = dataset.assign_coords(
-                {name: (coord.dims, schema.label_array(map(str, coord.values)))}
-            )
-    return pairs_as_labels(dataset)
+    labels = {
+        name: (coord.dims, schema.label_array(map(str, coord.values)))
+        for name, coord in dataset.coords.items()
+        if coord.dtype.kind in "OUT"
+    }
+    return pairs_as_labels(dataset.assign_coords(labels) if labels else dataset)
 
 
-def write_dataset(dataset: xr.Dataset, location: Location, group: str = "") -> dict[str, str]:
+def write_dataset(
+    dataset: xr.Dataset, location: Location, group: str = "", *, packed: bool = False
+) -> dict[str, str]:
     """Write a new group and return the digests of its metadata files; install or sync it afterwards.
+
+    With `packed`, a small group is written as one array (see `scorecube.storage.small_groups.pack`).
 
     zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
     in memory and its objects are copied.
@@ -143,6 +183,8 @@ def write_dataset(dataset: xr.Dataset, location: Location, group: str = "") -> d
     plain = pairs_as_positions(dataset.drop_encoding())
     if plain.nbytes <= MAX_BUFFERED_BYTES:
         objects = dataset_objects(plain)
+        if packed and plain.nbytes <= MAX_PACKED_BYTES:
+            objects = pack(objects)
         location.write_new(group, objects)
         return digests_of(objects)
     with (
@@ -160,8 +202,14 @@ def write_dataset(dataset: xr.Dataset, location: Location, group: str = "") -> d
 def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
     """Return the objects of a group that holds a dataset, by key."""
     plain = pairs_as_positions(dataset.drop_encoding())
+    sealed = plain.assign_attrs({CONTENT: content_digest(plain)})
+    encoded = encode_dataset(sealed)
+    return _objects_of_zarr(sealed) if encoded is None else encoded
+
+
+def _objects_of_zarr(dataset: xr.Dataset) -> dict[str, bytes]:
     objects: dict[str, Buffer] = {}
-    _write(plain.assign_attrs({CONTENT: content_digest(plain)}), MemoryStore(objects), "")
+    _write(dataset, MemoryStore(objects), "")
     return {key: value.to_bytes() for key, value in objects.items()}
 
 
@@ -182,9 +230,23 @@ def content_digest(dataset: xr.Dataset) -> str:
 
     It reveals missing chunks, which read as fill values.
     """
+    return _digest((name, dataset[name].values) for name in sorted(map(str, dataset.variables)))
+
+
+def stored_digest(location: Location, group: str) -> str:
+    """Return the digest of a stored group's content, without making a dataset of it.
+
+    It equals `content_digest` for arrays that xarray reads as they are stored, as it does all of ours.
+    """
+    arrays = dict(
+        zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
+    )
+    return _digest((name, np.asarray(arrays[name][...])) for name in sorted(arrays))
+
+
+def _digest(arrays: Iterable[tuple[str, np.ndarray[Any, Any]]]) -> str:
     hasher = hashlib.sha256()
-    for name in sorted(map(str, dataset.variables)):
-        values = dataset[name].values
+    for name, values in arrays:
         text = values.dtype.kind in "OUT"
         hasher.update(f"{name} {values.shape} {'text' if text else values.dtype.str};".encode())
         hasher.update(

@@ -15,14 +15,16 @@ from zarr.codecs import ZstdCodec
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.run_pairs import pair_labels, pair_positions
+from scorecube.collection.run_pairs import (
+    FIRST_RUN,
+    SECOND_RUN,
+    pair_labels,
+    pair_positions,
+    positions_of_pairs,
+)
 
 ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
-FORMAT_VERSION: Final = 2
-"""Version of the layout of a study, in the attributes of its root."""
-METADATA: Final = "zarr.json"
-"""Name of the file or object with the metadata of a group or array."""
 
 CHUNK_LENGTHS: Final[dict[str, dict[str, int]]] = {
     schema.LEVEL_AT_RANK: {names.RUN: 16},
@@ -67,15 +69,11 @@ def encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
     return result
 
 
-FIRST_RUN, SECOND_RUN = "first_run", "second_run"
-"""Stored coordinates along pair: positions of runs, which are much smaller than their labels."""
-
-
 def pairs_as_positions(dataset: xr.Dataset) -> xr.Dataset:
     """Replace the labels of pairs of runs by positions of runs, for storage."""
     if names.RUN_A not in dataset.coords:
         return dataset
-    first, second = pair_positions(dataset.sizes[names.RUN])
+    first, second = positions_of_pairs(dataset)
     positions = {FIRST_RUN: (names.PAIR, first), SECOND_RUN: (names.PAIR, second)}
     return dataset.drop_vars([names.RUN_A, names.RUN_B]).assign_coords(positions)
 
@@ -83,8 +81,9 @@ def pairs_as_positions(dataset: xr.Dataset) -> xr.Dataset:
 def pairs_as_labels(dataset: xr.Dataset) -> xr.Dataset:
     """Replace stored positions of pairs of runs by the labels of the runs."""
     if FIRST_RUN in dataset.coords:
+        pairs = (dataset[FIRST_RUN].values, dataset[SECOND_RUN].values)
         return dataset.drop_vars([FIRST_RUN, SECOND_RUN]).assign_coords(
-            pair_labels(dataset[names.RUN])
+            pair_labels(dataset[names.RUN], pairs)
         )
     return _in_label_order(dataset) if names.RUN_A in dataset.coords else dataset
 

@@ -34,6 +34,8 @@ SYNC = "SCORECUBE_SYNC"
 """Environment variable: 0 leaves syncing to the operating system, which is faster where a power failure does not matter."""
 PARTIAL = ".partial"
 """Suffix of a file that is being written."""
+COPIED_BYTES = 2**30
+"""Most bytes that one system call copies."""
 GUARD_SECONDS = 20.0
 """Longest wait for another process that exchanges a file of the same directory, which takes milliseconds."""
 
@@ -70,6 +72,29 @@ def write_file(path: Path, content: bytes) -> None:
         except OSError as error:  # of an open file: it has no name
             error.filename = str(path)
             raise
+
+
+def link_file(source: Path, target: Path) -> bool:
+    """Give a file a second name; False where that is impossible: on another file system, or on one without links."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOSPC, errno.EDQUOT):
+            raise
+        return False
+    return True
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy the content of a file, sharing its blocks where the file system can."""
+    with source.open("rb") as old, target.open("wb") as new:
+        try:
+            while os.copy_file_range(old.fileno(), new.fileno(), COPIED_BYTES):
+                pass
+        except (OSError, AttributeError):  # not on Linux, or between these file systems
+            old.seek(0)
+            new.seek(0)
+            shutil.copyfileobj(old, new)
 
 
 def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:

@@ -11,13 +11,13 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from scorecube.errors import BadStudy
 from scorecube.storage import files
-from scorecube.storage.encoding import METADATA
+from scorecube.storage.layout import METADATA
 from scorecube.storage.lock import LocalLockFile, LockFile, lock_suffix
 
 STAGED = ".staged"
@@ -36,6 +36,14 @@ class Location(Protocol):
     @property
     def store(self) -> Any:
         """What zarr and xarray open."""
+
+    @property
+    def packs_results(self) -> bool:
+        """Whether small results are stored as few objects, because each is a request."""
+
+    @property
+    def has_stamps(self) -> bool:
+        """Whether `stamps` notice every change; otherwise lock files say what may have changed."""
 
     def holds_zarr(self, path: str = "") -> bool:
         """Whether there is a zarr node at a path, by default the root."""
@@ -64,17 +72,41 @@ class Location(Protocol):
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """Replace an object if its content is `old` (None: if it does not exist); False otherwise."""
 
+    def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
+        """Return a text for each collection that changes whenever its metadata file at a key does, see `scorecube.storage.index`."""
+
+    def stamp(self, key: str) -> str:
+        """Return the text of one such file, whose lock this process holds."""
+
+    def write_cached(self, key: str, content: bytes) -> None:
+        """Write an object as a whole, without waiting for the disk: a power failure may lose it."""
+
+    def remove_object(self, key: str) -> None:
+        """Remove an object that may exist, and its directory."""
+
     def staging_path(self, path: str) -> str:
         """Return the path to which a group is written before `install`."""
 
     def install(self, staged: str, path: str) -> str:
-        """Sync a staged group and return its final path, which no other process has."""
+        """Give a staged group its final path, which no other process has, sync everything that was written, and return the path."""
 
     def remove(self, path: str) -> None:
         """Remove everything at and below a path, whether it is a whole group or the rest of one."""
 
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """Write the objects of a group where there is none; install or sync it afterwards."""
+
+    def keys(self, path: str) -> list[str]:
+        """Return the keys of all objects below a path, relative to it."""
+
+    def take(self, other: Location, source: str, target: str, *, link: bool) -> bool:
+        """Copy a group of another location to a new path; False if that needs reading and writing its objects.
+
+        Without `link`, no file is shared with the other location: the group is modified in place.
+        """
+
+    def parent(self) -> tuple[Location, str]:
+        """Return the location around this one, and the name of this one in it."""
 
     def sync(self, path: str) -> None:
         """Wait until everything that was written is on the disk; the path exists."""
@@ -89,6 +121,11 @@ class Location(Protocol):
         """Return the lock file of the study, or of one collection."""
 
 
+def is_started_study(name: str) -> bool:
+    """Whether a file is left of a writer that was killed while it began a study."""
+    return name.startswith(METADATA) and name.endswith(files.PARTIAL)
+
+
 class LocalDirectory:
     """A directory.
 
@@ -97,6 +134,8 @@ class LocalDirectory:
     path
         Of the directory; it need not exist.
     """
+
+    packs_results, has_stamps = False, True
 
     def __init__(self, path: str) -> None:
         self.name = self.store = path
@@ -112,7 +151,7 @@ class LocalDirectory:
     def refuse_occupied(self) -> None:
         """See `Location`."""
         path = Path(self.name)
-        if path.exists() and (path.is_file() or any(path.iterdir())):
+        if path.is_file() or any(not is_started_study(name) for name in self.children("")):
             raise BadStudy(f"{path} exists and is not a study; choose another path")
         parent = next((parent for parent in path.parents if parent.exists()), None)
         if parent is not None and parent.is_file():
@@ -157,13 +196,43 @@ class LocalDirectory:
             files.sync_directories([path.parent.parent])
         return True
 
+    def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
+        """See `Location`."""
+        return {name: self.stamp(key) for name, key in keys.items()}
+
+    def stamp(self, key: str) -> str:
+        """See `Location`."""
+        try:
+            found = os.stat(os.path.join(self.name, key))  # noqa: PTH118, PTH116 - of thousands of files
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+
+    def write_cached(self, key: str, content: bytes) -> None:
+        """See `Location`."""
+        path = Path(self.name, key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{files.PARTIAL}")
+        try:
+            files.write_file(partial, content)
+            partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+    def remove_object(self, key: str) -> None:
+        """See `Location`."""
+        path = Path(self.name, key)
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # other files are in it
+            path.parent.rmdir()
+
     def staging_path(self, path: str) -> str:
         """See `Location`."""
         return f"{path}.{secrets.token_hex(4)}{STAGED}"
 
     def install(self, staged: str, path: str) -> str:
         """See `Location`."""
-        self.sync(staged)
         source, target = Path(self.name, staged), Path(self.name, path)
         try:
             source.rename(target)
@@ -173,7 +242,7 @@ class LocalDirectory:
             # Of another process, which may yet commit it.
             path = f"{path}.{secrets.token_hex(4)}"
             source.rename(Path(self.name, path))
-        files.sync_directories([target.parent])
+        self.sync(path)  # and the directories above, which are on the same file system
         return path
 
     def remove(self, path: str) -> None:
@@ -183,10 +252,45 @@ class LocalDirectory:
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
         directory = Path(self.name, group)
-        for parent in sorted({Path(key).parent for key in objects}):
-            (directory / parent).mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        parents = {
+            "/".join(parts[: count + 1])
+            for parts in {tuple(key.split("/")[:-1]) for key in objects}
+            for count in range(len(parts))
+        }
+        for parent in sorted(parents):  # each once, those above first
+            with suppress(FileExistsError):
+                os.mkdir(f"{directory}/{parent}")  # noqa: PTH102 - hundreds of them
         for key, content in objects.items():
             files.write_file(directory / key, content)
+
+    def keys(self, path: str) -> list[str]:
+        """See `Location`; without what a killed process was writing."""
+        root = Path(self.name, path)
+        return sorted(
+            file.relative_to(root).as_posix()
+            for file in root.rglob("*")
+            if file.is_file() and file.suffix != files.PARTIAL
+        )
+
+    def take(self, other: Location, source: str, target: str, *, link: bool) -> bool:
+        """See `Location`."""
+        if not isinstance(other, LocalDirectory):
+            return False
+        origin, copy = Path(other.name, source), Path(self.name, target)
+        keys = other.keys(source)
+        for parent in sorted({Path(key).parent for key in keys}):
+            (copy / parent).mkdir(parents=True, exist_ok=True)
+        for key in keys:
+            link = link and files.link_file(origin / key, copy / key)
+            if not link:
+                files.copy_file(origin / key, copy / key)
+        return True
+
+    def parent(self) -> tuple[Location, str]:
+        """See `Location`."""
+        path = Path(os.path.realpath(self.name))
+        return LocalDirectory(str(path.parent)), path.name
 
     def sync(self, path: str) -> None:
         """See `Location`."""

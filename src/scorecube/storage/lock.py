@@ -180,6 +180,7 @@ class _HeldLock:
     content: str | None
     writers: int = 0
     taken_over: bool = False
+    kept: bool = False
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -213,6 +214,19 @@ def hold_lock(lock_file: LockFile) -> Iterator[bool]:
                 del _HELD[key]
                 held.released.set()
                 _release(lock_file, held)
+
+
+def is_held(lock_file: LockFile) -> bool:
+    """Whether this process holds a lock, with a lock file."""
+    held = _HELD.get((os.getpid(), lock_file.name))
+    return held is not None and held.content is not None
+
+
+def keep(lock_file: LockFile) -> None:
+    """Do not remove the lock file of a lock that this process holds: a later process takes it over and repairs what this one left."""
+    held = _HELD.get((os.getpid(), lock_file.name))
+    if held is not None:
+        held.kept = True
 
 
 def check_held(lock_file: LockFile) -> None:
@@ -281,7 +295,7 @@ def _release(lock_file: LockFile, held: _HeldLock) -> None:
     # Finished work must not fail because its lock file cannot be removed: it is taken over when this process has ended.
     for _ in range(2):
         with suppress(Exception):
-            if held.content is not None:
+            if held.content is not None and not held.kept:
                 lock_file.remove(held.content)
             return
 

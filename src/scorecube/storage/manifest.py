@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scorecube.errors import CorruptStudy
-from scorecube.storage.encoding import METADATA
+from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 
 MANIFEST, DIGEST = "manifest", "manifest_sha256"
@@ -115,7 +115,7 @@ def digests_of(metadata: Mapping[str, bytes]) -> dict[str, str]:
 def group_metadata(attributes: Mapping[str, Any] = EMPTY) -> bytes:
     """Return the metadata file of a zarr group."""
     content = {"attributes": dict(attributes), **PLAIN}
-    return json.dumps(content, indent=1, ensure_ascii=False).encode()
+    return json.dumps(content, ensure_ascii=False).encode()
 
 
 def sealed(manifest: Mapping[str, Any], attributes: Mapping[str, Any] = EMPTY) -> bytes:
@@ -207,8 +207,9 @@ def commit(
     read: Callable[[bytes | None], Manifest],
     change: Callable[[Manifest], Manifest],
     check_lock: Callable[[], None],
-) -> Manifest:
-    """Change the manifest of a collection in one step, and return it.
+    expected: bytes | None = None,
+) -> tuple[Manifest, bytes]:
+    """Change the manifest of a collection in one step, and return it with its metadata file.
 
     Parameters
     ----------
@@ -222,21 +223,32 @@ def commit(
         Returns the changed manifest.
     check_lock
         Raises an error if the lock was lost.
+    expected
+        The metadata file as it was read last; None reads it.
     """
     key = f"{path}/{METADATA}"
     while True:
-        content = location.read(key)
+        content = location.read(key) if expected is None else expected
+        expected = None
         before = read(content)
         after = replace(change(before), commit=before.commit + 1)
         check_lock()
-        if location.exchange(key, content, encode(after)):
-            return after
+        new = encode(after)
+        if location.exchange(key, content, new):
+            return after, new
 
 
 def check_files(location: Location, path: str, files: Mapping[str, str] | None) -> list[str]:
     """Return what is wrong with the metadata of a group: one text for each missing or changed file."""
+    return read_checked(location, path, files)[1]
+
+
+def read_checked(
+    location: Location, path: str, files: Mapping[str, str] | None
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the metadata files of a group by key, and what is wrong with them, see `check_files`."""
     if files is None:
-        return []
+        return {}, []
     found = location.read_many([f"{path}/{key}" for key in files])
     problems = []
     for key, digest in files.items():
@@ -245,4 +257,4 @@ def check_files(location: Location, path: str, files: Mapping[str, str] | None) 
             problems.append(f"{key} is missing")
         elif digest_of(content) != digest:
             problems.append(f"{key} does not match its digest")
-    return problems
+    return {key: found[f"{path}/{key}"] or b"" for key in files}, problems

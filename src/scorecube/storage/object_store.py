@@ -10,7 +10,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
-from scorecube.storage.encoding import METADATA
+from scorecube.storage.layout import METADATA, UNSETTLED
 from scorecube.storage.lock import lock_suffix
 from scorecube.storage.network import is_loopback
 
@@ -42,6 +42,8 @@ INSTANCE_METADATA = "169.254.169.254"
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In responses of a store."""
 CONCURRENT_REQUESTS = 16
+MAX_REMEMBERED = 64
+"""Objects whose tags are kept, so that they are not read again before they are exchanged."""
 MAX_REASON_CHARACTERS = 300
 """Of a store's response, in a message."""
 
@@ -53,12 +55,18 @@ class ObjectPrefix:
     ----------
     url
         E.g. ``s3://bucket/prefix``.
+    whole_bucket
+        Accept a bucket without a prefix, for what lies beside a study.
     """
 
-    def __init__(self, url: str) -> None:
+    packs_results, has_stamps = True, False
+
+    def __init__(self, url: str, *, whole_bucket: bool = False) -> None:
         self.name = url.rstrip("/")
+        self._written: dict[str, tuple[bytes, Any]] = {}
+        """Content and tag of the objects that this process exchanged last."""
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
-        if not bucket or not prefix:
+        if not bucket or not (prefix or whole_bucket):
             raise BadStudy(
                 f"{url}: a study needs a prefix of its own in a bucket: give scheme://bucket/prefix"
             )
@@ -67,23 +75,22 @@ class ObjectPrefix:
             self._upstream = from_url(self.name)
         self.store = ErrorTranslatingStore(self._upstream, url=self.name)
 
-    def _list(self, path: str = "") -> tuple[set[str], bool]:
-        """Return the names of objects at a path, and whether any is at or below it."""
-        with translate_errors(self.name):
-            # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
-            store = from_url(self.name, retry_config={"max_retries": 1})
-            listing = obstore.list_with_delimiter(store, path or None)
-        return {entry["path"].rpartition("/")[2] for entry in listing["objects"]}, bool(
-            listing["objects"] or listing["common_prefixes"]
-        )
-
     def holds_zarr(self, path: str = "") -> bool:
         """See `Location`."""
-        return METADATA in self._list(path)[0]
+        try:
+            with translate_errors(self.name):
+                # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
+                store = from_url(self.name, retry_config={"max_retries": 1})
+                obstore.get(store, f"{path}/{METADATA}".lstrip("/"))
+        except (FileNotFoundError, NotFoundError):
+            return False
+        return True
 
     def exists(self) -> bool:
         """See `Location`."""
-        return self._list()[1]
+        with translate_errors(self.name):
+            store = from_url(self.name, retry_config={"max_retries": 1})
+            return any(True for entries in obstore.list(store, chunk_size=1) for _ in entries)
 
     def refuse_occupied(self) -> None:
         """See `Location`."""
@@ -135,16 +142,43 @@ class ObjectPrefix:
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """See `Location`."""
-        found = self._get(key)
+        found = self._written.pop(key, None)
+        if found is None or found[0] != old:
+            found = self._get(key)
         if (None if found is None else found[0]) != old:
             return False
         condition: Any = "create" if found is None else {"e_tag": found[1]}
         try:
             with translate_errors(self.name):
-                obstore.put(self._upstream, key, new, mode=condition, use_multipart=False)
+                done = obstore.put(self._upstream, key, new, mode=condition, use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             return False
+        while len(self._written) >= MAX_REMEMBERED:
+            self._written.pop(next(iter(self._written)), None)
+        self._written[key] = new, done.get("e_tag")
         return True
+
+    def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
+        """See `Location`; what a lock file belongs to may change, and nothing else."""
+        parent, _, name = self.name.rpartition("/")
+        with translate_errors(self.name):
+            listing = obstore.list_with_delimiter(from_url(parent))
+        beside = {entry["path"].rpartition("/")[2] for entry in listing["objects"]}
+        return {each: UNSETTLED if name + lock_suffix(each) in beside else "" for each in keys}
+
+    def stamp(self, key: str) -> str:  # noqa: ARG002
+        """See `Location`."""
+        return ""
+
+    def write_cached(self, key: str, content: bytes) -> None:
+        """See `Location`."""
+        with translate_errors(self.name):
+            obstore.put(self._upstream, key, content, use_multipart=False)
+
+    def remove_object(self, key: str) -> None:
+        """See `Location`."""
+        with translate_errors(self.name), suppress(FileNotFoundError, NotFoundError):
+            obstore.delete(self._upstream, key)
 
     def staging_path(self, path: str) -> str:
         """See `Location`; groups cannot be renamed, so this is the final path."""
@@ -161,6 +195,34 @@ class ObjectPrefix:
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
         sync(_write(self.store, f"{group}/".lstrip("/"), objects))
+
+    def keys(self, path: str) -> list[str]:
+        """See `Location`."""
+        with translate_errors(self.name):
+            found = [
+                str(entry["path"])
+                for entries in obstore.list(self._upstream, path or None)
+                for entry in entries
+            ]
+        return sorted(key.removeprefix(f"{path}/") for key in found)
+
+    def take(self, other: Any, source: str, target: str, *, link: bool) -> bool:  # noqa: ARG002
+        """See `Location`; within a bucket the store copies."""
+        bucket, prefix = _bucket_and_prefix(self.name)
+        if not isinstance(other, ObjectPrefix) or _bucket_and_prefix(other.name)[0] != bucket:
+            return False
+        with translate_errors(self.name):
+            store = from_url(bucket)
+        origin = f"{_bucket_and_prefix(other.name)[1]}/{source}"
+        copies = {f"{origin}/{key}": f"{prefix}/{target}/{key}" for key in other.keys(source)}
+        with translate_errors(self.name):
+            sync(_copy(store, copies))
+        return True
+
+    def parent(self) -> tuple[ObjectPrefix, str]:
+        """See `Location`."""
+        parent, _, name = self.name.rpartition("/")
+        return ObjectPrefix(parent, whole_bucket=True), name
 
     def sync(self, path: str) -> None:
         """See `Location`; a request that has succeeded is stored."""
@@ -200,6 +262,23 @@ async def _write(store: ErrorTranslatingStore, prefix: str, objects: Mapping[str
             await store.set(prefix + key, buffer.from_bytes(content))
 
     await asyncio.gather(*(upload(key, content) for key, content in objects.items()))
+
+
+async def _copy(store: Any, copies: Mapping[str, str]) -> None:
+    slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+    async def copy(source: str, target: str) -> None:
+        async with slots:
+            await obstore.copy_async(store, source, target)
+
+    await asyncio.gather(*(copy(source, target) for source, target in copies.items()))
+
+
+def _bucket_and_prefix(url: str) -> tuple[str, str]:
+    """Return the URL of the bucket, and the prefix in it."""
+    scheme, _, rest = url.partition("://")
+    bucket, _, prefix = rest.partition("/")
+    return f"{scheme}://{bucket}", prefix
 
 
 async def _read_many(store: ErrorTranslatingStore, keys: list[str]) -> list[bytes | None]:

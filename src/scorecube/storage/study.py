@@ -4,20 +4,23 @@
                            /cube                      score[metric, gain, run, topic]
                            /blocks/<analysis>/<work>  recorded blocks, see `blocks.py`
                            /results/<analysis>/<plan> finished results, never changed
+              /.index/<segment>                       what the manifests say, for listings, see `index.py`
 
 The store is a directory or a prefix of an object store (see `location.py`). Every group can be read with
-``xarray.open_datatree(path, engine="zarr", consolidated=False)``. The attributes of the study and of each collection are manifests that say
+``xarray.open_datatree(path, engine="zarr", consolidated=False)``; small results at an object store are one array, see `small_groups.py`. The attributes of the study and of each collection are manifests that say
 where each group lies and what its metadata must be (see `manifest.py`): a replaced cube lies under ``cube.2`` or the like.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace as replaced
-from typing import Final
+from typing import Any, Final
 
 import xarray as xr
 import zarr
@@ -26,25 +29,30 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.errors import BadStudy, CorruptStudy, nearest, option
 from scorecube.storage import version_1
+from scorecube.storage.catalogue import Catalogue, Describe, no_study
 from scorecube.storage.collection import Collection
-from scorecube.storage.encoding import FORMAT_VERSION, METADATA, ZARR_FORMAT
+from scorecube.storage.encoding import ZARR_FORMAT
+from scorecube.storage.html import html_of_collections
+from scorecube.storage.index import INDEX, Row, row_of, write_rows
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION
 from scorecube.storage.location import STAGED, Location, open_location
-from scorecube.storage.lock import check_held, hold_lock
+from scorecube.storage.lock import check_held, hold_lock, is_held, keep
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
-    DIGEST,
-    MANIFEST,
     OUTDATED,
     RANKINGS,
     RESULTS,
     Manifest,
+    digest_of,
     sealed,
-    unsealed,
 )
 
-VERSION = "scorecube_format"
 FORBIDDEN_CHARACTERS = set("/\\\0")
+_HELD_MANIFESTS: dict[tuple[int, str, str], tuple[Manifest, bytes]] = {}
+"""By process, study and collection: manifests of collections that this process has locked."""
+BATCH_SECONDS, BATCH_ROWS = 2.0, 64
+"""Longest time, and most rows, until the rows of a batch are written."""
 MAX_NAME_BYTES: Final = 150
 """Of a collection: its lock file has a longer name, and file systems allow 255 bytes."""
 
@@ -89,9 +97,7 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     with location.failures():
         if not location.holds_zarr():
             if mode == "r":
-                raise BadStudy(
-                    f"{location.name}: no study there; make one with: scorecube evaluate {location.name} --name NAME --runs ... --qrels ..."
-                )
+                raise BadStudy(no_study(location))
             location.refuse_occupied()
         study = Study(location, writable=mode == "a")
         study.refresh()
@@ -137,13 +143,35 @@ class Study:
     (['demo'], 50)
     """
 
-    def __init__(self, location: Location, *, writable: bool) -> None:
-        self.location = location
-        self.path = location.name
+    def __init__(self, location: Location | Catalogue, *, writable: bool = False) -> None:
+        self.catalogue = location if isinstance(location, Catalogue) else Catalogue(location)
+        self.location = self.catalogue.location
+        self.path = self.location.name
         self.writable = writable
-        self.version = FORMAT_VERSION
+        self._guard = threading.RLock()
+        self._writers: Counter[str] = Counter()
+        self._unindexed: dict[str, tuple[Manifest, bytes] | None] = {}
+        """Collections whose rows in the index are to be written, with their manifests; None if they must be read."""
+        self._kept: dict[str, ExitStack] | None = None
+        """Locks that are held until the rows of a batch are written; None without a batch."""
+        self._written = 0.0
+
+    def _repr_html_(self) -> str:
+        """Return the collections as a table, for notebooks."""
+        contents = {
+            name: {**row.facts.get("cube", {}), **row.contents()}
+            for name, row in self.rows().items()
+        }
+        return html_of_collections(self.path, contents)
+
+    @property
+    def version(self) -> int:
         """Format of the store."""
-        self._paths: dict[str, str] = {}
+        return self.catalogue.version
+
+    def __reduce__(self) -> tuple[Callable[..., Study], tuple[str]]:
+        """Another process opens the study, for reading."""
+        return open_study, (self.path,)
 
     @property
     def root(self) -> zarr.Group:
@@ -152,35 +180,109 @@ class Study:
 
     def refresh(self) -> bytes | None:
         """Read the list of collections again and return the metadata file that holds it."""
-        with self.location.failures():
-            content = self.location.read(METADATA)
-        if content is None:
-            self._paths = {}
-            return None
-        try:
-            attributes = json.loads(content).get("attributes", {})
-            version = attributes.get(VERSION)
-        except (ValueError, AttributeError, RecursionError):
-            raise CorruptStudy(
-                f"{self.path}: no study can be read there: its {METADATA} is damaged; restore it from a copy"
-            ) from None
-        if MANIFEST in attributes or DIGEST in attributes:
-            self._paths = dict(unsealed(content, self.path)[MANIFEST]["collections"])
-        elif version == version_1.FORMAT:
-            with self.location.failures():
-                self._paths = version_1.collection_paths(self.location)
-        if version not in (version_1.FORMAT, FORMAT_VERSION):
-            raise BadStudy(
-                f"{self.path}: a zarr store, but not a study of format {FORMAT_VERSION} (found {version})"
-            )
-        if version == FORMAT_VERSION and MANIFEST not in attributes:
-            raise CorruptStudy(f"{self.path}: its {METADATA} lacks the list of collections")
-        self.version = version
-        return content
+        return self.catalogue.refresh()
 
     def path_of(self, name: str) -> str:
         """Return the path of a collection's group, for one that is new the path that it will have."""
-        return self._paths.get(name, name)
+        return self.catalogue.paths.get(name, name)
+
+    def rows(self, describe: Describe | None = None) -> dict[str, Row]:
+        """Return what the index says of all collections; see `Catalogue.rows`."""
+        return self.catalogue.rows(describe)
+
+    def with_facts(self, name: str, manifest: Manifest, describe: Describe | None) -> Manifest:
+        """Return a manifest with the facts that an earlier version did not note; see `Collection.with_facts`."""
+        return Collection(self, name).with_facts(manifest, describe)
+
+    def held_manifest(self, name: str) -> tuple[Manifest, bytes] | None:
+        """Return the manifest of a collection whose lock this process holds, if it is known.
+
+        Other processes cannot change it, and all writers of this process share what is known.
+        """
+        known = _HELD_MANIFESTS.get((os.getpid(), self.path, name))
+        return known if known is not None and is_held(self.location.lock_file(name)) else None
+
+    def hold_manifest(self, name: str, known: tuple[Manifest, bytes] | None) -> None:
+        """Keep a manifest while this process holds the lock of its collection; None forgets it."""
+        key = os.getpid(), self.path, name
+        if known is not None and is_held(self.location.lock_file(name)):
+            _HELD_MANIFESTS[key] = known
+        else:
+            _HELD_MANIFESTS.pop(key, None)
+
+    def note_change(self, name: str, written: tuple[Manifest, bytes] | None) -> None:
+        """Note that a manifest is about to change, and then how: its row is written before its lock is released."""
+        with self._guard:
+            self._unindexed[name] = written
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Write the rows of changed collections together, and keep the locks of these collections until then."""
+        self._kept, self._written = {}, time.monotonic()
+        try:
+            yield
+        finally:
+            kept, self._kept = self._kept, None
+            try:
+                self._write_rows()
+            finally:
+                for name, held in kept.items():
+                    held.close()
+                    self.hold_manifest(name, None)
+
+    def _is_due(self) -> bool:
+        late = time.monotonic() > self._written + BATCH_SECONDS
+        return self._kept is None or late or len(self._unindexed) >= BATCH_ROWS
+
+    def _keep_lock(self, name: str) -> None:
+        """Hold a lock until the rows of the batch are written."""
+        with self._guard:
+            if self._kept is not None and name and name not in self._kept:
+                self._kept[name] = ExitStack()
+                self._kept[name].enter_context(hold_lock(self.location.lock_file(name)))
+
+    def _write_rows(self) -> None:
+        """Write the rows of changed collections that no thread of this process writes now."""
+        with self._guard:
+            settled = [name for name in self._unindexed if not self._writers[name]]
+            if not settled or not self._is_due():
+                return
+            try:
+                with self.location.failures():
+                    rows = [row for name in settled if (row := self._row(name)) is not None]
+                    write_rows(self.location, {row.collection: row for row in rows})
+            except BaseException:
+                for name in settled:
+                    self._keep_lock_file(name)
+                raise
+            self._written = time.monotonic()
+            for name in settled:
+                del self._unindexed[name]
+                if self._kept is not None and name in self._kept:
+                    self._kept.pop(name).close()
+                    self.hold_manifest(name, None)
+
+    def _keep_lock_file(self, name: str) -> None:
+        """Leave the lock file where it says that the row of a collection is old."""
+        if not self.location.has_stamps:
+            keep(self.location.lock_file(name))
+
+    def _row(self, name: str) -> Row | None:
+        """Return the row of a collection; None for one that is damaged or was not completed."""
+        key, known = f"{self.path_of(name)}/{METADATA}", self._unindexed[name]
+        stamp, held = self.location.stamp(key), self.held_manifest(name)
+        if held is not None and not stamp:  # no file that may have been replaced by hand
+            return row_of(held[0], digest_of(held[1]), stamp)
+        content = self.location.read(key)  # after its stamp
+        if content is None:
+            return None
+        if known is None or known[1] != content:
+            try:
+                known = self.catalogue.manifest_of(name, content), content
+            except CorruptStudy:
+                self._keep_lock_file(name)
+                return None
+        return row_of(known[0], digest_of(content), stamp)
 
     @contextmanager
     def lock(self, collection: str = "") -> Iterator[None]:
@@ -192,22 +294,38 @@ class Study:
         with self.location.failures():
             held = hold_lock(self.location.lock_file(collection))
             taken_over = held.__enter__()
+        if not self._writers[collection] and collection not in (self._kept or {}):
+            self.hold_manifest(collection, None)
+        self._keep_lock(collection)
+        with self._guard:
+            self._writers[collection] += 1
+        failed = True
         try:
             if taken_over:
                 self._remove_rest(collection)
             yield
+            failed = False
         finally:
-            held.__exit__(None, None, None)
+            with self._guard:
+                self._writers[collection] -= 1
+            if not self._writers[collection] and collection not in (self._kept or {}):
+                self.hold_manifest(collection, None)
+            try:
+                with suppress(*[Exception] if failed else []):  # raise the first failure
+                    self._write_rows()
+            finally:
+                held.__exit__(None, None, None)
 
     def _remove_rest(self, collection: str) -> None:
         """Remove what a killed process left of a collection, or of collections that it did not complete."""
         if self.version != FORMAT_VERSION or self.refresh() is None:
             return
         if collection in self:
+            self.note_change(collection, None)
             self[collection].remove_rest()
         elif not collection:
             for name in self.location.children(""):
-                if name != METADATA and name not in self._paths.values():
+                if name not in (METADATA, INDEX, *self.catalogue.paths.values()):
                     self.location.remove(name)
 
     def check_lock(self, collection: str = "") -> None:
@@ -217,14 +335,14 @@ class Study:
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted."""
         self.refresh()
-        return iter(sorted(self._paths))
+        return iter(sorted(self.catalogue.paths))
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str) or _reserved(name):
             return False
-        if name not in self._paths:
+        if name not in self.catalogue.paths:
             self.refresh()
-        return name in self._paths
+        return name in self.catalogue.paths
 
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
@@ -241,6 +359,7 @@ class Study:
         cube: xr.Dataset,
         rankings: xr.Dataset | None = None,
         replace: bool = False,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
@@ -255,6 +374,8 @@ class Study:
         replace
             Replace the scores and rankings that are stored under the name. Results of other scores are kept as outdated until they are
             computed again.
+        facts
+            JSON values to note in the manifest.
 
         Raises
         ------
@@ -268,44 +389,77 @@ class Study:
                 f"{self.path} was opened for reading; open it with mode='a' to add to it"
             )
         with self.lock(), self.lock(name), self.location.failures():
-            self._prepare()
+            self.prepare()
             if name in self and not replace:
                 collection = self[name]
                 before = collection.cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
                 if not merged.identical(before):
-                    collection.write({CUBE: merged}, lambda manifest: manifest)
+                    collection.write({CUBE: merged}, lambda manifest: _noting(manifest, facts))
+                elif facts:
+                    collection.note(facts)
                 return
             same = name in self and _same_scores(self[name], cube)
-            parts = {CUBE: cube} | ({} if rankings is None else {RANKINGS: rankings})
+            self._write_new(name, cube, rankings, facts, same=same)
+            self.list_collections([name])
 
-            Collection(self, name).write(
-                parts, lambda manifest: _started_over(manifest, set(parts), keep=same)
-            )
-            self._list(name)
+    def _write_new(
+        self,
+        name: str,
+        cube: xr.Dataset,
+        rankings: xr.Dataset | None,
+        facts: Mapping[str, Any] | None,
+        *,
+        same: bool,
+    ) -> None:
+        parts = {CUBE: cube} | ({} if rankings is None else {RANKINGS: rankings})
+        Collection(self, name).write(
+            parts, lambda manifest: _noting(_started_over(manifest, set(parts), keep=same), facts)
+        )
+
+    def write_unlisted(self, name: str, cube: xr.Dataset, facts: Mapping[str, Any]) -> None:
+        """Write a new collection, which `list_collections` adds; another process holds the lock of the study."""
+        schema.check(cube, schema.CUBE, "the cube")
+        check_collection_name(name)
+        with self.lock(name), self.location.failures():
+            self._write_new(name, cube, None, facts, same=False)
 
     def upgrade(self) -> None:
         """Give a study of format 1 its manifests; without effect on others."""
+        if self.version == FORMAT_VERSION and self.catalogue.paths:
+            return  # for good
         if self.refresh() is not None and self.version == version_1.FORMAT:
             with self.lock():
-                paths = self._paths
+                paths = self.catalogue.paths
                 for name, path in paths.items():
                     with self.lock(name):
                         if not self[name].has_manifest():
                             version_1.upgrade(self.location, path, name)
+                            self.hold_manifest(name, None)
                 self._write_list(paths)
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Create the study if it is new, or upgrade it."""
         if self.refresh() is None:
             self._write_list({})
         self.upgrade()
 
-    def _list(self, name: str) -> None:
-        """Add a collection to the list."""
+    def list_collections(self, names: Iterable[str]) -> None:
+        """Add written collections to the list; the caller holds the lock of the study."""
         self.refresh()
-        if name not in self._paths:
-            self._write_list({**self._paths, name: name})
+        new = {name: name for name in names if name not in self.catalogue.paths}
+        if new:
+            self._write_list({**self.catalogue.paths, **new})
+
+    def change_list(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        """Add collections that are written to the list, and take others off it, in one step; the caller holds the lock."""
+        with self.location.failures():
+            self.prepare()
+            gone = set(remove)
+            kept = {name: path for name, path in self.catalogue.paths.items() if name not in gone}
+            new = kept | {name: name for name in add if name not in kept}
+            if new != self.catalogue.paths:
+                self._write_list(new)
 
     def _write_list(self, paths: Mapping[str, str]) -> None:
         content = self.location.read(METADATA)
@@ -323,6 +477,10 @@ def _same_scores(collection: Collection, cube: xr.Dataset) -> bool:
         return bool(collection.cube.equals(cube))
     except CorruptStudy:
         return False
+
+
+def _noting(manifest: Manifest, facts: Mapping[str, Any] | None) -> Manifest:
+    return replaced(manifest, facts={**manifest.facts, **(facts or {})})
 
 
 def _started_over(manifest: Manifest, parts: set[str], *, keep: bool) -> Manifest:

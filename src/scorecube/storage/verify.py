@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container, Mapping
 from typing import Any
 
 import zarr
@@ -10,9 +11,12 @@ import zarr.errors
 
 from scorecube.errors import ScorecubeError
 from scorecube.storage.collection import Collection
-from scorecube.storage.datasets import read_dataset
-from scorecube.storage.encoding import METADATA, ZARR_FORMAT
-from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files
+from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
+from scorecube.storage.encoding import ZARR_FORMAT
+from scorecube.storage.index import INDEX, Row, read_segments, row_of
+from scorecube.storage.layout import METADATA
+from scorecube.storage.location import Location
+from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files, digest_of
 from scorecube.storage.study import Study
 
 
@@ -28,23 +32,84 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
     """
     checked, problems = 1, list[str]()
     for name in study:
-        checked += 1
-        collection = study[name]
-        try:
-            manifest = collection.manifest
-        except ScorecubeError as error:
-            problems.append(f"{name}: {error}")
+        count, found = verify_collection(study[name])
+        checked += count
+        problems += found
+    return checked, problems + check_index(study)
+
+
+def verify_collection(
+    collection: Collection, chosen: Container[str] | None = None
+) -> tuple[int, list[str]]:
+    """Verify one collection, or some of its entries; see `verify_study`."""
+    checked, problems = 1, list[str]()
+    try:
+        manifest = collection.manifest
+    except ScorecubeError as error:
+        return checked, [f"{collection.name}: {error}"]
+    problems += _missing_parents(collection)
+    for key, entry in manifest.entries.items():
+        if chosen is not None and key not in chosen:
             continue
-        problems += _missing_parents(collection)
-        for key, entry in manifest.entries.items():
-            if key.startswith(f"{BLOCKS}/"):
-                _, analysis, work = key.split("/")
-                count, found = 1, collection.blocks(analysis, work).find_damage()
-            else:
-                count, found = _check_group(study, f"{collection.group_path}/{entry.path}", entry)
-            checked += count
-            problems += found
+        if key.startswith(f"{BLOCKS}/"):
+            _, analysis, work = key.split("/")
+            count, found = 1, collection.blocks(analysis, work).find_damage()
+        else:
+            path = f"{collection.group_path}/{entry.path}"
+            count, found = _check_group(collection.location, path, entry)
+        checked += count
+        problems += found
     return checked, problems
+
+
+def check_index(study: Study) -> list[str]:
+    """Return one line for each part of the index that is damaged, or says something else than the manifests that it is current for.
+
+    Rows of an earlier commit are no damage: they are noticed and made anew when the index is read.
+    """
+    location, found = study.location, read_segments(study.location)
+    problems = [f"{INDEX}/{name}: cannot be read" for name in found.damaged]
+    if found.names and not _is_plain_group(location.read(f"{INDEX}/{METADATA}")):
+        problems.append(f"{INDEX}/{METADATA}: missing or changed")
+    for name, path in sorted(study.catalogue.paths.items()):
+        row, key = found.rows.get(name), f"{path}/{METADATA}"
+        content = location.read(key)
+        if row is None or content is None or location.stamps({name: key})[name] != row.stamp:
+            continue
+        try:
+            expected = row_of(study.catalogue.manifest_of(name, content), digest_of(content), "")
+        except ScorecubeError:
+            continue  # listed as damage of the collection
+        if row.digest != expected.digest or not _agree(row, expected):
+            problems.append(f"{INDEX}: the row of {name} differs from its manifest")
+    return problems
+
+
+def _agree(row: Row, expected: Row) -> bool:
+    """Whether a row has the results and all facts of a manifest; of studies of earlier versions it has more facts."""
+    if {analysis: set(json.loads(text)) for analysis, text in row.texts.items()} != {
+        analysis: set(json.loads(text)) for analysis, text in expected.texts.items()
+    }:
+        return False
+    return _within(expected.facts, row.facts) and all(
+        _within(json.loads(text), json.loads(row.texts[analysis]))
+        for analysis, text in expected.texts.items()
+    )
+
+
+def _within(expected: Any, found: Any) -> bool:
+    """Whether a JSON value equals another, or is part of it."""
+    if not isinstance(expected, dict) or not isinstance(found, dict):
+        return bool(expected == found)
+    return all(key in found and _within(value, found[key]) for key, value in expected.items())
+
+
+def repair_index(study: Study) -> int:
+    """Make the index anew of the manifests; return its number of rows."""
+    location = study.location
+    with location.failures():
+        location.remove(INDEX)
+    return len(study.rows())
 
 
 def _missing_parents(collection: Collection) -> list[str]:
@@ -71,26 +136,39 @@ def _is_plain_group(content: bytes | None) -> bool:
         return False
 
 
-def _check_group(study: Study, path: str, entry: Entry) -> tuple[int, list[str]]:
+def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list[str]]:
     """Return the number of arrays of a group, and what is wrong with it."""
-    problems = [f"{path}/{text}" for text in check_files(study.location, path, entry.files)]
+    if entry.files is not None and _is_whole(location, path, entry.files):
+        return len(entry.files) - 1, []  # without the group's own
+    problems = [f"{path}/{text}" for text in check_files(location, path, entry.files)]
     if problems:
         return max(1, len(entry.files or ())), problems
     checked = 0
     try:
-        group = zarr.open_group(study.location.store, path=path, mode="r", zarr_format=ZARR_FORMAT)
+        group = zarr.open_group(location.store, path=path, mode="r", zarr_format=ZARR_FORMAT)
         for name, array in sorted(group.arrays()):
             checked += 1
             problem = _problem(array)
             if problem:
                 problems.append(f"{path}/{name}: {problem}")
         if not problems:
-            read_dataset(study.location, path, entry.files)
+            read_dataset(location, path, entry.files)
     except ScorecubeError as error:
         problems.append(str(error))
     except Exception as error:  # damaged metadata raises errors of many types
         problems.append(f"{path}: cannot be read: {_first_line(error)}")
     return checked, problems
+
+
+def _is_whole(location: Location, path: str, files: Mapping[str, str]) -> bool:
+    """Whether a group can be read and matches all its digests, that of its content included."""
+    try:
+        if check_files(location, path, files):
+            return False
+        recorded = json.loads(location.read(f"{path}/{METADATA}") or b"")["attributes"][CONTENT]
+        return bool(recorded == stored_digest(location, path))
+    except Exception:  # looked at in detail by the caller
+        return False
 
 
 def _problem(array: zarr.Array[Any]) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import zarr
 
-from scorecube.storage.encoding import METADATA, ZARR_FORMAT
+from scorecube.storage.encoding import ZARR_FORMAT
+from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
     BLOCKS,

@@ -1,0 +1,417 @@
+"""Merging studies: the collections of several become those of one, for example of the parts of a sweep.
+
+Three passes: verify everything that would be taken; compare what several studies hold under the same name; take. Nothing is written before the
+third. There a new collection is built under its final path and listed when it is whole; to one that exists, groups are added beside the others
+and committed together. What a killed merge left unlisted is removed by the next one, which continues where the list and the manifests end.
+
+Groups of cubes, rankings and results are never modified. The files of a directory therefore get a second name (hard link) instead of a copy:
+either study can be deleted, but damage to the disk affects both. Recorded blocks are modified in place and are copied.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from scorecube.errors import BadStudy, CorruptStudy, counted
+from scorecube.storage.collection import Collection
+from scorecube.storage.layout import METADATA
+from scorecube.storage.location import Location, is_url, open_location
+from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
+from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
+from scorecube.storage.study import Study, open_study
+from scorecube.storage.verify import verify_collection
+
+Progress = Callable[[int, int], None]
+LIST_SECONDS = 2.0
+"""Time between two changes of the list of collections: a killed merge repeats at most so much."""
+MAX_LINES = 20
+"""Most lines of a message on conflicts or damage."""
+COPIED_BYTES = 2**26
+"""Objects that are held in memory while they are copied from one kind of store to another."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did.
+
+    Parameters
+    ----------
+    parts
+        Paths or URLs of the studies that were merged.
+    new, extended, unchanged
+        Numbers of collections of the parts that were added, that existed and got more, and that held everything already.
+    results
+        Number of results that were taken.
+    """
+
+    parts: tuple[str, ...]
+    new: int = 0
+    extended: int = 0
+    unchanged: int = 0
+    results: int = 0
+
+
+def merge(
+    out: str | os.PathLike[str],
+    parts: Sequence[str | os.PathLike[str]],
+    *,
+    move: bool = False,
+    progress: Progress | None = None,
+) -> Merged:
+    """Merge studies into one: cubes, rankings, results and recorded blocks of all their collections.
+
+    Everything is verified before it is taken, as `scorecube verify` does. What is there already is accepted once. A merge that was
+    interrupted is continued by the same call, and collections can be merged into a study later.
+
+    Parameters
+    ----------
+    out
+        Path or URL of the study to merge into; created if it does not exist.
+    parts
+        Paths or URLs of studies; their last component may be a pattern such as ``study.part-*.zarr``.
+    move
+        Remove from the parts what has been taken, which leaves them without collections. By default they stay as they are. In
+        directories on one file system, neither copies cubes, rankings and results; within a bucket, the object store copies.
+    progress
+        Called with (collections, twice the number of collections): each is verified, then taken.
+
+    Returns
+    -------
+    merged
+        Numbers of collections and results.
+
+    Raises
+    ------
+    BadStudy
+        No study at a path, `out` among the parts, or conflicts: other scores or rankings of a collection with the same name, another
+        content of the result of the same plan. Nothing was written.
+    CorruptStudy
+        Damage in a part; nothing of any part was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scorecube.testing import simulate_cube
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for place, name in enumerate("ab"):
+    ...         open_study(f"{folder}/{name}.zarr", mode="a").add(name, cube=simulate_cube(n_runs=4, seed=place))
+    ...     merged = merge(folder + "/all.zarr", [folder + "/[ab].zarr"])
+    ...     merged.new, list(open_study(folder + "/all.zarr"))
+    (2, ['a', 'b'])
+    """
+    target = open_study(out, mode="a")
+    studies = _open_parts(target, parts, "a" if move else "r")
+    if move:
+        for study in studies:
+            study.upgrade()
+    merger = _Merger(target, studies, move=move, progress=progress)
+    merger.verify()
+    merger.refuse_conflicts()
+    return merger.take()
+
+
+def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) -> list[Study]:
+    """Open the parts once each; refuse the target among them."""
+    if isinstance(parts, str | os.PathLike):
+        parts = [parts]
+    known = {_identity(out.location)}
+    opened = []
+    for path in [each for part in parts for each in _expanded(os.fspath(part))]:
+        study = open_study(path, mode="r")
+        identity = _identity(study.location)
+        if identity == _identity(out.location):
+            raise BadStudy(
+                f"{out.path} is named as the study to merge into and as one of the parts; name another one"
+            )
+        if identity not in known:
+            known.add(identity)
+            opened.append(study if mode == "r" else open_study(path, mode=mode))
+    if not opened:
+        raise BadStudy(f"no studies to merge into {out.path}; name at least one", option="parts")
+    return opened
+
+
+def _identity(location: Location) -> str:
+    return location.name if is_url(location.name) else os.path.realpath(location.name)
+
+
+def _expanded(path: str) -> list[str]:
+    """Return the studies that match a path whose last component is a pattern; the path itself if it is none."""
+    pattern = path.rstrip("/").rpartition("/")[2]
+    if not set(pattern) & set("*?["):
+        return [path]
+    location = open_location(path)
+    with location.failures():
+        if not is_url(path) and location.exists():
+            return [path]  # a name with such characters
+        parent, name = location.parent()
+        found = [each for each in parent.children("") if fnmatchcase(each, name)]
+    before = path.rstrip("/").removesuffix(pattern)
+    studies = [before + each for each in found if open_location(before + each).holds_zarr()]
+    if not studies:
+        raise BadStudy(f"{path}: no study matches this pattern")
+    return studies
+
+
+@dataclass(frozen=True)
+class _Holding:
+    """A collection of a part, and the number of commits when it was verified."""
+
+    collection: Collection
+    commit: int
+
+
+class _Merger:
+    """The three passes of `merge`."""
+
+    def __init__(
+        self, out: Study, parts: Sequence[Study], *, move: bool, progress: Progress | None
+    ) -> None:
+        self._out, self._parts, self._move = out, parts, move
+        self._names = [(study, name) for study in parts for name in study]
+        self._holders: dict[str, list[_Holding]] = {}
+        self._progress, self._done = progress, 0
+        self._unlisted: list[str] = []
+        self._taken: list[Collection] = []
+        """Collections of parts that are in the target, and are removed from the parts once they are listed."""
+        self._listed_at = time.monotonic()
+
+    def _step(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, 2 * len(self._names))
+
+    def verify(self) -> None:
+        """Verify what the target lacks of every part (CorruptStudy)."""
+        problems = list[str]()
+        there = set(self._out)
+        for study, name in self._names:
+            collection = study[name]
+            try:
+                manifest = collection.manifest
+                held = self._out[name].manifest.entries if name in there else {}
+            except CorruptStudy as error:
+                problems.append(str(error))
+                self._step()
+                continue
+            # What the target has was verified when it was taken.
+            lacking = {
+                key for key, entry in manifest.entries.items() if not is_same(key, entry, held)
+            }
+            with self._locked(collection):
+                _, found = verify_collection(collection, lacking)
+            problems += [f"{study.path}: {line}" for line in found]
+            self._holders.setdefault(name, []).append(_Holding(collection, manifest.commit))
+            self._step()
+        if problems:
+            raise CorruptStudy(
+                f"{counted(len(problems), 'damaged place')} in the parts, nothing was merged:{_listed(problems)}\n"
+                "restore them from copies, or remove the damaged parts and sweep them again"
+            )
+
+    def refuse_conflicts(self) -> None:
+        """Compare what several studies hold under one name (BadStudy)."""
+        conflicts = list[str]()
+        there = set(self._out)
+        for name in sorted(self._holders):
+            collections = [holding.collection for holding in self._holders[name]]
+            if name in there:
+                collections.insert(0, self._out[name])
+            if len(collections) > 1:
+                conflicts += conflicts_of(name, collections)
+        if conflicts:
+            raise BadStudy(
+                f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:{_listed(conflicts)}\n"
+                "leave out one of the studies, or store the collection under another name"
+            )
+
+    def take(self) -> Merged:
+        """Take everything."""
+        new = extended = unchanged = results = 0
+        with self._out.lock():
+            self._out.change_list()  # makes the study
+            there = set(self._out)
+            try:
+                for name in sorted(self._holders):
+                    for holding in self._holders[name]:
+                        if name in self._unlisted:
+                            self._list()
+                        if name in there:
+                            count, changed = self._extend(holding)
+                            extended, unchanged = extended + changed, unchanged + (not changed)
+                        else:
+                            count = self._add(holding)
+                            new += 1
+                            there.add(name)
+                        results += count
+                        self._step()
+                    if time.monotonic() > self._listed_at + LIST_SECONDS:
+                        self._list()
+            finally:
+                self._list()
+        for study in self._parts if self._move else ():
+            with study.lock():  # which removes what a killed merge left of moved collections
+                pass
+        paths = tuple(study.path for study in self._parts)
+        return Merged(paths, new, extended, unchanged, results)
+
+    def _list(self) -> None:
+        """List the collections that are whole, then remove them from the parts if they are to be moved."""
+        out = self._out
+        if self._unlisted:
+            with out.location.failures():
+                out.location.sync("")
+            out.change_list(add=self._unlisted)
+            self._unlisted = []
+        self._listed_at = time.monotonic()
+        taken, self._taken = self._taken, []
+        by_study: dict[int, list[Collection]] = {}
+        for collection in taken if self._move else ():
+            by_study.setdefault(id(collection.study), []).append(collection)
+        for study in self._parts:
+            moved = by_study.get(id(study), [])
+            if not moved:
+                continue
+            with study.lock():
+                paths = [collection.group_path for collection in moved]
+                study.change_list(remove=[collection.name for collection in moved])
+                for path in paths:
+                    study.location.remove(path)
+
+    def _add(self, holding: _Holding) -> int:
+        """Take a collection that the target lacks; return its number of results."""
+        collection, location, name = holding.collection, self._out.location, holding.collection.name
+        with self._locked(collection), location.failures():
+            manifest = _unchanged(holding)
+            location.remove(name)  # the rest of a killed merge
+            entries = {
+                key: self._taken_entry(collection, key, entry, f"{name}/{entry.path}")
+                for key, entry in manifest.entries.items()
+            }
+            parents = {
+                f"{'/'.join(parts[:count])}/{METADATA}": group_metadata()
+                for parts in (path.split("/") for path in manifest.paths())
+                for count in range(1, len(parts))
+            }
+            content = encode(replace(manifest, entries=entries, commit=max(1, manifest.commit)))
+            location.write_new(name, {**parents, METADATA: content})
+        self._unlisted.append(name)
+        self._taken.append(collection)
+        return _n_results(entries)
+
+    def _extend(self, holding: _Holding) -> tuple[int, bool]:
+        """Take what the target lacks of a collection; return the number of results, and whether anything was lacking."""
+        collection, out = holding.collection, self._out
+        name, location = collection.name, out.location
+        own = out[name]
+        with self._locked(collection), out.lock(name), location.failures():
+            manifest, before = _unchanged(holding), own.manifest
+            wanted, current = difference(own, before, collection, manifest)
+            facts = {**manifest.facts, **before.facts}
+            if not wanted and not current and facts == before.facts:
+                self._taken.append(collection)
+                return 0, False
+            entries = {
+                key: self._install(own, before, collection, key, entry)
+                for key, entry in wanted.items()
+            }
+            marked = {
+                key: replace(before.entries[key], facts=each) for key, each in current.items()
+            }
+            obsolete = superseded(own, before.entries, collection, manifest.entries) - set(marked)
+            after = own.commit(
+                lambda now: replace(
+                    now.with_entries({**marked, **entries}).without(obsolete), facts=facts
+                )
+            )
+            for path in sorted(before.paths() - after.paths()):
+                location.remove(f"{own.group_path}/{path}")
+        self._taken.append(collection)
+        return _n_results(entries), True
+
+    def _install(
+        self, own: Collection, before: Manifest, collection: Collection, key: str, entry: Entry
+    ) -> Entry:
+        """Copy or link the group of an entry beside those of the target's collection; return its entry."""
+        location, root = own.location, own.group_path
+        if is_blocks(key):  # always under their name
+            _create_parents(location, root, key)
+            location.remove(f"{root}/{key}")
+            taken = self._taken_entry(collection, key, entry, f"{root}/{key}")
+            location.sync(f"{root}/{key}")
+            return replace(taken, path=key)
+        final = before.free_path(key)
+        _create_parents(location, root, final)
+        staged = location.staging_path(f"{root}/{final}")
+        taken = self._taken_entry(collection, key, entry, staged)
+        installed = location.install(staged, f"{root}/{final}")
+        return replace(taken, path=installed.removeprefix(f"{root}/"))
+
+    @contextmanager
+    def _locked(self, collection: Collection) -> Iterator[None]:
+        """Hold the lock of a part's collection that has blocks, which are modified in place, or that is moved."""
+        if self._move or any(map(is_blocks, collection.manifest.entries)):
+            with collection.study.lock(collection.name):
+                yield
+        else:
+            yield
+
+    def _taken_entry(self, collection: Collection, key: str, entry: Entry, path: str) -> Entry:
+        """Copy or link the group of an entry to a path of the target, and return its entry."""
+        source = f"{collection.group_path}/{entry.path}"
+        location = self._out.location
+        if not location.take(collection.location, source, path, link=not is_blocks(key)):
+            _stream(collection.location, source, location, path)
+        if entry.files is not None or is_blocks(key):
+            return entry
+        return replace(entry, files=digests_of(location.metadata(path)))
+
+
+def _create_parents(location: Location, root: str, path: str) -> None:
+    """Create the groups between a collection and a group in it that are not there."""
+    parts = path.split("/")[:-1]
+    for count in range(len(parts)):
+        key = "/".join([root, *parts[: count + 1], METADATA])
+        if location.read(key) is None:
+            location.exchange(key, None, group_metadata())
+
+
+def _unchanged(holding: _Holding) -> Manifest:
+    """Return the manifest that was verified."""
+    collection = holding.collection
+    manifest = collection.manifest
+    if manifest.commit != holding.commit:
+        raise BadStudy(
+            f"{collection.study.path}: {collection.name} was changed while it was merged; what was merged so far stays. Wait for its "
+            "writer to finish, then run the same command again"
+        )
+    return manifest
+
+
+def _stream(source: Location, path: str, target: Location, new: str) -> None:
+    """Copy a group between locations of different kinds."""
+    held, size = dict[str, bytes](), 0
+    for key in source.keys(path):
+        content = source.read(f"{path}/{key}")
+        if content is None:
+            raise BadStudy(f"{source.name}: {path}/{key} was removed while it was merged")
+        held[key], size = content, size + len(content)
+        if size > COPIED_BYTES:
+            target.write_new(new, held)
+            held, size = {}, 0
+    target.write_new(new, held)
+
+
+def _n_results(entries: Mapping[str, Entry]) -> int:
+    return sum(key.startswith(f"{RESULTS}/") for key in entries)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    rest = len(lines) - MAX_LINES
+    more = [f"and {rest:,} more"] if rest > 0 else []
+    return "".join(f"\n  {line}" for line in [*lines[:MAX_LINES], *more])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from scorecube.kernels import code_cache
 
 PROGRAM = """
 import numpy as np
@@ -39,6 +42,24 @@ def test_code_of_other_sources_is_neither_used_nor_kept(tmp_path: Path) -> None:
     assert compile_with(tmp_path, "bbbbbbbb")[:2] == ["0", "1"]
     assert not any(tmp_path.rglob("philox.fill_words-*-aaaaaaaa.*"))
     assert any(tmp_path.rglob("philox.fill_words-*-bbbbbbbb.*nbc"))
+
+
+def test_all_compiled_functions_are_in_the_folders_of_the_digest() -> None:
+    package = code_cache.PACKAGE
+    compiled = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(
+            r"^from scorecube\.kernels\.jit import|^import numba", path.read_text("utf-8"), re.M
+        )
+    }
+    folders = tuple(f"{folder}/" for folder in code_cache.FOLDERS)
+    assert {path.rpartition("/")[0] for path in compiled} >= {
+        "kernels/swap",
+        "metrics",
+        "analyses/leave_out",
+    }
+    assert not [path for path in compiled if not path.startswith(folders)]
 
 
 UFUNC = """

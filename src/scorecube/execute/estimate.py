@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorecube import names
 from scorecube.analyses.base import Combine, Cost, Output
+from scorecube.analyses.pair_tests.family import family_size
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
@@ -55,6 +55,9 @@ class Estimate:
         trials = f"{self.trials:,} trials x " if self.trials > 1 else ""
         blocks = f"{self.blocks} block{'s' if self.blocks > 1 else ''}"
         memory = self.memory
+        work = f"{self.comparisons:,} comparisons"
+        if self.unit == "cells":
+            work = f"{counted(self.units, 'metric')} (by gain setting)"
         results = (
             f" and {memory.result / 2**20:,.0f} MiB for the results"
             if memory.result > MENTIONED_BYTES
@@ -66,7 +69,7 @@ class Estimate:
             else ""
         )
         return (
-            f"{trials}{self.comparisons:,} comparisons in {blocks}; "
+            f"{trials}{work} in {blocks}; "
             f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers{compiling}, "
             f"{memory.block(self.block_units) / 2**20:,.0f} MiB each{results}, {memory.peak(self.block_units) / 2**20:,.0f} MiB in all"
         )
@@ -223,11 +226,13 @@ def estimate(
             math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds)
         )
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
-        block_units = max(1, min(block_units, cost.max_units, needs.max_units(allowed)))
-    n_runs = cube.sizes[names.RUN]
+        most = min(cost.max_units, needs.max_units(allowed))
+        whole = -(-block_units // cost.together) * cost.together
+        block_units = max(1, min(whole if whole <= most else block_units, most))
+    n_tested = family_size(cube, getattr(analysis, "baseline", None))
     return Estimate(
         trials=plan.trials,
-        comparisons=n_cells(cube) * n_runs * (n_runs - 1) // 2,
+        comparisons=n_cells(cube) * n_tested,
         seconds=seconds,
         units=units,
         unit=analysis.unit,

@@ -81,7 +81,7 @@ def rehearse(
     kind = type(analysis)
     if kind in _LOADED:
         return
-    analysis.block(inputs, start, start + 1)
+    analysis.block(analysis.rehearsal(dict(inputs)), start, start + 1)
     _LOADED.add(kind)
     from scorecube.kernels.code_cache import mark
 

@@ -50,7 +50,7 @@ from scorecube.kernels.pairs.tail_counts import (
     exact_ratios,
     ratios,
 )
-from scorecube.kernels.registers import ROWS
+from scorecube.kernels.registers import ROWS, has_wide_registers
 
 UPPER = 0.8
 """Ratios from this share of the previous pair's K-th largest ratio on are kept in an array of their own."""
@@ -125,17 +125,22 @@ def tail_tiles(
         np.empty((3, n_trials)),
     )
     widest = int(levels.ranks.argmax())
-    if WIDE:
+    if (
+        has_wide_registers()
+    ):  # not WIDE, which is no number yet where no kernel of this module has been made
         _tail_tiles(weights, resamples, pairs, comparison, levels, widest, tails, room)
         return
     for low in range(0, n, tile):  # the library's product cannot be called from compiled code
         part, out = _part(pairs, tails, low, min(low + tile, n))
+        # A view of some columns is an array of another type, which would be compiled for itself.
+        out = out._replace(totals=np.empty(out.totals.shape))
         squared_differences(
             resamples.centred, part.first, part.second, comparison.snap, room.squares
         )
         rows = -(-len(part.first) // ROWS) * ROWS
         multiply(room.squares[:rows], weights, products[:rows])
         _tail_tiles(weights, resamples, part, comparison, levels, widest, out, room)
+        tails.totals[:, low : low + tile] = out.totals
 
 
 def _part(pairs: ObservedPairs, tails: Tails, low: int, high: int) -> tuple[ObservedPairs, Tails]:

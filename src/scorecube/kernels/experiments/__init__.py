@@ -1,0 +1,1 @@
+"""Simulated experiments of two systems: their dependence, their scores, and what tests say of them."""

@@ -68,7 +68,6 @@ def expected(
 def test_intervals_are_those_of_the_formula(seed: int) -> None:
     chance = np.random.default_rng(seed)
     n_bins, groups = int(chance.integers(1, 6)), int(chance.integers(2, 5))
-    n_runs = int(chance.integers(groups, 9))
     rate = chance.choice([0.0, 0.1, 0.25, 0.5, 0.75, 1.0], n_bins)
     count = chance.integers(0, 3, n_bins) * 40
     rate = np.where(count > 0, rate, np.nan)
@@ -77,7 +76,7 @@ def test_intervals_are_those_of_the_formula(seed: int) -> None:
         np.nan_to_num(rate, nan=0.3) + chance.normal(0, 0.1, (3 * groups, n_bins)), 0, 1
     )
     replicates[chance.random(replicates.shape) < 0.1] = np.nan
-    low, high = population_interval(rate, count, sizes, replicates, n_runs, groups)
+    low, high = population_interval(rate, count, sizes, replicates, groups)
     wanted = expected(rate, count, sizes, replicates, groups)
     np.testing.assert_allclose(
         np.stack([low, high], axis=1), np.array(wanted), rtol=1e-9, atol=1e-12
@@ -87,6 +86,6 @@ def test_intervals_are_those_of_the_formula(seed: int) -> None:
 def test_fewer_runs_than_groups_have_a_replicate_each() -> None:
     replicates = np.random.default_rng(3).uniform(0.1, 0.4, (2 * 5 + 3, 1))
     arguments = np.array([0.25]), np.array([100]), np.array([50.0]), replicates
-    found = population_interval(*arguments, 3, 5)
+    found = population_interval(*arguments, 5)
     (wanted,) = expected(*arguments, 3)
     np.testing.assert_allclose([float(each[0]) for each in found], wanted, rtol=1e-9)

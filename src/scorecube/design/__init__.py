@@ -9,6 +9,7 @@ from scorecube.design.sizes import (
     expected_width,
     topic_set_size,
 )
+from scorecube.design.uncertainty import topic_set_size_of_cube, variance_intervals
 from scorecube.design.variance import (
     design_variances,
     residual_variance,
@@ -29,6 +30,8 @@ __all__ = [
     "residual_variance",
     "tool_noncentrality",
     "topic_set_size",
+    "topic_set_size_of_cube",
+    "variance_intervals",
     "variances",
     "wcw",
     "within_system_variance",

@@ -1,4 +1,4 @@
-"""Power of one-way ANOVA and of the paired t test: exact, and by Sakai's tools.
+"""Power of ANOVA and of the paired t test: exact, and by Sakai's tools.
 
 The noncentrality of n topics is n g with g = D^2 / (2 variance). D is the difference to be detected: between
 the best and the worst of m systems (ANOVA, with all other systems in the middle, the least favourable case),
@@ -73,7 +73,7 @@ class PowerModel(ABC):
 
 @dataclass(frozen=True)
 class Anova(PowerModel):
-    """One-way analysis of variance of m systems.
+    """Analysis of variance of m systems: one-way, or two-way without replication.
 
     Parameters
     ----------
@@ -81,6 +81,9 @@ class Anova(PowerModel):
         See `PowerModel`.
     systems
         Number of systems m, at least 2.
+    paired
+        Whether systems are compared on the same topics: the variance between topics is an effect of its own, with
+        n - 1 degrees of freedom (two-way).
 
     References
     ----------
@@ -88,6 +91,7 @@ class Anova(PowerModel):
     """
 
     systems: FloatArray
+    paired: bool = False
 
     def power(self, n: FloatArray, noncentrality: FloatArray) -> FloatArray:
         """Return P(F' > w) of the noncentral F distribution."""
@@ -110,7 +114,8 @@ class Anova(PowerModel):
 
     def _degrees_and_critical(self, n: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return degrees of freedom between and within systems, and the critical F."""
-        between, within = self.systems - 1.0, self.systems * (n - 1.0)
+        between = self.systems - 1.0
+        within = (between if self.paired else self.systems) * (n - 1.0)
         return between, within, scipy.stats.f.isf(self.alpha, between, within)
 
     def tool_accepts(self, power: FloatArray) -> BoolArray:

@@ -54,6 +54,7 @@ def topic_set_size(
     method: str = "anova",
     mode: str = "exact",
     sided: int = 2,
+    paired: bool = False,
 ) -> xr.Dataset:
     """Return the number of topics that a test collection needs.
 
@@ -86,6 +87,9 @@ def topic_set_size(
         ``ci`` is the same in both modes.
     sided
         2, or 1 for a one-sided t test.
+    paired
+        Whether `variance` is the two-way residual variance, of comparisons on the same topics: ``anova`` then has
+        n - 1 error degrees of freedom less.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def topic_set_size(
     settings = _settings(systems, alpha, beta, attrs)
     parameters = [variances, difference, *settings.values()]
     arrays = _by_name(parameters)
-    model = _model(arrays, attrs)
+    model = _model(arrays, attrs, paired)
     v = arrays[VARIANCE].values
     g = _per_topic(v, arrays[MIN_DIFF].values)
     topics = np.where(v > 0, _model_sizes(model, g, tool=mode == "sakai"), 2)
@@ -407,10 +411,12 @@ def _settings(
     return settings
 
 
-def _model(arrays: dict[Any, xr.DataArray], attrs: dict[str, Any]) -> PowerModel:
+def _model(
+    arrays: dict[Any, xr.DataArray], attrs: dict[str, Any], paired: bool = False
+) -> PowerModel:
     alpha, beta = arrays[ALPHA].values, arrays[BETA].values
     if attrs[METHOD] == "anova":
-        return Anova(alpha, beta, arrays[SYSTEMS].values)
+        return Anova(alpha, beta, arrays[SYSTEMS].values, paired)
     return PairedT(alpha, beta, attrs["sided"])
 
 

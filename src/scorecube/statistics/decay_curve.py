@@ -19,6 +19,8 @@ FEWEST_SIZES = 3
 """Sizes needed for a fit of two parameters."""
 SLOWEST, FASTEST = 1e-5, 5.0
 """Positive decay rates that are tried: from a change of 1 % over 1000 topics to one that a single topic completes."""
+DECIDED_BY_TIES = 0.5
+"""Share of exact ties above which a bin is left out of fits over sizes."""
 DECAYS = np.concatenate([[0.0], np.geomspace(SLOWEST, FASTEST, 400)])
 """Grid of decay rates, per topic."""
 STEPS = 60
@@ -90,6 +92,46 @@ def _best_height(
     norm = np.einsum("cds,cds,cs->cd", shapes, shapes, weights)
     height = along / norm
     return height * np.exp(decays * sizes.min()), height * along
+
+
+def without_ties(rates: FloatArray, tie_share: FloatArray) -> FloatArray:
+    """Return swap rates without those of bins that are decided by exact ties; NaN for these.
+
+    Examples
+    --------
+    >>> without_ties(np.array([0.9, 0.4]), np.array([0.8, 0.1])).tolist()
+    [nan, 0.4]
+    """
+    return np.where(tie_share > DECIDED_BY_TIES, np.nan, rates)
+
+
+def lack_of_fit(
+    sizes: FloatArray, rates: FloatArray, height: FloatArray, decay: FloatArray
+) -> FloatArray:
+    """Return the root mean square of the differences between rates and their fit.
+
+    Parameters
+    ----------
+    sizes, rates
+        As of `fit_decay`.
+    height, decay
+        Its results.
+
+    Returns
+    -------
+    error
+        float64 (...), NaN without a fit.
+
+    Examples
+    --------
+    >>> sizes = np.array([5.0, 10.0, 15.0])
+    >>> round(float(lack_of_fit(sizes, np.array([0.3, 0.2, 0.1]), *fit_decay(sizes, np.array([0.3, 0.2, 0.1])))), 4)
+    0.0115
+    """
+    fitted = height[..., np.newaxis] * np.exp(-decay[..., np.newaxis] * sizes)
+    known = np.isfinite(rates)
+    squares = np.where(known, (rates - fitted) ** 2, 0.0).sum(axis=-1)
+    return np.asarray(np.sqrt(squares / np.maximum(known.sum(axis=-1), 1)))
 
 
 def sizes_beyond(sizes: FloatArray) -> FloatArray:

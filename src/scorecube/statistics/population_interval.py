@@ -29,10 +29,9 @@ def population_interval(
     count: NDArray[np.int64],
     sizes: FloatArray,
     replicates: FloatArray,
-    n_runs: int,
-    groups: int,
+    topic_groups: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the 95 % interval of a rate over collections of as many topics and runs.
+    """Return the 95 % interval of a rate over collections of as many topics and runs (or teams).
 
     Parameters
     ----------
@@ -43,8 +42,8 @@ def population_interval(
     replicates
         float64 (replicate, ..., bin): rates without one group: of topics, for each half of the runs in turn; then of
         runs.
-    n_runs, groups
-        Number of runs; number of groups of topics and of runs, if there are as many.
+    topic_groups
+        Number of groups of topics.
 
     Returns
     -------
@@ -58,11 +57,11 @@ def population_interval(
     One bin, two groups of topics (each for both halves of the runs) and two groups of runs:
 
     >>> replicates = np.array([0.18, 0.19, 0.22, 0.21, 0.15, 0.25])[:, np.newaxis]
-    >>> low, high = population_interval(np.array([0.2]), np.array([1000]), np.array([400.0]), replicates, 2, 2)
+    >>> low, high = population_interval(np.array([0.2]), np.array([1000]), np.array([400.0]), replicates, 2)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.04], [0.6])
     """
-    split = len(replicates) - min(groups, n_runs)
+    split = 2 * topic_groups
     by_topics, by_runs = replicates[:split].reshape(-1, 2, *rate.shape), replicates[split:]
     with np.errstate(invalid="ignore", divide="ignore"):
         # An empty bin of a replicate has the opposite rate, which is the largest deviation.

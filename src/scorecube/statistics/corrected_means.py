@@ -1,0 +1,154 @@
+"""Means by a judge on all topics, corrected by the truth on some of them: prediction-powered inference.
+
+Estimand: the mean score under the true judgements over infinitely many topics, of which those at hand are a random sample, and those that the
+truth is known of a random part. With scores f under the judge on n topics and h under the truth on m of them,
+
+    theta = lambda mean_n(f) + mean_m(h - lambda f),    lambda = cov_m(h, f) / var_m(f).
+
+Its variance is lambda**2 var_n(f) / n + var(h - lambda f) (1 / m + (mean_n(f) - mean_m(f))**2 / sum_m (f - mean_m(f))**2), where the residual variance
+has m - 2 degrees of freedom; the covariance of both parts is 0 with this lambda. The interval is by Student's t with m - 2 degrees of freedom.
+
+References: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-powered inference", Science; Angelopoulos, Duchi and Zrnic 2023,
+"PPI++" (lambda); Cochran 1977, "Sampling techniques", section 12.6 (regression estimate in double sampling, the same estimator).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+LEAST_LABELLED = 4
+"""Fewest topics that the truth is known of for an interval with a judge."""
+NO_SPREAD = 1e-12
+"""Variance under the judge, relative to the largest square of a score, that rounding alone can cause: nothing is corrected by it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedMeans:
+    """Estimates of means, float64 (choice, item); NaN where there are too few topics.
+
+    Parameters
+    ----------
+    mean, low, high
+        Corrected mean with its limits.
+    slope
+        Lambda: 0 for a judge that tells nothing.
+    human, human_low, human_high
+        Mean over the labelled topics alone, and the limits of Student's t.
+    """
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    slope: Floats
+    human: Floats
+    human_low: Floats
+    human_high: Floats
+
+
+def corrected_means(truth: Any, judge: Any, others: Any, chosen: Any, confidence: float) -> CorrectedMeans:  # fmt: skip
+    """Return the corrected means of items, for several choices of the topics that the truth is known of.
+
+    Parameters
+    ----------
+    truth, judge
+        float64 (item, topic): scores under both sets on the topics that both have.
+    others
+        float64 (item, topic): scores under the judge on its other topics, at least none.
+    chosen
+        bool (choice, topic): topics whose truth is used; as many in each choice. The judge's scores on all topics are.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    means
+        With all of the judge's topics labelled, the mean and interval of the truth alone, as there is nothing to correct.
+    """
+    from scipy.special import stdtrit  # imported here, as it takes long to import
+
+    n, m = truth.shape[1] + others.shape[1], int(chosen[0].sum())
+    weights = np.ascontiguousarray(chosen, np.float64) / m
+    every = np.concatenate([judge, others], axis=1)
+    centre_h, centre_f = truth.mean(axis=1), every.mean(axis=1)
+    h, f = truth - centre_h[:, np.newaxis], judge - centre_f[:, np.newaxis]
+    mean_h, mean_f = weights @ h.T, weights @ f.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sum_hh = m * np.maximum(weights @ (h**2).T - mean_h**2, 0.0)
+        sum_ff = m * np.maximum(weights @ (f**2).T - mean_f**2, 0.0)
+        sum_hf = m * (weights @ (h * f).T - mean_h * mean_f)
+        human, error = centre_h + mean_h, np.sqrt(sum_hh / ((m - 1) * m)) if m > 1 else np.nan
+        reach = stdtrit(m - 1, (1 + confidence) / 2) * error if m > 1 else np.nan
+        alone = (human, human - reach, human + reach)
+        if m == n:
+            return CorrectedMeans(*alone, np.zeros_like(human), *alone)
+        if m < LEAST_LABELLED:
+            unknown = np.full_like(human, np.nan)
+            return CorrectedMeans(unknown, unknown, unknown, unknown, *alone)
+        tells = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
+        slope = np.where(tells, sum_hf / np.where(tells, sum_ff, 1.0), 0.0)
+        residual = np.maximum(sum_hh - slope * sum_hf, 0.0) / (m - 2)
+        away = np.where(tells, mean_f**2 / np.where(tells, sum_ff, 1.0), 0.0)
+        variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
+        mean = human - slope * mean_f
+        half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
+    return CorrectedMeans(mean, mean - half, mean + half, slope, *alone)
+
+
+def labels_needed(truth: Any, judge: Any, others: Any, width: float, confidence: float) -> tuple[float, float]:  # fmt: skip
+    """Return how many labelled topics intervals of means take for an average width: with the judge, and without.
+
+    Parameters
+    ----------
+    truth, judge, others, confidence
+        As of `corrected_means`.
+    width
+        Wanted width, in the unit of scores.
+
+    Returns
+    -------
+    with_judge, without
+        Expected numbers of topics, from the variances of all items on all common topics. The first is infinite where even the labels of all of
+        the judge's topics leave wider intervals.
+    """
+    from scipy.special import stdtrit  # imported here, as it takes long to import
+
+    common, n = truth.shape[1], truth.shape[1] + others.shape[1]
+    if common < LEAST_LABELLED:
+        return np.nan, np.nan
+    level = (1 + confidence) / 2
+    every = np.concatenate([judge, others], axis=1)
+    spread_f = every.var(axis=1, ddof=1)
+    h, f = (each - each.mean(axis=1, keepdims=True) for each in (truth, judge))
+    sum_ff = (f**2).sum(axis=1)
+    tells = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
+    slope = np.where(tells, (h * f).sum(axis=1) / np.where(tells, sum_ff, 1.0), 0.0)
+    residual = ((h - slope[:, np.newaxis] * f) ** 2).sum(axis=1) / (common - 2)
+    total = truth.var(axis=1, ddof=1)
+
+    def alone(m: Any) -> Any:
+        return 2 * stdtrit(m - 1, level) * np.sqrt(total).mean() / np.sqrt(m)
+
+    sizes = np.arange(2, MOST_TOPICS + 1, dtype=np.float64)
+    without = _first(sizes, alone(sizes) <= width)
+    some = np.arange(LEAST_LABELLED, n, dtype=np.float64)
+    away = (1 / some - 1 / n) / np.maximum(some - 3, 1)  # of its expectation for normal scores
+    variances = (
+        residual[:, np.newaxis] * (1 / some + away) + (slope**2 * spread_f / n)[:, np.newaxis]
+    )
+    widths = 2 * stdtrit(some - 2, level) * np.sqrt(variances).mean(axis=0)
+    found = _first(some, widths <= width)
+    # With all topics labelled there is nothing to correct.
+    return min(found, without if without <= n else np.inf), without
+
+
+MOST_TOPICS = 20_000
+"""Largest number of labelled topics that is looked at."""
+
+
+def _first(sizes: Floats, reached: Any) -> float:
+    """Return the first size that is reached; infinite without one."""
+    return float(sizes[np.argmax(reached)]) if reached.any() else np.inf

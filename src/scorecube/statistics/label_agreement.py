@@ -1,0 +1,122 @@
+"""Agreement of the labels of two judges on the same documents, with intervals over topics.
+
+References: Cohen 1960 and 1968 (kappa, weighted kappa); Krippendorff 2019, "Content analysis", chapter 12 (alpha);
+Efron and Tibshirani 1993, chapter 11 (jackknife). All coefficients are of the documents of all topics together; topics are left out one by
+one for the intervals, as documents of one topic are no independent sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+WEIGHTS = ("quadratic", "linear")
+DISTANCES = ("ordinal", "nominal", "interval")
+COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "agreement")
+LEAST_TOPICS = 3
+"""Fewest topics with common documents for an interval."""
+
+
+def label_coefficients(counts: Any, *, weights: str, distance: str) -> Floats:
+    """Return the `COEFFICIENTS` of tables of two judges' labels.
+
+    Parameters
+    ----------
+    counts
+        Integers (..., level of the first, level of the second): documents.
+    weights
+        Of the weighted kappa: ``quadratic`` or ``linear``.
+    distance
+        Of alpha: ``ordinal``, ``nominal`` or ``interval``.
+
+    Returns
+    -------
+    coefficients
+        float64 (..., coefficient); NaN where all labels are one level, or there are none. The last is the share of equal labels.
+
+    Examples
+    --------
+    >>> table = np.array([[20, 5], [10, 15]])
+    >>> label_coefficients(table, weights="linear", distance="nominal").round(4).tolist()
+    [0.4, 0.4, 0.4, 0.7]
+    """
+    tables = np.asarray(counts, np.float64)
+    levels = np.arange(tables.shape[-1], dtype=np.float64)
+    apart = np.abs(levels[:, np.newaxis] - levels)
+    unequal = (apart > 0).astype(np.float64)
+    weighted = apart if weights == "linear" else apart**2
+    total = tables.sum(axis=(-2, -1))
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    expected = rows[..., :, np.newaxis] * columns[..., np.newaxis, :]
+    found = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for cost in (unequal, weighted):
+            chance = (expected * cost).sum(axis=(-2, -1))
+            seen = (tables * cost).sum(axis=(-2, -1)) * total
+            found.append(np.where(chance > 0, 1.0 - seen / chance, np.nan))
+        found.append(_alpha(tables, distance))
+        same = np.trace(tables, axis1=-2, axis2=-1)
+        found.append(np.where(total > 0, same / total, np.nan))
+    return np.stack(found, axis=-1)
+
+
+def _alpha(tables: Floats, distance: str) -> Floats:
+    """Return Krippendorff's alpha of two judges who both judged every document."""
+    coincidences = tables + tables.swapaxes(-2, -1)
+    margins = coincidences.sum(axis=-1)
+    n = margins.sum(axis=-1)
+    metric = _distances(margins, distance)
+    observed = (coincidences * metric).sum(axis=(-2, -1))
+    expected = (margins[..., :, np.newaxis] * margins[..., np.newaxis, :] * metric).sum(
+        axis=(-2, -1)
+    )
+    alpha: Floats = np.where(expected > 0, 1.0 - (n - 1) * observed / expected, np.nan)
+    return alpha
+
+
+def _distances(margins: Floats, distance: str) -> Floats:
+    """Return the squared distances of all pairs of levels."""
+    levels = np.arange(margins.shape[-1], dtype=np.float64)
+    apart = levels[:, np.newaxis] - levels
+    if distance == "nominal":
+        return np.asarray(apart != 0, np.float64)
+    if distance == "interval":
+        return np.asarray(apart**2)
+    # Ordinal: the labels between two levels, those of the two levels by half.
+    middle = np.cumsum(margins, axis=-1) - margins / 2
+    return np.asarray((middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
+
+
+def label_intervals(
+    counts: Any, confidence: float, *, weights: str, distance: str
+) -> tuple[Floats, Floats, Floats]:
+    """Return the coefficients of all topics together, and limits by the jackknife over topics.
+
+    Parameters
+    ----------
+    counts
+        Integers (topic, level of the first, level of the second). Topics without documents are left out.
+    confidence
+        Confidence level.
+    weights, distance
+        As of `label_coefficients`.
+
+    Returns
+    -------
+    value, low, high
+        float64 (coefficient,). Limits are NaN for fewer than `LEAST_TOPICS` topics; they do not exceed 1.
+    """
+    tables = np.asarray(counts)
+    tables = tables[tables.sum(axis=(1, 2)) > 0]
+    total, n = tables.sum(axis=0), len(tables)
+    value = label_coefficients(total, weights=weights, distance=distance)
+    if n < LEAST_TOPICS:
+        return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
+    left = label_coefficients(total - tables, weights=weights, distance=distance)
+    error = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    from scipy.special import stdtrit  # imported here, as it takes long to import
+
+    half = stdtrit(n - 1, (1 + confidence) / 2) * error
+    return value, value - half, np.minimum(value + half, 1.0)

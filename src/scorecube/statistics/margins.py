@@ -1,0 +1,424 @@
+"""Distributions of one system's scores over topics, fitted to a sample and chosen by AIC.
+
+A fitted margin is a distribution on the grid of the metric's scores: cumulative probabilities at ascending scores. So its mean and variance
+are sums, and simulated scores have no digits that the sample's scores cannot have.
+
+References: Urbano and Nagler 2018, "Stochastic simulation of test collections: evaluation scores", SIGIR 2018; Chen 1999, "Beta kernel
+estimators for density functions", Computational Statistics & Data Analysis 31; Wang and van Ryzin 1981, "A class of smooth estimators for
+discrete distributions", Biometrika 68.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+LEAST_SIGMA = 0.05
+"""Smallest standard deviation of a normal margin before it is truncated."""
+MOST_LOG_SIGMA = 5.0
+"""Largest logarithm of it: the density is then that of a uniform distribution."""
+LEAST_SHAPE = 1.0
+"""Smallest shape of a beta margin and of a distortion: no density is infinite."""
+EDGE = 1e-6
+"""Scores nearer to 0 or 1 count as that far from it in fits of beta densities, which may be 0 at 0 and 1."""
+MULTIPLIERS = (1.0, 2.0, 5.0, 10.0)
+"""Of the cross-validated bandwidth of smoothed probabilities; each makes one candidate."""
+LARGEST_EXPONENT = 1e4
+"""Largest shape of a distortion that moves a mean; wanted means beyond it are out of reach."""
+DISCRETE_SHARE = 0.1
+"""Scores with at most this many distinct values, as a share of their number, are discrete."""
+MOST_DIGITS = 5
+"""Decimals of the finest grid of scores."""
+STEEPEST = 1e-12
+"""Smallest density: its logarithm is finite."""
+LOG_SHAPES = (-3.0, 5.0)
+"""Limits of the logarithms of shapes that give a margin a mean and a variance."""
+COARSE_POINTS = 1000
+"""Points of the margin on which these shapes are sought."""
+FIT_STEPS = {"xatol": 1e-4, "fatol": 1e-4}
+"""Changes of parameters and of log-likelihood at which a fit ends."""
+MOMENT_STEPS = {"xatol": 1e-6, "fatol": 1e-12, "maxiter": 600}
+"""The same for shapes that give a margin a mean and a variance; the last is the largest number of steps."""
+EXPONENT_STEP = 2e-14
+"""Change of the logarithm of an exponent at which the search for a mean ends."""
+MOMENT_TOLERANCE = 1e-10
+"""Largest distance between the wanted and the reached mean."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A distribution of scores on a grid.
+
+    Parameters
+    ----------
+    kind
+        ``normal``, ``beta``, ``kernel``, ``beta kernel``, ``beta-binomial`` or ``smoothed``.
+    parameters
+        Of the fit: mean and standard deviation before truncation; shapes; bandwidth.
+    aic
+        Akaike's information criterion of the fit.
+    support
+        float64 (point,): ascending scores.
+    cumulative
+        float64 (point,): probability of a score up to each point; the last is 1.
+    """
+
+    kind: str
+    parameters: tuple[float, ...]
+    aic: float
+    support: FloatArray
+    cumulative: FloatArray
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probability of each point."""
+        return np.diff(self.cumulative, prepend=0.0)
+
+    @property
+    def mean(self) -> float:
+        """Expected score."""
+        return float(self.support[-1] - (self.cumulative[:-1] * np.diff(self.support)).sum())
+
+    @property
+    def variance(self) -> float:
+        """Variance of the score."""
+        return float(self.probabilities @ (self.support - self.mean) ** 2)
+
+    def distorted(self, a: float, b: float) -> Margin:
+        """Return the margin whose distribution function is that of a Beta(a, b) variable at this one's."""
+        cumulative = scipy.special.betainc(a, b, self.cumulative)
+        cumulative[-1] = 1.0
+        return replace(self, cumulative=cumulative)
+
+    def shapes_for(self, mean: float) -> tuple[float, float]:
+        """Return the shapes a, b >= 1 of the distortion to a wanted mean: one of them is 1.
+
+        Raises
+        ------
+        ValueError
+            No distortion reaches the mean.
+        """
+        gaps, below = np.diff(self.support), self.cumulative[:-1]
+        upper = mean > self.mean
+        base = below if upper else 1.0 - below
+
+        def beyond(exponent: float) -> float:
+            power = base**exponent
+            reached = self.support[-1] - (power if upper else 1.0 - power) @ gaps
+            return float(reached - mean)
+
+        if abs(beyond(1.0)) <= MOMENT_TOLERANCE:
+            return 1.0, 1.0
+        if beyond(1.0) * beyond(LARGEST_EXPONENT) > 0:
+            raise ValueError(f"no distortion of a margin with mean {self.mean:g} has mean {mean:g}")
+        exponent = float(
+            np.exp(
+                scipy.optimize.brentq(
+                    lambda t: beyond(math.exp(t)),
+                    0.0,
+                    math.log(LARGEST_EXPONENT),
+                    xtol=EXPONENT_STEP,
+                )
+            )
+        )
+        return (exponent, 1.0) if upper else (1.0, exponent)
+
+    def moved(self, mean: float) -> Margin:
+        """Return this margin distorted to a wanted mean; ValueError if that is impossible."""
+        return self.distorted(*self.shapes_for(mean))
+
+    def calibrated(self, mean: float, variance: float) -> Margin:
+        """Return this margin distorted by Beta(a, b), a, b > 0, to a mean and a variance; to the mean only if no shapes have both."""
+        if variance <= 0.0:
+            return self.moved(mean)
+        few = self._coarse()
+
+        def squares(logs: Sequence[float]) -> float:
+            found = few.distorted(*np.exp(np.clip(logs, *LOG_SHAPES)))
+            ratio = max(found.variance / variance, STEEPEST)
+            return float((found.mean - mean) ** 2 / variance + math.log(ratio) ** 2)
+
+        best = scipy.optimize.minimize(
+            squares, (0.0, 0.0), method="Nelder-Mead", options=MOMENT_STEPS
+        )
+        found = self.distorted(*np.exp(np.clip(best.x, *LOG_SHAPES)))
+        try:
+            return found.moved(mean)
+        except ValueError:
+            return self.moved(mean)
+
+    def _coarse(self) -> Margin:
+        """Return nearly the same margin with fewer points."""
+        step = -(-len(self.support) // COARSE_POINTS)
+        if step == 1:
+            return self
+        last = np.arange(step - 1, len(self.support) + step - 1, step).clip(
+            max=len(self.support) - 1
+        )
+        middle = np.maximum(last - (step - 1) / 2, 0).astype(int)
+        return replace(self, support=self.support[middle], cumulative=self.cumulative[last])
+
+
+@dataclass(frozen=True)
+class ScoreGrid:
+    """Scores that a metric can have.
+
+    Parameters
+    ----------
+    support
+        float64 (point,): ascending.
+    discrete
+        Whether these are the values of a metric with few values, such as P@10 or RR; else decimals.
+    """
+
+    support: FloatArray
+    discrete: bool
+
+
+def score_grid(scores: FloatArray, digits: int = MOST_DIGITS) -> ScoreGrid:
+    """Return the grid of the scores of one metric.
+
+    Parameters
+    ----------
+    scores
+        float64, any shape, in [0, 1]: scores of all systems.
+    digits
+        Most decimals of continuous scores.
+
+    Examples
+    --------
+    >>> score_grid(np.tile([0.0, 0.1, 0.3, 1.0], 25)).support.tolist()
+    [0.0, 0.1, 0.3, 1.0]
+    """
+    values = np.unique(scores)
+    if len(values) <= max(2.0, DISCRETE_SHARE * scores.size):
+        step = _tenths(values)
+        return ScoreGrid(values if step is None else step, discrete=True)
+    decimals = next((d for d in range(1, digits) if (np.round(values, d) == values).all()), digits)
+    return ScoreGrid(np.round(np.arange(10**decimals + 1) / 10**decimals, decimals), discrete=False)
+
+
+def _tenths(values: FloatArray) -> FloatArray | None:
+    """Return 0, 1/k, ..., 1 for the scores of a precision at k of up to 100, else None."""
+    for k in range(2, 101):
+        points = np.arange(k + 1) / k
+        if len(values) > (k + 1) / 2 and np.isin(values, points).all():
+            return points
+    return None
+
+
+def fit_margin(scores: FloatArray, grid: ScoreGrid) -> Margin:
+    """Return the margin with the smallest AIC.
+
+    Parameters
+    ----------
+    scores
+        float64 (topic,): scores of one system.
+    grid
+        Of `score_grid` for all systems.
+    """
+    candidates = (
+        _discrete(scores, grid.support) if grid.discrete else _continuous(scores, grid.support)
+    )
+    usable = [margin for margin in candidates if np.isfinite(margin.aic)]
+    return min(usable, key=lambda margin: margin.aic)
+
+
+def _continuous(scores: FloatArray, support: FloatArray) -> Iterator[Margin]:
+    """Yield fitted margins; probabilities of grid points are those of scores that are rounded to them."""
+    edges = (support[:-1] + support[1:]) / 2
+    if np.ptp(scores) == 0.0:
+        yield constant_margin(float(scores[0]), support)
+        return
+    yield _normal(scores, support, edges)
+    yield _beta(scores, support, edges)
+    yield _kernel(scores, support, edges)
+    yield _beta_kernel(scores, support, edges)
+
+
+def constant_margin(score: float, support: FloatArray) -> Margin:
+    """Return the margin of a system with the same score on all topics."""
+    nearest = support[np.argmin(np.abs(support - score))]
+    return Margin("constant", (score,), 0.0, support, (support >= nearest).astype(float))
+
+
+def _on_grid(
+    kind: str, parameters: Sequence[float], aic: float, support: FloatArray, below: FloatArray
+) -> Margin:
+    """Return a margin from its distribution function between the points."""
+    cumulative = np.append(np.maximum.accumulate(np.clip(below, 0.0, 1.0)), 1.0)
+    return Margin(kind, tuple(map(float, parameters)), float(aic), support, cumulative)
+
+
+def _log_mass(mu: float, sigma: float) -> float:
+    """Return the logarithm of a normal variable's probability of [0, 1], for a mean in it."""
+    return math.log(scipy.special.ndtr((1.0 - mu) / sigma) - scipy.special.ndtr(-mu / sigma))
+
+
+def _within(parameters: Sequence[float]) -> tuple[float, float]:
+    """Return the nearest allowed mean and standard deviation to a mean and the logarithm of a standard deviation."""
+    sigma = max(math.exp(min(parameters[1], MOST_LOG_SIGMA)), LEAST_SIGMA)
+    return min(max(float(parameters[0]), 0.0), 1.0), sigma
+
+
+def _normal(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+    """Normal, truncated. Its mean before that stays in [0, 1]: far outside the likelihood is flat, and the density one of an exponential."""
+    n, mean, second = len(scores), scores.mean(), (scores**2).mean()
+
+    def loss(parameters: Sequence[float]) -> float:
+        mu, sigma = _within(parameters)
+        squares = (second - 2.0 * mu * mean + mu * mu) / (2.0 * sigma**2)
+        return float(n * (squares + math.log(sigma) + _log_mass(mu, sigma)))
+
+    start = (mean, math.log(max(scores.std(), LEAST_SIGMA)))
+    best = scipy.optimize.minimize(loss, start, method="Nelder-Mead", options=FIT_STEPS)
+    mu, sigma = _within(best.x)
+    aic = 4.0 + 2.0 * loss((mu, math.log(sigma))) + n * math.log(2.0 * math.pi)
+    first, last = scipy.special.ndtr(-mu / sigma), scipy.special.ndtr((1.0 - mu) / sigma)
+    below = (scipy.special.ndtr((edges - mu) / sigma) - first) / (last - first)
+    return _on_grid("normal", (mu, sigma), aic, support, below)
+
+
+def _beta(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+    inner = np.clip(scores, EDGE, 1.0 - EDGE)
+    n, first, second = len(scores), np.log(inner).mean(), np.log1p(-inner).mean()
+
+    def loss(shapes: Sequence[float]) -> float:
+        a, b = shapes
+        return float(n * (scipy.special.betaln(a, b) - (a - 1.0) * first - (b - 1.0) * second))
+
+    mean, variance = inner.mean(), inner.var()
+    total = max(mean * (1.0 - mean) / variance - 1.0, 2.0)
+    start = np.maximum((total * mean, total * (1.0 - mean)), LEAST_SHAPE + 0.01)
+    best = scipy.optimize.minimize(
+        loss, start, method="L-BFGS-B", bounds=[(LEAST_SHAPE, 500.0)] * 2
+    )
+    return _on_grid(
+        "beta", best.x, 4.0 + 2.0 * loss(best.x), support, scipy.special.betainc(*best.x, edges)
+    )
+
+
+def _kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+    """Gaussian kernels, reflected at 0 and 1, with Silverman's bandwidth."""
+    quartiles = np.subtract(*np.quantile(scores, (0.75, 0.25))) / 1.34
+    deviation = scores.std(ddof=1)
+    spread = min(deviation, quartiles) if quartiles > 0 else deviation
+    h = max(0.9 * spread * len(scores) ** -0.2, 0.5 * float(np.diff(support).min()))
+    images = np.concatenate([scores, -scores, 2.0 - scores])
+
+    def density(x: FloatArray) -> FloatArray:
+        z = (x[:, np.newaxis] - images) / h
+        return np.asarray(
+            np.exp(-0.5 * z * z).sum(axis=1) / (len(scores) * h * math.sqrt(2 * math.pi))
+        )
+
+    at = density(scores)
+    own = (1 + np.exp(-2 * (scores / h) ** 2) + np.exp(-2 * ((1 - scores) / h) ** 2)) / (
+        h * math.sqrt(2 * math.pi)
+    )
+    aic = 2.0 * (own / at).mean() - 2.0 * np.log(at).sum()
+    coarse = np.linspace(0.0, 1.0, 2001)
+    heights = density(coarse)
+    area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2))
+    return _on_grid("kernel", (h,), aic, support, np.interp(edges, coarse, area / area[-1]))
+
+
+def _beta_kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+    """Beta kernels (Chen 1999) with bandwidth n^(-2/5)."""
+    inner = np.clip(scores, EDGE, 1.0 - EDGE)
+    b = len(scores) ** -0.4
+    first, second = np.log(inner), np.log1p(-inner)
+
+    def kernels(x: FloatArray) -> FloatArray:
+        p = x[:, np.newaxis] / b
+        q = 1.0 / b - p
+        return np.asarray(np.exp(p * first + q * second - scipy.special.betaln(p + 1.0, q + 1.0)))
+
+    coarse = np.linspace(0.0, 1.0, 2001)
+    heights = kernels(coarse).mean(axis=1)
+    area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2)) / (len(coarse) - 1)
+    each = kernels(inner)
+    at = each.mean(axis=1)
+    aic = 2.0 * (np.diag(each) / at).mean() - 2.0 * np.log(at / area[-1]).sum()
+    return _on_grid("beta kernel", (b,), aic, support, np.interp(edges, coarse, area / area[-1]))
+
+
+def _discrete(scores: FloatArray, support: FloatArray) -> Iterator[Margin]:
+    """Yield fitted margins on a discrete support."""
+    at = np.searchsorted(support, scores)
+    counts = np.bincount(at, minlength=len(support)).astype(float)
+    if np.ptp(scores) == 0.0:
+        yield constant_margin(float(scores[0]), support)
+        return
+    steps = np.diff(support)
+    if np.ptp(steps) < EDGE:
+        yield _beta_binomial(counts, support)
+    best = _bandwidth(counts)
+    for multiplier in MULTIPLIERS:
+        if multiplier * best <= 1.0:
+            yield _smoothed(counts, multiplier * best, support)
+
+
+def _beta_binomial(counts: FloatArray, support: FloatArray) -> Margin:
+    k = len(support) - 1
+    points = np.arange(k + 1)
+    ways = (
+        scipy.special.gammaln(k + 1)
+        - scipy.special.gammaln(points + 1)
+        - scipy.special.gammaln(k - points + 1)
+    )
+
+    def logs(parameters: Sequence[float]) -> FloatArray:
+        a, b = np.exp(np.clip(parameters, -7.0, 9.0))
+        return np.asarray(
+            ways + scipy.special.betaln(points + a, k - points + b) - scipy.special.betaln(a, b)
+        )
+
+    best = scipy.optimize.minimize(
+        lambda each: -float(counts @ logs(each)),
+        (0.0, 0.0),
+        method="Nelder-Mead",
+        options=FIT_STEPS,
+    )
+    cumulative = np.cumsum(np.exp(logs(best.x)))
+    shapes = np.exp(np.clip(best.x, -7.0, 9.0))
+    return _on_grid("beta-binomial", shapes, 4.0 + 2.0 * best.fun, support, cumulative[:-1])
+
+
+def _spread(n_points: int, bandwidth: float) -> FloatArray:
+    """Return Wang and van Ryzin's kernel between all pairs of points."""
+    distance = np.abs(np.subtract.outer(np.arange(n_points), np.arange(n_points)))
+    away = 0.5 * (1.0 - bandwidth) * bandwidth**distance
+    return np.where(distance == 0, 1.0 - bandwidth, away)
+
+
+def _bandwidth(counts: FloatArray) -> float:
+    """Return the bandwidth with the smallest cross-validated squared error."""
+    n = counts.sum()
+
+    def loss(bandwidth: float) -> float:
+        smooth = _spread(len(counts), bandwidth) @ counts
+        others = (counts * (smooth - (1.0 - bandwidth))).sum() / (n * (n - 1.0))
+        return float(((smooth / n) ** 2).sum() - 2.0 * others)
+
+    tried = np.linspace(0.0, 0.95, 20)
+    best = float(tried[np.argmin([loss(each) for each in tried])])
+    near = scipy.optimize.minimize_scalar(
+        loss, bounds=(max(best - 0.05, 0.0), best + 0.05), method="bounded"
+    )
+    return float(near.x) if near.fun < loss(best) else best
+
+
+def _smoothed(counts: FloatArray, bandwidth: float, support: FloatArray) -> Margin:
+    smooth = _spread(len(counts), bandwidth) @ counts
+    smooth /= smooth.sum()
+    freedom = (counts * (1.0 - bandwidth) / np.maximum(smooth, STEEPEST)).sum() / counts.sum()
+    seen = counts > 0
+    aic = 2.0 * freedom - 2.0 * float(counts[seen] @ np.log(smooth[seen]))
+    return _on_grid("smoothed", (bandwidth,), aic, support, np.cumsum(smooth)[:-1])

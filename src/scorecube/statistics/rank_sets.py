@@ -1,0 +1,122 @@
+"""Confidence sets of ranks from decided pairs, and groups of systems that are not separated.
+
+Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to mobility across neighbourhoods and
+academic achievement across countries", Review of Economic Studies 91(1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
+    """Return the rank set of each system, 1 the best: its limits L and U.
+
+    Parameters
+    ----------
+    winners, losers
+        int (decided pair,): the system that is concluded to be better, and the other.
+    n
+        Number of systems.
+
+    Returns
+    -------
+    low, high
+        int32 (system,): L = 1 + number of systems concluded to be better; U = n - number concluded to be worse.
+
+    Examples
+    --------
+    >>> low, high = rank_limits([0, 0], [1, 2], 3)
+    >>> low.tolist(), high.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    low = 1 + np.bincount(np.asarray(losers, np.int64), minlength=n)
+    high = n - np.bincount(np.asarray(winners, np.int64), minlength=n)
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def competition_ranks(values: Any) -> Any:
+    """Return the rank of each value, 1 for the largest; equal values have the best of their ranks: int32 (value,).
+
+    Examples
+    --------
+    >>> competition_ranks(np.array([0.2, 0.5, 0.5])).tolist()
+    [3, 1, 1]
+    """
+    values = np.asarray(values)
+    return (1 + len(values) - np.searchsorted(np.sort(values), values, side="right")).astype(
+        np.int32
+    )
+
+
+def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the groups of systems that follow each other in an order and of which no two are separated.
+
+    Groups are as large as possible, and numbered from the best; systems that share a group are not separated. Systems that
+    share none may not be separated either, if two systems between them are.
+
+    Parameters
+    ----------
+    order
+        int (system,): systems from the best to the worst.
+    first, second
+        int (separated pair,): systems.
+
+    Returns
+    -------
+    begin, end
+        int32 (system,): number of the first and of the last group of each system, from 1.
+
+    Examples
+    --------
+    >>> begin, end = groups_in_order([2, 0, 1], [2], [1])
+    >>> begin.tolist(), end.tolist()
+    ([1, 2, 1], [2, 2, 1])
+    """
+    n = len(order)
+    place = np.empty(n, np.int64)
+    place[np.asarray(order)] = np.arange(n)
+    above = np.minimum(place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)])
+    below = np.maximum(place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)])
+    # The first place that is separated from a place at or after `above`.
+    nearest = np.full(n + 1, n)
+    np.minimum.at(nearest, above, below)
+    stops = np.minimum.accumulate(nearest[:n][::-1])[::-1]
+    starts = np.flatnonzero(np.diff(stops, prepend=0) > 0)
+    begin = 1 + np.searchsorted(stops[starts], np.arange(n), side="right")
+    end = np.searchsorted(starts, np.arange(n), side="right")
+    return begin[place].astype(np.int32), end[place].astype(np.int32)
+
+
+def normal_step_down(
+    first: Any, second: Any, statistics: Any, errors: Any, replicates: Any, alpha: float
+) -> Any:
+    """Return which differences the step-down max-T method finds (Romano and Wolf 2005, Algorithm 4.1).
+
+    Parameters
+    ----------
+    first, second
+        int (difference,): systems.
+    statistics, errors
+        float64 (difference,): |t|, and standard errors above 0.
+    replicates
+        float64 (system, trial): errors of the estimates in each trial.
+    alpha
+        Family-wise error rate.
+
+    Returns
+    -------
+    found
+        bool (difference,).
+    """
+    order = np.argsort(statistics, kind="stable")
+    reached, largest = np.zeros(len(order), np.int64), np.zeros(replicates.shape[1])
+    for place, k in enumerate(order):
+        replicate = np.abs(replicates[first[k]] - replicates[second[k]]) / errors[k]
+        np.maximum(largest, replicate, out=largest)
+        reached[place] = np.count_nonzero(largest >= statistics[k])
+    found = np.zeros(len(order), bool)
+    found[order] = np.maximum.accumulate(reached[::-1])[::-1] < alpha * replicates.shape[1]
+    return found

@@ -1,0 +1,372 @@
+"""Variance components of scores of systems on topics, and the reliability of mean scores.
+
+The estimand of a reliability coefficient: the correlation of mean scores over n topics with mean scores over infinitely many (E rho^2,
+squared; differences between systems), or its counterpart for absolute scores (Phi), for systems and topics of which those at hand are
+random samples. Both depend on one ratio of variances, systems over error of one topic: a coefficient is n r / (1 + n r).
+
+References: Brennan 2001, "Generalizability theory", Springer (components, coefficients; section 6.2 for intervals); Feldt 1965,
+Psychometrika 30(3) (interval of E rho^2); Arteaga, Jeyaratnam and Franklin 1982, Communications in Statistics - Theory and Methods
+11(15) (interval of Phi); Bodoff and Li 2007, SIGIR, and Urbano, Marrero and Martin 2013, SIGIR (test collections); Searle, Casella and
+McCulloch 1992, "Variance components", Wiley (unequal numbers in nested classes).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+ERHO2, PHI = "erho2", "phi"
+COEFFICIENTS = (ERHO2, PHI)
+DIFFERENT, ONE_TEAM = "different_teams", "same_team"
+RATIOS = (*COEFFICIENTS, DIFFERENT, ONE_TEAM)
+"""Systems, whatever their teams: relative, absolute; relative: systems of different teams, and of one team."""
+FEWEST = 3
+"""Topics, and teams, for a jackknife."""
+
+
+class MeanSquares(NamedTuple):
+    """Mean squares of a two-way table without replication, over leading dims, and its numbers of systems and topics."""
+
+    systems: FloatArray
+    topics: FloatArray
+    interaction: FloatArray
+    n_systems: int
+    n_topics: int
+
+    def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the variances of systems, topics, and of the rest; unbiased, so they may be negative."""
+        return (
+            (self.systems - self.interaction) / self.n_topics,
+            (self.topics - self.interaction) / self.n_systems,
+            self.interaction,
+        )
+
+
+def mean_squares(scores: FloatArray) -> MeanSquares:
+    """Return the mean squares of scores (..., system, topic) without missing values.
+
+    Examples
+    --------
+    >>> found = mean_squares(np.array([[0.1, 0.3], [0.5, 0.9]]))
+    >>> [round(float(part), 3) for part in found[:3]]
+    [0.25, 0.09, 0.01]
+    """
+    p, n = scores.shape[-2:]
+    grand = scores.mean(axis=(-2, -1), keepdims=True)
+    by_system = scores.mean(axis=-1, keepdims=True) - grand
+    by_topic = scores.mean(axis=-2, keepdims=True) - grand
+    rest = scores - grand - by_system - by_topic
+    return MeanSquares(
+        n * (by_system**2).sum(axis=(-2, -1)) / (p - 1),
+        p * (by_topic**2).sum(axis=(-2, -1)) / (n - 1),
+        (rest**2).sum(axis=(-2, -1)) / ((p - 1) * (n - 1)),
+        p,
+        n,
+    )
+
+
+def ratios(found: MeanSquares) -> FloatArray:
+    """Return systems' variance over the error variance of one topic, (coefficient, ...); negative components count as 0.
+
+    It is infinite without any error, and NaN if all scores are equal.
+    """
+    systems, topics, interaction = (np.maximum(part, 0.0) for part in found.components())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([systems / interaction, systems / (topics + interaction)])
+
+
+def ratio_limits(found: MeanSquares, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of `ratios` for normal effects that are independent: Feldt's, and those of Arteaga et al.
+
+    Parameters
+    ----------
+    found
+        Mean squares of at least 2 systems and 2 topics.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    low, high
+        float64 (coefficient, ...), at least 0; NaN if all scores are equal.
+    """
+    tail = (1 - confidence) / 2
+    low, high = (
+        np.stack([_relative_limit(found, level), _absolute_limit(found, level)])
+        for level in (1 - tail, tail)
+    )
+    return low, high
+
+
+def _quantiles(found: MeanSquares, level: float) -> tuple[float, float, float]:
+    """Return the quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom."""
+    p1, n1 = found.n_systems - 1, found.n_topics - 1
+    unlimited = float(scipy.special.chdtri(p1, 1 - level)) / p1
+    return (
+        unlimited,
+        float(scipy.special.fdtri(p1, p1 * n1, level)),
+        float(scipy.special.fdtri(p1, n1, level)),
+    )
+
+
+def _relative_limit(found: MeanSquares, level: float) -> FloatArray:
+    _, quantile, _ = _quantiles(found, level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = (found.systems / (found.interaction * quantile) - 1) / found.n_topics
+    return np.maximum(limit, 0.0)
+
+
+def _absolute_limit(found: MeanSquares, level: float) -> FloatArray:
+    unlimited, quantile, of_topics = _quantiles(found, level)
+    s, t, e = found[:3]
+    # s^2 - f s e + (f - q) q e^2, in factors; it is 0 where the test of systems by F is at its quantile q.
+    above = (s - quantile * e) * (s - (unlimited - quantile) * e)
+    below = (found.n_systems - 1) * unlimited * s * e + of_topics * s * t
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = found.n_systems / found.n_topics * above / below
+        return np.where(s <= quantile * e, np.where(below > 0, 0.0, limit), limit)
+
+
+def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
+    """Return the coefficient of mean scores over a number of topics; 1 for an infinite ratio.
+
+    Examples
+    --------
+    >>> float(coefficient(0.25, 16))
+    0.8
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (1.0 + 1.0 / (np.asarray(ratio, np.float64) * n_topics)))
+
+
+def topics_for(ratio: Any, target: float) -> FloatArray:
+    """Return the smallest number of topics whose coefficient is at least a target; infinite for a ratio of 0.
+
+    Examples
+    --------
+    >>> float(topics_for(0.25, 0.9))
+    36.0
+    """
+    exact = Fraction(str(target))
+    odds = float(exact / (1 - exact))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.ceil(odds / np.asarray(ratio, np.float64)), 1.0))
+
+
+# Further facets
+
+
+TEAM_SOURCES = ("teams", "runs", "topics", "team_topics", "run_topics")
+"""Teams, runs in teams, topics, teams on topics, runs of a team on topics."""
+FACET_SOURCES = (
+    "systems",
+    "topics",
+    "levels",
+    "system_topics",
+    "system_levels",
+    "topic_levels",
+    "interaction",
+)
+"""Systems, topics, levels of a third facet, and their interactions; the last is that of all three."""
+
+
+def team_components(scores: FloatArray, team_of: Any) -> FloatArray:
+    """Return the variances of `TEAM_SOURCES` for systems nested in teams of any size; unbiased, so they may be negative.
+
+    Parameters
+    ----------
+    scores
+        float64 (system, topic).
+    team_of
+        Labels of the team of each system.
+
+    Returns
+    -------
+    variances
+        float64 (source,); NaN without two teams, or if no team has two systems.
+
+    References
+    ----------
+    Searle et al. 1992, section 3.6: mean squares of nested classes with unequal numbers, equated to their expectations.
+    """
+    _, groups, sizes = np.unique(np.asarray(team_of), return_inverse=True, return_counts=True)
+    (p, n), n_teams = scores.shape, len(sizes)
+    if n_teams < 2 or p == n_teams or n < 2:
+        return np.full(len(TEAM_SOURCES), np.nan)
+    member = np.equal.outer(np.arange(n_teams), groups) / sizes[:, np.newaxis]
+    by_topic = scores.mean(axis=0)
+    rest = scores - scores.mean(axis=1, keepdims=True) - by_topic + scores.mean()
+    squares = _nested(scores.mean(axis=1, keepdims=True), member, groups, sizes)
+    within, between = n * squares[1] / (p - n_teams), n * squares[0] / (n_teams - 1)
+    squares = _nested(rest, member, groups, sizes)
+    rest_within, rest_between = squares[1] / (p - n_teams), squares[0] / (n_teams - 1)
+    rest_within, rest_between = rest_within / (n - 1), rest_between / (n - 1)
+    of_topics = p * ((by_topic - by_topic.mean()) ** 2).sum() / (n - 1)
+    evenness = (sizes**2).sum() / p
+    size = (p - evenness) / (n_teams - 1)
+    team_topics = (rest_between - rest_within) / size
+    return np.array(
+        [
+            (between - within - size * team_topics) / (n * size),
+            (within - rest_within) / n,
+            (of_topics - rest_within - evenness * team_topics) / p,
+            team_topics,
+            rest_within,
+        ]
+    )
+
+
+def _nested(values: FloatArray, member: FloatArray, groups: Any, sizes: Any) -> tuple[float, float]:
+    """Return the sums of squares of values (system, ...) between and within teams."""
+    means = member @ values
+    between = (sizes[:, np.newaxis] * (means - values.mean(axis=0)) ** 2).sum()
+    return float(between), float(((values - means[groups]) ** 2).sum())
+
+
+def team_ratios(components: FloatArray) -> tuple[float, float]:
+    """Return the ratios of E rho^2 for systems of different teams, and of one team; negative components count as 0."""
+    teams, runs, _, team_topics, run_topics = np.maximum(components, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float((teams + runs) / (team_topics + run_topics)), float(runs / run_topics)
+
+
+def facet_components(scores: FloatArray) -> FloatArray:
+    """Return the variances of `FACET_SOURCES` of scores (system, topic, level); unbiased, so they may be negative.
+
+    Parameters
+    ----------
+    scores
+        float64 (system, topic, level), at least two of each.
+
+    References
+    ----------
+    Brennan 2001, section 3.4: the random-effects design p x i x o with one observation a cell.
+    """
+    p, n, g = scores.shape
+    grand = scores.mean()
+    s, t, f = (scores.mean(axis=axes, keepdims=True) - grand for axes in ((1, 2), (0, 2), (0, 1)))
+    st, sf, tf = (
+        scores.mean(axis=axis, keepdims=True) - grand - one - other
+        for axis, one, other in ((2, s, t), (1, s, f), (0, t, f))
+    )
+    effects = (s, t, f, st, sf, tf, scores - grand - s - t - f - st - sf - tf)
+    freedom = (p - 1, n - 1, g - 1, (p - 1) * (n - 1), (p - 1) * (g - 1), (n - 1) * (g - 1),
+               (p - 1) * (n - 1) * (g - 1))  # fmt: skip
+    m_s, m_t, m_f, m_st, m_sf, m_tf, rest = (
+        float((effect**2).sum()) * scores.size / effect.size / degrees
+        for effect, degrees in zip(effects, freedom, strict=True)
+    )
+    return np.array(
+        [
+            (m_s - m_st - m_sf + rest) / (n * g),
+            (m_t - m_st - m_tf + rest) / (p * g),
+            (m_f - m_sf - m_tf + rest) / (p * n),
+            (m_st - rest) / g,
+            (m_sf - rest) / n,
+            (m_tf - rest) / p,
+            rest,
+        ]
+    )
+
+
+FACET_COEFFICIENTS = ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
+"""For mean scores at one level drawn at random, E rho^2 and Phi; E rho^2 of means over all levels, drawn at random or fixed."""
+
+
+def facet_coefficients(components: FloatArray, n_levels: int, n_topics: int) -> FloatArray:
+    """Return the `FACET_COEFFICIENTS` for a number of topics; negative components count as 0.
+
+    Parameters
+    ----------
+    components
+        float64 (source,): of `facet_components`.
+    n_levels
+        Levels of the third facet.
+    n_topics
+        Topics of the mean scores.
+    """
+    s, t, f, st, sf, tf, rest = np.maximum(components, 0.0)
+    of_one = (st + rest) / n_topics + sf
+    fixed = s + sf / n_levels
+    of_all = (st + rest / n_levels) / n_topics
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.array(
+            [
+                s / (s + of_one),
+                s / (s + of_one + (t + tf) / n_topics + f),
+                s / (s + of_all + sf / n_levels),
+                fixed / (fixed + of_all),
+            ]
+        )
+
+
+# Jackknife
+
+
+class Jackknife(NamedTuple):
+    """Logarithms of ratios, their jackknife variances over topics and teams, and degrees of freedom; each (`RATIOS`,)."""
+
+    log_ratio: FloatArray
+    variance: FloatArray
+    freedom: FloatArray
+
+    def limits(self, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return the limits of the ratios; NaN where a ratio is 0 or infinite, also with a topic or team left out."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            reach = scipy.special.stdtrit(self.freedom, (1 + confidence) / 2) * np.sqrt(
+                self.variance
+            )
+            known = np.isfinite(self.log_ratio) & np.isfinite(reach)
+            low, high = np.exp(self.log_ratio - reach), np.exp(self.log_ratio + reach)
+        return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def all_ratios(scores: FloatArray, team_of: Any) -> FloatArray:
+    """Return `RATIOS` of scores (system, topic): `ratios`, and `team_ratios`, which are NaN without teams of several systems."""
+    of_teams = team_ratios(team_components(scores, team_of))
+    return np.array([*ratios(mean_squares(scores)), *of_teams])
+
+
+def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
+    """Return the jackknife of `all_ratios` that leaves out each topic, and each team with all its systems, in turn.
+
+    The logarithm of a ratio is taken as Student's t with the sum of both jackknife variances, and degrees of freedom by Satterthwaite
+    1946. No effect need be normal, and systems of a team may be alike.
+
+    Parameters
+    ----------
+    scores
+        float64 (system, topic).
+    team_of
+        Number of the team of each system, or any labels.
+
+    Returns
+    -------
+    jackknife
+        NaN with fewer than 3 topics or teams.
+    """
+    _, groups = np.unique(np.asarray(team_of), return_inverse=True)
+    n_topics, n_teams = scores.shape[1], int(groups.max()) + 1
+    if n_topics < FEWEST or n_teams < FEWEST:
+        return Jackknife(*np.full((3, len(RATIOS)), np.nan))
+    topics, kept = np.arange(n_topics), [groups != team for team in range(n_teams)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.log(all_ratios(scores, groups))
+        parts = [
+            _variance([all_ratios(scores[:, topics != topic], groups) for topic in topics]),
+            _variance([all_ratios(scores[others], groups[others]) for others in kept]),
+        ]
+        total = parts[0] + parts[1]
+        freedom = total**2 / (parts[0] ** 2 / (n_topics - 1) + parts[1] ** 2 / (n_teams - 1))
+    return Jackknife(value, total, freedom)
+
+
+def _variance(replicates: list[FloatArray]) -> FloatArray:
+    """Return the jackknife variance of the logarithms of ratios."""
+    logs = np.log(replicates)
+    spread: FloatArray = ((logs - logs.mean(axis=0)) ** 2).sum(axis=0)
+    return spread * (len(logs) - 1) / len(logs)

@@ -1,0 +1,117 @@
+"""Draws of true means of systems: linear estimates, covariances and degenerate cases, against plain formulas."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import kendalltau
+
+from scorecube.statistics import effect_posterior
+from scorecube.statistics.effect_posterior import (
+    FAR,
+    LEAST_FREEDOM,
+    N_COVARIANCE,
+    Effects,
+    draw_effects,
+    fit_effects,
+)
+from tests.simulated_collections import DESIGNS, Floats, simulate
+
+
+def scores_of(design: str = "normal", n_systems: int = 24, seed: int = 1) -> Floats:
+    return simulate(np.random.default_rng(seed), n_systems, 20, 0.8, DESIGNS[design])[0]
+
+
+def plain_covariances(scores: Floats) -> tuple[list[float], list[float]]:
+    """Return covariances of means, and of their errors, by two-way analysis of variance."""
+    rows, columns = len(scores[0]), len(scores[0][0])
+    means = [[statistics.fmean(row) for row in metric] for metric in scores.tolist()]
+    residuals = []
+    for metric, mean in zip(scores.tolist(), means, strict=True):
+        of_topic = [statistics.fmean(metric[i][j] for i in range(rows)) for j in range(columns)]
+        grand = statistics.fmean(mean)
+        residuals.append([
+            metric[i][j] - mean[i] - of_topic[j] + grand for i in range(rows) for j in range(columns)
+        ])  # fmt: skip
+    spread, error = [], []
+    for a, b in ((0, 0), (0, 1), (1, 1)):
+        spread.append(statistics.covariance(means[a], means[b]))
+        products = math.fsum(x * y for x, y in zip(residuals[a], residuals[b], strict=True))
+        error.append(products / ((rows - 1) * (columns - 1)) / columns)
+    return spread, error
+
+
+def test_covariances_are_those_of_two_way_analysis() -> None:
+    scores = scores_of()
+    spread, error = plain_covariances(scores)
+    fitted = fit_effects(*scores)
+    assert list(fitted.spread) == pytest.approx(spread, rel=1e-9)
+    assert list(fitted.error) == pytest.approx(error, rel=1e-9)
+    ranked = fit_effects(scores[0], scores[1], "rank")
+    tau = kendalltau(scores[0].mean(axis=1), scores[1].mean(axis=1)).statistic
+    correlation = ranked.spread[1] / math.sqrt(ranked.spread[0] * ranked.spread[2])
+    assert correlation == pytest.approx(math.sin(math.pi * tau / 2))
+
+
+def test_draws_are_linear_estimates_with_their_errors() -> None:
+    # Without errors of covariances (very many degrees of freedom) and of topics a draw is the linear estimate with a prior draw mixed in.
+    means = np.array([[0.3, -0.1, -0.2], [0.1, 0.2, -0.3]])
+    effects = Effects(means, (0.05, 0.03, 0.06), (0.01, 0.004, 0.02), 1e12, np.ones((2, 3)))
+    uniforms = np.random.default_rng(2).random((5, N_COVARIANCE + 6))
+    errors = 0.01 * np.random.default_rng(3).standard_normal((2, 5, 3))
+    drawn = draw_effects(effects, uniforms, errors)
+    total = np.array([[0.05, 0.03], [0.03, 0.06]])
+    prior = total - np.array([[0.01, 0.004], [0.004, 0.02]])
+    gain = prior @ np.linalg.inv(total)
+    root = np.linalg.cholesky(prior)
+    for k in range(5):
+        start = root @ ndtri(uniforms[k, N_COVARIANCE:]).reshape(2, 3)
+        expected = start + gain @ (means - start - errors[:, k])
+        np.testing.assert_allclose(drawn[:, k], expected, atol=1e-5)
+
+
+def test_covariances_are_inverse_wishart() -> None:
+    effects = Effects(np.zeros((2, 3)), (0.05, 0.03, 0.06), (0.0, 0.0, 0.0), 12.0, np.ones((2, 3)))
+    uniforms = np.random.default_rng(4).random((40_000, N_COVARIANCE))
+    drawn = effect_posterior._draw_prior(effects, uniforms)
+    # The mean of freedom x inverse Wishart is S freedom / (freedom - 3).
+    for values, value in zip(drawn, effects.spread, strict=True):
+        assert values.mean() == pytest.approx(value * 12 / 9, rel=0.02)
+
+
+def test_a_correlation_beyond_one_makes_the_order_the_same() -> None:
+    effects = Effects(np.array([[0.3, -0.3, 0.0], [0.2, 0.1, -0.3]]), (0.05, 0.05, 0.05), (0.01, 0.0, 0.01), 50.0, np.ones((2, 3)))  # fmt: skip
+    first, second = draw_effects(effects, np.random.default_rng(5).random((50, 9)), np.zeros((2, 50, 3)))  # fmt: skip
+    assert (np.argsort(first, axis=1) == np.argsort(second, axis=1)).all()
+
+
+def test_teams_and_unequal_variances_have_fewer_degrees_of_freedom() -> None:
+    random = np.random.default_rng(6)
+    alone, teams = (
+        np.mean([fit_effects(*simulate(random, 30, 50, 1.0, DESIGNS[name])[0]).freedom for _ in range(20)])
+        for name in ("normal", "teams")
+    )  # fmt: skip
+    assert LEAST_FREEDOM < teams < 0.7 * alone
+    assert alone > 20
+
+
+def test_broken_systems_have_no_part_in_covariances() -> None:
+    scores = scores_of()
+    broken = np.concatenate([scores, scores[:, :1] - 30.0], axis=1)
+    fitted, other = fit_effects(*scores), fit_effects(*broken)
+    assert other.spread == pytest.approx(fitted.spread)
+    assert other.error == pytest.approx(fitted.error)
+    distance = np.abs(scores.mean(axis=2) - np.median(scores.mean(axis=2), axis=1)[:, None])
+    assert (distance < FAR * 3 * distance.std()).all()
+
+
+def test_matched_distributions_undo_an_increasing_function() -> None:
+    first = np.linspace(-1, 1, 40)
+    means = np.array([first, (first + 0.3 * first**3) / 5])
+    mapped, slopes = effect_posterior._matched(means - means.mean(axis=1, keepdims=True), np.ones(40, bool))  # fmt: skip
+    np.testing.assert_allclose(mapped[0], mapped[1], atol=0.03)
+    assert (slopes > 0).all()

@@ -1,0 +1,374 @@
+"""Checks of analyses against simulated truth: how often what they say of a sample of topics holds in its population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import (
+    Analysis,
+    Arrays,
+    Combine,
+    Cost,
+    Output,
+    Prepared,
+    labelled_result,
+)
+from scorecube.analyses.options import option_field
+from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject
+from scorecube.analyses.simulation.populations import (
+    COPULAS,
+    FEW_TOPICS,
+    check_scores,
+    fit_population,
+)
+from scorecube.analyses.simulation.samples import sample_cube, seeds_of
+from scorecube.analyses.simulation.team_claims import TeamClaims
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells, n_cells, uses_gains
+from scorecube.errors import BadPlan, counted, option
+from scorecube.statistics.proportion_intervals import wilson
+from scorecube.statistics.quantiles import defined_mean
+
+TEAMS = "teams"
+CHECKED = (*SUBJECTS, TEAMS)
+INNER_TRIALS = {TEAMS: 10}
+"""Default number of trials of an analysis where it is not that of `OF_OTHERS`."""
+OF_OTHERS = 1000
+OF_ONE_METRIC = 2
+LEAST_RUNS = 3
+SECONDS_PER_SAMPLE, SECONDS_PER_SUBSET = 0.02, 5e-3
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Analysis):
+    """Check of an analysis: how often does what it says of a sample hold?
+
+    A population of topics is fitted to the collection, as by `simulate`: the scores of each run have a distribution, all together a Gaussian
+    copula. A trial draws a sample of topics from it, runs the analysis on the sample, and compares what it prints with what is true of the
+    population. The estimand of a coverage is the probability that the interval (or set) of such a sample holds the truth. The runs are those of the
+    collection in every sample.
+
+    Parameters
+    ----------
+    subject
+        The analysis: ``swap`` (required differences with limits; swap rates of more topics from the fitted decay), ``correlate`` (tau over infinitely
+        many topics), ``design`` (numbers of topics for a difference of .1, and the power that t tests of all pairs then have),
+        ``ranks`` (rank sets, and sets of the best runs), ``reliability`` (coefficients, numbers of topics), ``teams`` (mean variance
+        and tau over subsets of teams).
+    n
+        Topics of a sample; not used for teams.
+    n_resamples
+        Trials of the analysis on each sample; its default is 10 for teams, else 1,000.
+    at
+        Numbers of topics for which swap rates are extrapolated from samples of up to half of the topics.
+    copula
+        ``gaussian``: runs are correlated as in the collection; ``independent``.
+    null
+        Whether all runs have the same true mean, for ranks and reliability.
+
+    Notes
+    -----
+    Truth is exact for means, ranks, variances and covariances. That of swap rates is what the swap method finds on 8,000 topics in 4,000 trials; that of
+    teams is the mean over 2,000 subsets. Simulated scores have no pool: for ``teams`` topics and judgements are those of the
+    collection, and only the subsets of teams are drawn. How far such checks may be believed themselves is in docs/believe/checks.md.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> cube = simulate_cube(metrics=("P@10",), n_runs=6, seed=3)
+    >>> result = analyse(cube, Check(subject="ranks", n=20, n_resamples=100), trials=20, seed=1)
+    >>> result["held"].sel(claim="all ranks together").values.tolist()
+    [[1.0]]
+    """
+
+    name: ClassVar[str] = "check"
+    compile_seconds: ClassVar[float] = 10.0
+    examples: ClassVar[tuple[str, ...]] = ("ranks --n 50 --trials 300 --seed 1",)
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "trials": {"default": 100, "help": "Simulated samples; more trials later extend a result."}
+    }
+
+    subject: str = option_field(
+        "swap", "Analysis that is checked.", choices=CHECKED, positional=True
+    )
+    n: int = option_field(50, "Topics of a sample.", minimum=10, maximum=10_000, unit="topics")
+    n_resamples: int | None = option_field(
+        None,
+        "Trials of the analysis on each sample; 10 for teams, else 1000 by default.",
+        flag="--resamples",
+        aliases={"auto": None},
+        minimum=2,
+    )
+    at: tuple[int, ...] = option_field(
+        (50, 100, 200),
+        "Numbers of topics to which swap rates are extrapolated.",
+        minimum=2,
+        maximum=2000,
+        unit="topics",
+    )
+    copula: str = option_field(
+        "gaussian", "Dependence of runs: gaussian as in the collection, or none.", choices=COPULAS
+    )
+    null: bool = option_field(False, "Equal true means of all runs (ranks, reliability).")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "at", tuple(sorted(set(self.at))))
+
+    @property
+    def uses_rankings(self) -> bool:  # type: ignore[override]
+        """Whether the cube must hold rankings: for teams."""
+        return self.subject == TEAMS
+
+    @property
+    def uses_teams(self) -> bool:
+        """Whether results depend on the teams of the runs, of cubes without rankings, too."""
+        return self.subject in ("swap", "design", "reliability")
+
+    @property
+    def inner_trials(self) -> int:
+        """Trials of the analysis on each sample."""
+        return self.n_resamples or INNER_TRIALS.get(self.subject, OF_OTHERS)
+
+    def subject_of(self, cube: xr.Dataset) -> Subject:
+        """Return the subject with its claims about a cube."""
+        return SUBJECTS[self.subject](self.n, self.inner_trials, self.at, cell_labels(cube))
+
+    def claims(self, prepared: Prepared) -> list[Claim]:
+        """Return the claims about each cell."""
+        if self.subject == TEAMS:
+            return self._teams(prepared).claims
+        return self.subject_of(prepared.cube).claims
+
+    def _teams(self, prepared: Prepared) -> TeamClaims:
+        return TeamClaims.of(len(prepared.shared.pools.teams), self.inner_trials)
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`: pools for teams."""
+        if self.subject != TEAMS:
+            return Prepared(cube)
+        from scorecube.analyses.leave_out.teams import Teams
+
+        return Teams().prepare(cube)
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        if self.null and self.subject not in ("ranks", "reliability"):
+            raise BadPlan(
+                f"{option('null')}: without differences of runs there is nothing to check of {self.subject}; leave it out",
+                option="null",
+            )
+        if self.subject == TEAMS:
+            if len(prepared.shared.pools.teams) < OF_ONE_METRIC:
+                raise BadPlan(
+                    f"leaving teams out needs at least 2 teams, found 1; name teams with {option('teams')}"
+                )
+            return []
+        cube = prepared.cube
+        scores = cells(cube)[0]
+        check_scores(cube, scores)
+        if scores.shape[1] < LEAST_RUNS:
+            raise BadPlan(
+                f"a check needs {LEAST_RUNS} runs, found {counted(scores.shape[1], 'run')}"
+            )
+        if self.subject == "correlate" and len(scores) < OF_ONE_METRIC:
+            raise BadPlan(
+                f"correlate compares rankings by two metrics, found 1; name two or more in {option('metrics')}",
+                option="metrics",
+            )
+        if scores.shape[2] < FEW_TOPICS:
+            return [
+                f"{counted(scores.shape[2], 'topic')}: the population is fitted to few topics; use {FEW_TOPICS} or more"
+            ]
+        return []
+
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """Refuse: samples are simulated."""
+        raise BadPlan("checks simulate their samples: no samples to replay")
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Refuse: samples are simulated."""
+        raise BadPlan("checks simulate their samples: no samples to save")
+
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        """See `Analysis.inputs`: the truth, and the samples of all trials."""
+        if self.subject == TEAMS:
+            return self._teams(prepared).inputs(prepared, trials, seed)
+        cube = prepared.cube
+        scores, _ = cells(cube)
+        population = fit_population(scores, copula=self.copula, null=self.null)
+        true = self.subject_of(cube).truth(population, seed)
+        drawn = population.draw(seed, 0, self.n * trials)
+        # (cell * run, trial * topic) -> (trial, cell, run, topic)
+        parts = drawn.reshape(*population.shape, trials, self.n).transpose(2, 0, 1, 3)
+        return {
+            "samples": np.ascontiguousarray(parts),
+            "teams": teams_of(cube),
+            "seed": np.array(seed, np.uint64),
+            **true,
+        }
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        """See `Analysis.outputs`: what each trial claims, in the order of `VALUES`."""
+        shape = (len(VALUES), n_cells(prepared.cube), len(self.claims(prepared)))
+        return (Output("claimed", shape, Combine.CONCAT, "float64"),)
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        if self.subject == TEAMS:
+            leaves = tuple(inputs["leaves"].tolist())
+            teams = TeamClaims(leaves, self.inner_trials)
+            found = [teams.measure(inputs, trial) for trial in range(start, stop)]
+            return {"claimed": np.stack(found, axis=-1)}
+        samples, found = inputs["samples"], []
+        labels = tuple(f"m{k}" for k in range(samples.shape[1]))
+        subject = SUBJECTS[self.subject](self.n, self.inner_trials, self.at, labels)
+        seeds = seeds_of(int(inputs["seed"]), start, stop)
+        for trial, seed in zip(range(start, stop), seeds, strict=True):
+            cube = sample_cube(samples[trial], inputs["teams"])
+            found.append(subject.measure(cube, inputs, seed))
+        return {"claimed": np.stack(found, axis=-1)}
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube, claims = prepared.cube, self.claims(prepared)
+        cell_of = cells(cube)[1]
+        values = {name: array[cell_of] for name, array in summary(totals["claimed"]).items()}
+        coords = {
+            names.CLAIM: schema.label_array(claim.quantity for claim in claims),
+            names.SIZE: (names.CLAIM, np.array([claim.size for claim in claims])),
+            "nominal": (names.CLAIM, np.array([claim.nominal for claim in claims])),
+        }
+        attrs = {
+            "trials": trials,
+            "subject": self.subject,
+            "resamples": self.inner_trials,
+            "n_runs": cube.sizes[names.RUN],
+            "n_topics": self.n if self.subject != TEAMS else cube.sizes[names.TOPIC],
+            "copula": self.copula,
+            "null": int(self.null),
+        }
+        return labelled_result(cube, VARIABLES, values, coords, attrs)
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        count, n_runs = cells(prepared.cube)[0].shape[:2]
+        written = 8.0 * len(VALUES) * count * len(self.claims(prepared))
+        if self.subject == TEAMS:
+            seconds = SECONDS_PER_SUBSET * self.inner_trials
+            return Cost(seconds, written, 5e7, result_bytes=2 * trials * written, input_bytes=1e8)
+        score_bytes = 8.0 * count * n_runs * self.n
+        return Cost(
+            seconds=SECONDS_PER_SAMPLE + count * self.subject_of(prepared.cube).seconds(n_runs),
+            bytes=written,
+            fixed_bytes=60.0 * count * n_runs**2 + 20 * score_bytes,
+            result_bytes=2 * trials * written,
+            input_bytes=2 * trials * score_bytes + 8.0 * (count * n_runs) ** 2 * 6,
+        )
+
+
+def cell_labels(cube: xr.Dataset) -> tuple[str, ...]:
+    """Return the label of each cell: the metric, with its gain setting where there are several.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cell_labels(simulate_cube(metrics=("AP", "Q"), n_runs=3))
+    ('AP', 'Q')
+    """
+    labels: dict[int, str] = {}
+    metrics, gains = (schema.labels_of(cube, dim) for dim in (names.METRIC, names.GAIN))
+    several = uses_gains(cube) & (len(gains) > 1)
+    for (i, j), cell in np.ndenumerate(cells(cube)[1]):
+        labels.setdefault(int(cell), f"{metrics[i]}, {gains[j]}" if several[i] else metrics[i])
+    return tuple(labels[cell] for cell in range(len(labels)))
+
+
+def teams_of(cube: xr.Dataset) -> Array:
+    """Return the number of the team of each run; each run is a team if none are known."""
+    labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
+    return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
+
+
+def summary(claimed: Array) -> dict[str, Array]:
+    """Return how often claims hold, and how far estimates are off, (cell, claim).
+
+    Parameters
+    ----------
+    claimed
+        float64 (value, cell, claim, trial), in the order of `VALUES`.
+
+    Returns
+    -------
+    values
+        By the names of `VARIABLES`; NaN for what no trial has.
+    """
+    estimate, low, high, held, truth = claimed
+    known, judged = np.isfinite(estimate) & np.isfinite(truth), np.isfinite(held)
+    errors = np.where(known, estimate - truth, np.nan)
+    both = np.isfinite(low) & np.isfinite(high)
+    widths = np.where(both, high, np.nan) - np.where(both, low, np.nan)
+    n_held, n_judged = np.nansum(held, axis=-1), judged.sum(axis=-1)
+    low_rate, high_rate = wilson(n_held, np.maximum(n_judged, 1))
+    none = n_judged == 0
+    with np.errstate(invalid="ignore"):
+        below = (judged & (high < truth)).sum(axis=-1)
+        above = (judged & (low > truth)).sum(axis=-1)
+    return {
+        "truth": np.fmax.reduce(truth, axis=-1),
+        "estimate": defined_mean(np.where(np.isfinite(estimate), estimate, np.nan)),
+        "bias": defined_mean(errors),
+        "error": np.sqrt(defined_mean(errors**2)),
+        "width": middle(widths),
+        "held": np.where(none, np.nan, n_held / np.maximum(n_judged, 1)),
+        "held_low": np.where(none, np.nan, low_rate),
+        "held_high": np.where(none, np.nan, high_rate),
+        "n_below": below,
+        "n_above": above,
+        "n_held": np.rint(n_held).astype(np.int64),
+        "n_judged": n_judged,
+        "n_estimated": known.sum(axis=-1),
+    }
+
+
+def middle(values: Array) -> Array:
+    """Return the median along the last axis without missing values; NaN for none."""
+    count = np.isfinite(values).sum(axis=-1)
+    ordered = np.sort(values, axis=-1)  # missing values last
+    places = np.maximum(np.stack([(count - 1) // 2, count // 2], axis=-1), 0)
+    chosen: Array = np.take_along_axis(ordered, places, axis=-1).mean(axis=-1)
+    return np.where(count > 0, chosen, np.nan)
+
+
+_CLAIM = (names.METRIC, names.GAIN, names.CLAIM)
+VARIABLES = tuple(
+    Variable(name, _CLAIM, kind, unit, meaning)
+    for name, kind, unit, meaning in (
+        ("truth", "f", "1", "value in the population; that of a set: its smallest size"),
+        ("estimate", "f", "1", "mean over samples of what is printed; of a set: its mean size"),
+        ("bias", "f", "1", "mean of estimate - truth"),
+        ("error", "f", "1", "root of the mean square of estimate - truth"),
+        ("width", "f", "1", "median width of the intervals that have two ends"),
+        ("held", "f", "1", "share of samples whose interval or set holds the truth"),
+        ("held_low", "f", "1", "lower limit (95 %, Wilson) of this share over samples"),
+        ("held_high", "f", "1", "upper limit (95 %, Wilson) of this share over samples"),
+        ("n_below", "iu", "samples", "samples whose interval lies below the truth"),
+        ("n_above", "iu", "samples", "samples whose interval lies above the truth"),
+        ("n_held", "iu", "samples", "samples that hold the truth (of shares of runs: rounded)"),
+        ("n_judged", "iu", "samples", "samples with an interval or a set"),
+        ("n_estimated", "iu", "samples", "samples with an estimate"),
+    )
+)

@@ -1,0 +1,309 @@
+"""Populations of topics: joint models of all systems under all metrics, and collections that are drawn from them.
+
+Reference: Urbano and Nagler 2018, "Stochastic simulation of test collections: evaluation scores", SIGIR 2018.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells
+from scorecube.collection.topic_means import refuse_other_summaries
+from scorecube.errors import BadPlan, counted, option
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.uniforms import uniforms
+from scorecube.statistics.gaussian_copula import (
+    BITS,
+    hermite_coefficients,
+    loadings,
+    normal_correlations,
+    score_covariances,
+)
+from scorecube.statistics.margins import Margin, fit_margin, score_grid
+
+Array = np.ndarray[Any, Any]
+COPULAS = ("gaussian", "independent")
+TOPICS_AT_ONCE = 2048
+MOST_TOPICS = 1_000_000
+MOST_BYTES = 2**32
+"""Largest array of simulated scores, which is made in memory."""
+LEAST_TOPICS, FEW_TOPICS = 5, 20
+TRUE_MEAN, TRUE_VARIANCE = "true_mean", "true_variance"
+SIMULATION = "simulation"
+"""Attribute of a simulated cube: JSON text of the options, the chosen margins and their parameters."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """A joint distribution of scores.
+
+    Parameters
+    ----------
+    margins
+        Of each cell (metric and gain setting) and system, in this order.
+    loadings
+        float64 (cell * system, variable): of the normal variables behind the scores; None for independent scores.
+    shape
+        Numbers of cells and systems.
+    """
+
+    margins: tuple[Margin, ...]
+    loadings: Array | None
+    shape: tuple[int, int]
+
+    @property
+    def means(self) -> Array:
+        """True means of scores, float64 (cell, system)."""
+        return np.array([margin.mean for margin in self.margins]).reshape(self.shape)
+
+    @property
+    def variances(self) -> Array:
+        """True variances of scores over topics, float64 (cell, system)."""
+        return np.array([margin.variance for margin in self.margins]).reshape(self.shape)
+
+    def covariances(self) -> Array:
+        """Return the true covariances of scores, float64 (cell * system, cell * system).
+
+        Variances are exact. Of a covariance the part of Hermite polynomials above degree `gaussian_copula.DEGREES` is left out; it is at most
+        |r|^41 times the root of both variances' parts, for a correlation r of the normal variables.
+        """
+        variances = self.variances.ravel()
+        if self.loadings is None:
+            return np.diag(variances)
+        coefficients = np.array([hermite_coefficients(margin) for margin in self.margins])
+        found = score_covariances(self.loadings @ self.loadings.T, coefficients)
+        np.fill_diagonal(found, variances)
+        return found
+
+    def draw(self, seed: int, start: int, stop: int, cuts: list[Array] | None = None) -> Array:
+        """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
+
+        Each topic has its own random numbers, and sums of products are exact, so that the scores do not depend on how topics are
+        cut into blocks.
+
+        Parameters
+        ----------
+        seed
+            Of the random numbers.
+        start, stop
+            Range of topics.
+        cuts
+            Of `cuts`, if they are known.
+        """
+        key = stream_key(seed, names.Purpose.SIMULATED_SCORES)
+        n_variables = len(self.margins) if self.loadings is None else self.loadings.shape[1]
+        normal = scipy.special.ndtri(uniforms(key, n_variables, start, stop))
+        normal = np.rint(normal * 2.0**BITS) / 2.0**BITS
+        behind = normal.T if self.loadings is None else self.loadings @ normal.T
+        scores = np.empty(behind.shape)
+        for k, (margin, edges) in enumerate(zip(self.margins, cuts or self.cuts(), strict=True)):
+            scores[k] = margin.support[np.searchsorted(edges, behind[k])]
+        return scores
+
+    def cuts(self) -> list[Array]:
+        """Return, for each margin, the values of the normal variable between its scores."""
+        return [scipy.special.ndtri(margin.cumulative[:-1]) for margin in self.margins]
+
+
+def fit_population(
+    scores: Array, *, copula: str = "gaussian", null: bool = False, delta: float | None = None
+) -> Population:
+    """Return the population whose scores vary like those of a sample of topics.
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, system, topic): in [0, 1].
+    copula
+        ``gaussian``: scores have the correlations of the sample, as far as the margins allow them, of rank n - 1 at most for n topics;
+        ``independent``.
+    null
+        Whether the systems of a cell have equal means; else they have those of the sample.
+    delta
+        If not None: equal means, but that of the system with the best mean in the sample is larger by this number.
+    """
+    n_cells, n_systems, n_topics = scores.shape
+    margins: list[Margin] = []
+    for cell in scores:
+        grid = score_grid(cell)
+        own = [
+            fit_margin(row, grid).calibrated(float(row.mean()), float(row.var(ddof=1)))
+            for row in cell
+        ]
+        if null or delta is not None:
+            best = int(np.argmax(cell.mean(axis=1)))
+            wanted = np.full(n_systems, cell.mean())
+            wanted[best] += delta or 0.0
+            own = [_moved(margin, float(mean)) for margin, mean in zip(own, wanted, strict=True)]
+        margins += own
+    if copula == "independent":
+        return Population(tuple(margins), None, (n_cells, n_systems))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wanted = np.atleast_2d(np.corrcoef(scores.reshape(-1, n_topics)))
+    found = loadings(normal_correlations(wanted, margins), n_topics - 1)
+    return Population(tuple(margins), found, (n_cells, n_systems))
+
+
+def _moved(margin: Margin, mean: float) -> Margin:
+    try:
+        return margin.moved(mean)
+    except ValueError as error:
+        raise BadPlan(f"{error}; leave out runs with almost the same score on all topics") from None
+
+
+def simulate(
+    cube: xr.Dataset,
+    *,
+    topics: int = 1000,
+    copula: str = "gaussian",
+    null: bool = False,
+    delta: float | None = None,
+    seed: int = 1,
+) -> xr.Dataset:
+    """Simulate the scores of a collection's systems on new topics, from a population whose true means are known.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic) in [0, 1], without missing ones.
+    topics
+        Number of new topics, 2 to 1,000,000.
+    copula
+        ``gaussian``: the systems are correlated as in the cube, over all metrics and gain settings together; ``independent``.
+    null
+        Whether all systems have the same true mean, that of the collection; by default each has its own mean.
+    delta
+        Equal true means, but that of the system with the best mean is larger by this number, under each metric.
+    seed
+        Of the random numbers; simulations with more topics begin with those of fewer.
+
+    Returns
+    -------
+    cube
+        Scores of the same systems on topics ``s1``, ``s2``, ..., with the true means (`true_mean`) and true variances over topics
+        (`true_variance`); the attribute `simulation` holds the options, and the margin that was chosen for each system.
+
+    Raises
+    ------
+    BadPlan
+        Scores that are missing or not in [0, 1], too few topics, or more scores than fit into memory.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate(simulate_cube(metrics=("P@10",), n_runs=4), topics=200, null=True, seed=1)
+    >>> float(cube["true_mean"].max() - cube["true_mean"].min()) < 1e-9
+    True
+    """
+    scores, cell_of = cells(cube)
+    _check(cube, scores, topics, copula, null, delta)
+    population = fit_population(scores, copula=copula, null=null, delta=delta)
+    drawn = np.empty((scores.shape[0] * scores.shape[1], topics))
+    cuts = population.cuts()
+    for low in range(0, topics, TOPICS_AT_ONCE):
+        high = min(low + TOPICS_AT_ONCE, topics)
+        drawn[:, low:high] = population.draw(seed, low, high, cuts)
+    drawn = drawn.reshape(*scores.shape[:2], topics)
+    digits = len(str(topics))
+    labels = schema.label_array(f"s{k:0{digits}d}" for k in range(1, topics + 1))
+    options = {"copula": copula, "null": null, "delta": delta, "seed": str(seed), "topics": topics}
+    chosen = [
+        {"kind": margin.kind, "parameters": margin.parameters, "aic": margin.aic}
+        for margin in population.margins
+    ]
+    note = f"simulated: {copula} copula, {_means(null, delta)}, seed {seed}; margins: " + ", ".join(
+        f"{count} {kind}" for kind, count in Counter(each["kind"] for each in chosen).most_common()
+    )
+    kept = {name: coord for name, coord in cube.coords.items() if names.TOPIC not in coord.dims}
+    variables = {
+        names.SCORE: (schema.CUBE[0].dims, drawn[cell_of]),
+        TRUE_MEAN: (schema.CUBE[0].dims[:-1], population.means[cell_of]),
+        TRUE_VARIANCE: (schema.CUBE[0].dims[:-1], population.variances[cell_of]),
+    }
+    attrs = {"note": note, SIMULATION: json.dumps({"options": options, "margins": chosen})}
+    result = xr.Dataset(variables, kept | {names.TOPIC: labels}, attrs)
+    return schema.annotate(result, (*schema.CUBE, *VARIABLES))
+
+
+def _means(null: bool, delta: float | None) -> str:
+    if delta is not None:
+        return f"equal means but one that is larger by {delta:g}"
+    return "equal means" if null else "means of the sample"
+
+
+def check_scores(cube: xr.Dataset, scores: Array) -> None:
+    """Refuse scores that no population can be fitted to: those of other summaries than means, few, missing, or not in [0, 1].
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    scores
+        Its cells: float64 (cell, run, topic).
+
+    Raises
+    ------
+    BadPlan
+        What is wrong, and what to do.
+    """
+    refuse_other_summaries(cube, "a simulation")
+    if scores.shape[2] < LEAST_TOPICS:
+        raise BadPlan(
+            f"a model of scores needs {LEAST_TOPICS} topics, found {counted(scores.shape[2], 'topic')}"
+        )
+    if not np.isfinite(scores).all():
+        raise BadPlan("scores are missing; choose metrics, runs or topics without missing scores")
+    if scores.min() < 0 or scores.max() > 1:
+        raise BadPlan(
+            f"scores from 0 to 1 can be simulated, found {scores.min():g} to {scores.max():g}; choose other metrics"
+        )
+
+
+def _check(
+    cube: xr.Dataset, scores: Array, topics: int, copula: str, null: bool, delta: float | None
+) -> None:
+    check_scores(cube, scores)
+    if copula not in COPULAS:
+        raise BadPlan(
+            f"{option('copula')} {copula!r} is not one of {', '.join(COPULAS)}", option="copula"
+        )
+    if null and delta is not None:
+        raise BadPlan(f"{option('null')} and {option('delta')} exclude each other", option="delta")
+    if not 2 <= topics <= MOST_TOPICS:
+        raise BadPlan(f"{topics} topics; use 2 to {MOST_TOPICS:,}", option="topics")
+    if delta is not None and not 0 < delta < 1:
+        raise BadPlan(f"{option('delta')} {delta:g} is not between 0 and 1", option="delta")
+    size = 8 * cube[names.SCORE].size // scores.shape[2] * topics
+    if size > MOST_BYTES:
+        raise BadPlan(
+            f"the scores would take {size / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.0f}; use fewer topics, metrics or runs",
+            option="topics",
+        )
+
+
+VARIABLES = (
+    Variable(
+        TRUE_MEAN,
+        schema.CUBE[0].dims[:-1],
+        "f",
+        "score",
+        "mean score of a run over all topics of the population",
+    ),
+    Variable(
+        TRUE_VARIANCE,
+        schema.CUBE[0].dims[:-1],
+        "f",
+        "score^2",
+        "variance of a run's scores over all topics of the population",
+    ),
+)

@@ -1,0 +1,162 @@
+"""Simulated collections: truth against large samples, any cut into blocks, equal and moved means, messages."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.simulation.populations import TOPICS_AT_ONCE, Population, fit_population
+from scorecube.collection.selection import cells
+from scorecube.errors import BadPlan
+from scorecube.testing import simulate_cube
+
+MANY = 60_000
+
+
+@pytest.fixture(scope="module")
+def cube() -> xr.Dataset:
+    return simulate_cube(metrics=("P@10", "AP"), n_runs=8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def population(cube: xr.Dataset) -> Population:
+    return fit_population(cells(cube)[0])
+
+
+def test_the_population_has_the_moments_of_the_sample(
+    cube: xr.Dataset, population: Population
+) -> None:
+    scores = cells(cube)[0]
+    np.testing.assert_allclose(population.means, scores.mean(axis=2), atol=1e-9)
+    np.testing.assert_allclose(population.variances, scores.var(axis=2, ddof=1), rtol=0.02)
+    wanted = np.corrcoef(scores.reshape(16, -1))
+    deviations = np.sqrt(population.variances.ravel())
+    reached = population.covariances() / np.outer(deviations, deviations)
+    apart = np.abs(reached - wanted)[np.triu_indices(16, 1)]
+    assert np.median(apart) < 0.02
+    assert apart.max() < 0.1
+
+
+def test_large_samples_have_the_truth(population: Population) -> None:
+    drawn = population.draw(1, 0, MANY)
+    errors = 5 * np.sqrt(population.variances.ravel() / MANY)
+    assert (np.abs(drawn.mean(axis=1) - population.means.ravel()) < errors).all()
+    np.testing.assert_allclose(drawn.var(axis=1), population.variances.ravel(), rtol=0.05)
+    deviations = np.sqrt(population.variances.ravel())
+    np.testing.assert_allclose(
+        np.corrcoef(drawn), population.covariances() / np.outer(deviations, deviations), atol=0.02
+    )
+
+
+def test_scores_do_not_depend_on_blocks(population: Population) -> None:
+    whole = population.draw(7, 0, 3000)
+    for cuts in ([0, 1, 2, 1500, 3000], [0, 999, 3000]):
+        parts = [population.draw(7, low, high) for low, high in pairwise(cuts)]
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
+    assert (population.draw(8, 0, 100) != whole[:, :100]).any()
+
+
+def test_more_topics_begin_with_fewer(cube: xr.Dataset) -> None:
+    few = sc.simulate(cube, topics=150, seed=3)
+    more = sc.simulate(cube, topics=TOPICS_AT_ONCE + 500, seed=3)
+    np.testing.assert_array_equal(more["score"].values[..., :150], few["score"].values)
+    assert few["topic"].values[[0, -1]].tolist() == ["s001", "s150"]
+
+
+def test_supports_are_those_of_the_sample(cube: xr.Dataset) -> None:
+    found = sc.simulate(cube, topics=5000, seed=3)["score"]
+    assert set(np.unique(found.sel(metric="P@10"))) == set(np.arange(11) / 10)
+    fine = np.unique(found.sel(metric="AP"))
+    assert (np.round(fine, 5) == fine).all()
+    assert fine.min() >= 0
+    assert fine.max() <= 1
+
+
+@pytest.mark.parametrize("copula", ["gaussian", "independent"])
+def test_equal_and_moved_means(cube: xr.Dataset, copula: str) -> None:
+    null = sc.simulate(cube, topics=20, null=True, copula=copula)
+    moved = sc.simulate(cube, topics=20, delta=0.05, copula=copula)
+    for metric in ("P@10", "AP"):
+        sample = cube["score"].sel(metric=metric).isel(gain=0)
+        truth = null["true_mean"].sel(metric=metric).values.ravel()
+        np.testing.assert_allclose(truth, float(sample.mean()), atol=1e-9)
+        best = int(sample.mean("topic").argmax("run"))
+        expected = np.full(8, float(sample.mean()))
+        expected[best] += 0.05
+        np.testing.assert_allclose(
+            moved["true_mean"].sel(metric=metric).values.ravel(), expected, atol=1e-9
+        )
+
+
+def test_independent_systems(cube: xr.Dataset) -> None:
+    found = sc.simulate(cube.sel(metric=["AP"]), topics=20_000, copula="independent")
+    apart = np.corrcoef(found["score"].values[0, 0])[np.triu_indices(8, 1)]
+    assert np.abs(apart).max() < 5 / 20_000**0.5
+
+
+def test_constant_runs_stay_constant(cube: xr.Dataset) -> None:
+    scores = cube["score"].copy(deep=True)
+    scores[:, :, 2] = 0.0
+    found = sc.simulate(cube.assign(score=scores), topics=200, seed=1)["score"]
+    assert (found.isel(run=2) == 0).all()
+    assert np.isfinite(found).all()
+
+
+def test_provenance_says_what_it_is(cube: xr.Dataset) -> None:
+    found = sc.simulate(cube, topics=30, seed=9)
+    assert found.attrs["note"].startswith(
+        "simulated: gaussian copula, means of the sample, seed 9; margins: "
+    )
+    record = json.loads(found.attrs["simulation"])
+    assert record["options"] == {
+        "copula": "gaussian",
+        "null": False,
+        "delta": None,
+        "seed": "9",
+        "topics": 30,
+    }
+    assert len(record["margins"]) == 16
+    assert {each["kind"] for each in record["margins"]} <= {
+        "normal",
+        "beta",
+        "kernel",
+        "beta kernel",
+        "beta-binomial",
+        "smoothed",
+    }
+
+
+def test_other_analyses_take_it(cube: xr.Dataset) -> None:
+    found = sc.simulate(cube, topics=60, seed=1)
+    result = sc.analyse(found, sc.Swap(size=20), trials=20, seed=1)
+    assert result.sizes["metric"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"topics": 1}, "1 topics; use 2 to 1,000,000"),
+        ({"copula": "vine"}, "'vine' is not one of gaussian, independent"),
+        ({"null": True, "delta": 0.1}, "exclude each other"),
+        ({"delta": 1.5}, "1.5 is not between 0 and 1"),
+        ({"delta": 0.9}, "no distortion of a margin with mean"),
+    ],
+)
+def test_bad_options(cube: xr.Dataset, options: dict[str, object], message: str) -> None:
+    with pytest.raises(BadPlan) as error:
+        sc.simulate(cube, **options)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_bad_scores(cube: xr.Dataset) -> None:
+    with pytest.raises(BadPlan, match="scores from 0 to 1 can be simulated, found"):
+        sc.simulate(cube.assign(score=2 * cube["score"]))
+    with pytest.raises(BadPlan, match="a model of scores needs 5 topics, found 4 topics"):
+        sc.simulate(cube.isel(topic=slice(0, 4)))
+    with pytest.raises(BadPlan, match="scores are missing"):
+        sc.simulate(cube.assign(score=cube["score"].where(cube["topic"] != "007")))

@@ -1,0 +1,1 @@
+"""Coverage of intervals, measured on simulated collections with known truth."""

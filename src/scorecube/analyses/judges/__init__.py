@@ -1,0 +1,1 @@
+"""Judges, human and machine, against the judgements that count as truth."""

@@ -1,0 +1,443 @@
+"""Any number of sets of judgements, by people or machines, against one that counts as truth.
+
+References: Voorhees 2000 and those of `scorecube.analyses.rank_agreement.agreement` (rankings, decisions); of
+`scorecube.statistics.label_agreement` (labels), `scorecube.statistics.corrected_means` (corrected means and their price) and
+`scorecube.analyses.judges.halves` (disjoint topics); Faggioli et al. 2023, "Perspectives on large language models for relevance
+judgment", ICTIR; Upadhyay et al. 2024, "UMBRELA"; Otero, Parapar and Barreiro 2025 (false positives, rank losses).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import ANY_NUMBER, Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.judges import one_judge
+from scorecube.analyses.judges.halves import HALVES
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
+from scorecube.analyses.rank_agreement import population
+from scorecube.analyses.rank_agreement.agreement import STATISTICS, TIES, Agreement
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import NOT_COMMON
+from scorecube.collection.many_judgements import JudgedScores, judged_scores
+from scorecube.collection.schema import Variable
+from scorecube.errors import BadName, BadPlan, counted, nearest, option
+from scorecube.statistics.label_agreement import (
+    COEFFICIENTS,
+    DISTANCES,
+    WEIGHTS,
+    label_coefficients,
+    label_intervals,
+)
+
+ALL_SHARED = 0
+"""Number of labelled topics that stands for all topics that the truth and the judge share."""
+SIZES = (10, 20, 30)
+SECONDS_PER_DRAW = 2.5e-6
+"""Time of one draw of the true mean of one run, with its share of the comparison."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judges(Analysis):
+    """Judges, human or machine, against the judgements that count as truth.
+
+    Each judge is a set of judgements of the same runs. Rankings: agreement as of `Agreement`, with the agreement over infinitely many topics and its
+    interval. Decisions: pairs of runs that a test finds different under both sets, under one, or oppositely. Bias: mean under the judge less mean under
+    the truth, by thirds of the runs. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that both judged, with intervals over topics.
+    Corrected means: of all topics by the judge, and some by the truth (`scorecube.statistics.corrected_means`), with the width of their intervals by the
+    number of labelled topics. Topics may be shared or nested; where none are shared, rankings are compared with those of split halves of the truth.
+
+    Parameters
+    ----------
+    truth
+        Name of the set that counts as truth; the first one if empty.
+    judges
+        Names of the others; all if empty.
+    top
+        Number of best runs under the truth for counts of false positives.
+    alpha
+        Significance level of the decisions on pairs.
+    test
+        Paired test for the decisions: ``t``, ``wilcoxon`` or ``sign``.
+    p, ties
+        Persistence, and treatment of ties, of the rank-biased overlap, as of `Agreement`.
+    confidence
+        Confidence level of all intervals.
+    labels
+        Numbers of labelled topics for corrected means; all shared topics always are a further one.
+    width
+        Width of intervals that a number of labelled topics is computed for.
+    baseline
+        Run that others are compared with under corrected means; the best under the truth by default.
+    purchases
+        Random choices of the labelled topics over which widths are averaged.
+    weights
+        Of the weighted kappa: ``quadratic`` or ``linear``.
+    distance
+        Of Krippendorff's alpha: ``ordinal``, ``nominal`` or ``interval``.
+    families
+        ``run=judge`` for each run that is of a judge's family, such as a reranker by the same model: the bias for these runs less that for
+        all others is the judge's preference for itself.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> from scorecube.collection.many_judgements import many_judgement_sets
+    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> result = analyse(many_judgement_sets({"nist": cube, "machine": cube}), Judges())
+    >>> result["agreement"].sel(metric="AP", judge="machine").values.tolist()
+    [[1.0, 1.0, 1.0, 1.0]]
+    """
+
+    name: ClassVar[str] = "judges"
+    unit: ClassVar[str] = "judges"
+    n_collections: ClassVar[int] = ANY_NUMBER
+    resamples: ClassVar[bool] = False
+    compile_seconds: ClassVar[float] = 5.0
+    examples: ClassVar[tuple[str, ...]] = ("--truth nist --judges gpt4,llama --labels 10,20,30",)
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "runs": {"flags": ("--only-runs",), "help": "Runs, by their names; all by default."}
+    }
+
+    truth: str = option_field("", "Collection whose judgements count as truth; the first by default.")  # fmt: skip
+    judges: tuple[str, ...] = option_field(
+        (), "Collections with the judgements of judges; all others by default.", may_be_empty=True
+    )
+    top: int = option_field(10, "Best runs under the truth, for false positives.", minimum=2, unit="runs")  # fmt: skip
+    alpha: float = option_field(0.05, "Significance level of decisions on pairs of runs.", above=0, below=1)  # fmt: skip
+    test: str = option_field("t", "Paired test of pairs of runs.", choices=TESTS)
+    p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
+    ties: str = option_field("w", "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.", choices=TIES)  # fmt: skip
+    confidence: float = option_field(0.95, "Confidence level of the intervals.", above=0, below=1)
+    labels: tuple[int, ...] = option_field(
+        SIZES, "Numbers of topics with labels of the truth, for corrected means.", minimum=4, unit="topics", may_be_empty=True,
+    )  # fmt: skip
+    width: float = option_field(0.1, "Width of intervals that a number of labelled topics is computed for.", above=0, maximum=10**6)  # fmt: skip
+    baseline: str | None = option_field(None, "Run that corrected means are compared with; the best by default.")  # fmt: skip
+    purchases: int = option_field(
+        200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
+    )
+    weights: str = option_field("quadratic", "Weights of the weighted kappa.", choices=WEIGHTS)
+    distance: str = option_field("ordinal", "Distances of Krippendorff's alpha.", choices=DISTANCES)
+
+    families: tuple[str, ...] = option_field(
+        (), "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.", may_be_empty=True,
+    )  # fmt: skip
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`."""
+        return Prepared(cube, judged_scores(cube))
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        cube, judged = prepared.cube, _shared(prepared)
+        if self.truth and self.truth != judged.sets[0]:
+            raise BadPlan(f"the truth of the cube is {judged.sets[0]}; the plan is for {self.truth}", option="truth")  # fmt: skip
+        expected = tuple(self.judges or judged.sets[1:])
+        if expected != judged.sets[1:]:
+            raise BadPlan(
+                f"the judges of the cube are {', '.join(judged.sets[1:])}; the plan is for {', '.join(expected)}", option="judges",
+            )  # fmt: skip
+        runs = schema.labels_of(cube, names.RUN)
+        if self.baseline is not None and self.baseline not in runs:
+            raise BadName(f"no run {self.baseline!r}; nearest: {nearest(self.baseline, runs)}", option="baseline")  # fmt: skip
+        family_runs(self.families, judged.sets[1:], runs)
+        check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
+        warnings = list(cube.attrs.get(NOT_COMMON, []))
+        for place, judge in enumerate(judged.sets[1:], 1):
+            sets = one_judge.two_sets(judged.scores[0], judged.scores[place])
+            if np.isnan(sets.truth).any() or np.isnan(sets.judge).any():
+                raise BadPlan(
+                    f"scores of {judged.sets[0]} or {judge} are missing; leave their topics out with {option('drop_missing', True)}"
+                )
+            if min(len(sets.truth[0]), *(each.shape[2] for each in (sets.truth, sets.judge))) < 2:
+                raise BadPlan(f"{judged.sets[0]} and {judge} need 2 common runs, and 2 topics each")
+            n_shared = int(sets.shared.sum())
+            if not sets.is_shared:
+                warnings.append(
+                    f"{judge} shares {counted(n_shared, 'topic')} with {judged.sets[0]}: rankings are compared with those of halves of the topics, and means are not corrected"
+                )
+        if self.top > len(runs):
+            warnings.append(f"there are only {len(runs)} runs: all of them count as the top {self.top}")  # fmt: skip
+        return warnings
+
+    def units(self, prepared: Prepared, trials: int) -> int:
+        """Return the number of judges."""
+        return len(_shared(prepared).sets) - 1
+
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """Refuse samples: nothing is drawn by a seed."""
+        raise BadPlan("judges does not resample: no samples can be replayed", option="samples")
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Refuse: nothing is drawn by a seed."""
+        raise BadPlan("judges does not resample: there are no samples to save")
+
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        """See `Analysis.inputs`."""
+        cube, judged = prepared.cube, _shared(prepared)
+        runs = schema.labels_of(cube, names.RUN)
+        return {
+            "scores": judged.scores,
+            "labels": _label_counts(cube, len(judged.sets) - 1),
+            "own": family_runs(self.families, judged.sets[1:], runs),
+            "baseline": np.array(-1 if self.baseline is None else runs.index(self.baseline)),
+        }
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        sizes = self._sizes(prepared)
+        n_cells = _shared(prepared).scores.shape[1]
+        return tuple(
+            Output(
+                each.name,
+                (*([n_cells] if each.dims[:2] == _CELL else []), *(sizes[dim] for dim in each.dims if dim in sizes)),
+                Combine.CONCAT,
+                "float64",
+            )
+            for each in VARIABLES
+        )  # fmt: skip
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        found = [self._of_judge(inputs, judge) for judge in range(start, stop)]
+        return {
+            each.name: np.stack([np.asarray(one[each.name], np.float64) for one in found], axis=-1)
+            for each in VARIABLES
+        }
+
+    def _of_judge(self, inputs: Mapping[str, np.ndarray[Any, Any]], judge: int) -> dict[str, Any]:
+        """Return the values of one judge by the names of `VARIABLES`, (cell, ...) or (...)."""
+        scores, counts, baseline = (
+            inputs["scores"],
+            inputs["labels"][judge],
+            int(inputs["baseline"]),
+        )
+        sets = one_judge.two_sets(scores[0], scores[judge + 1])
+        options = {"weights": self.weights, "distance": self.distance}
+        label, label_low, label_high = label_intervals(counts, self.confidence, **options)
+        agreement = Agreement(
+            p=self.p, ties=self.ties, confidence=self.confidence, test=self.test, alphas=(self.alpha,), top=self.top
+        )  # fmt: skip
+        return {
+            **one_judge.rankings(sets, agreement),
+            **one_judge.biases(sets, self.confidence),
+            **one_judge.corrections(
+                sets,
+                (*self.labels, ALL_SHARED),
+                baseline=None if baseline < 0 else baseline,
+                width=self.width,
+                purchases=self.purchases,
+                confidence=self.confidence,
+            ),
+            **one_judge.preference(sets, inputs["own"][judge], self.confidence),
+            **one_judge.halves(sets, self.confidence),
+            "label": label,
+            "label_low": label_low,
+            "label_high": label_high,
+            "confusion": counts.sum(axis=0),
+            "label_by_topic": label_coefficients(counts, **options),
+            "documents_by_topic": counts.sum(axis=(1, 2)),
+            "n_shared": sets.shared.sum(),
+            "n_truth": sets.truth.shape[2],
+            "n_judged": sets.judge.shape[2],
+            "n_common_runs": sets.runs.sum(),
+        }
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube, judged = prepared.cube, _shared(prepared)
+        values = {}
+        for each in VARIABLES:
+            if each.dims[:2] == _CELL:  # from (cell, ..., judge)
+                array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
+            else:
+                array = np.moveaxis(totals[each.name], -1, 0)
+            integer = each.kinds == "i"
+            values[each.name] = (each.dims, np.rint(array).astype(np.int64) if integer else array)
+        n_levels = cube[names.LABEL_COUNTS].shape[-1] if names.LABEL_COUNTS in cube else 1
+        coords = {
+            names.METRIC: cube[names.METRIC].drop_vars(names.USES_SETTINGS, errors="ignore"),
+            names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),
+            names.GAIN: schema.label_array(judged.settings),
+            names.JUDGE: schema.label_array(judged.sets[1:]),
+            names.RUN: cube[names.RUN],
+            names.TOPIC: cube[names.TOPIC],
+            names.STATISTIC: schema.label_array(STATISTICS),
+            names.RUN_LEVEL: schema.label_array(one_judge.LEVELS),
+            names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
+            names.QUANTITY: schema.label_array(one_judge.QUANTITIES),
+            names.HALF_STATISTIC: schema.label_array(HALVES),
+            names.LABEL_STATISTIC: schema.label_array(COEFFICIENTS),
+            names.LEVEL: np.arange(n_levels),
+            names.JUDGE_LEVEL: np.arange(n_levels),
+        }
+        attrs = {
+            "trials": 0,
+            "truth": judged.sets[0],
+            "n_runs": cube.sizes[names.RUN],
+            "top": min(self.top, cube.sizes[names.RUN]),
+            "notes": list(cube.attrs.get(NOT_COMMON, [])),
+        }
+        attrs |= {name: getattr(self, name) for name in ("alpha", "test", "confidence", "width", "weights", "distance", "p", "purchases")}  # fmt: skip
+        return schema.annotate(xr.Dataset(values, coords, attrs), VARIABLES)
+
+    def _sizes(self, prepared: Prepared) -> dict[str, int]:
+        """Return the lengths of the dims behind metric, gain setting and judge."""
+        cube = prepared.cube
+        n_levels = cube[names.LABEL_COUNTS].shape[-1] if names.LABEL_COUNTS in cube else 1
+        return {
+            names.RUN: cube.sizes[names.RUN],
+            names.TOPIC: cube.sizes[names.TOPIC],
+            names.STATISTIC: len(STATISTICS),
+            names.RUN_LEVEL: len(one_judge.LEVELS),
+            names.N_LABELLED: len(self.labels) + 1,
+            names.QUANTITY: len(one_judge.QUANTITIES),
+            names.HALF_STATISTIC: len(HALVES),
+            names.LABEL_STATISTIC: len(COEFFICIENTS),
+            names.LEVEL: n_levels,
+            names.JUDGE_LEVEL: n_levels,
+        }
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        """See `Analysis.cost`: draws of true means, decisions on pairs, corrected means."""
+        n_sets, n_cells, n_runs, n_topics = _shared(prepared).scores.shape
+        pairs = n_runs * (n_runs - 1) / 2
+        seconds = n_cells * (
+            SECONDS_PER_DRAW * population.N_DRAWS * n_runs + 2 * SECONDS_PER_PAIR[self.test] * pairs
+        )
+        sizes = len(self.labels) + 1
+        outputs = 8.0 * n_cells * n_runs * (4 + 7 * sizes) + 16.0 * n_topics
+        working = 8.0 * n_cells * (6 * n_runs * n_topics + 12 * self.purchases * n_runs)
+        working += 24.0 * n_cells * n_runs * population.N_DRAWS
+        return Cost(
+            seconds,
+            outputs,
+            working,
+            result_bytes=3 * n_sets * outputs,
+            input_bytes=16.0 * n_sets * n_cells * n_runs * n_topics,
+        )
+
+
+def _shared(prepared: Prepared) -> JudgedScores:
+    judged: JudgedScores = prepared.shared
+    return judged
+
+
+def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> np.ndarray[Any, Any]:  # fmt: skip
+    """Return which runs are of the family of each judge, bool (judge, run); other judges and runs are passed over.
+
+    Raises
+    ------
+    BadPlan
+        A text that is not ``run=judge``, or families none of which is of a judge's run here.
+    """
+    found = np.zeros((len(judges), len(runs)), bool)
+    for each in families:
+        run, equals, judge = each.rpartition("=")
+        if not (run and equals and judge):
+            raise BadPlan(f"{option('families')}: expected run=judge; found {each!r:.60}", option="families")  # fmt: skip
+        if judge in judges and run in runs:
+            found[judges.index(judge), runs.index(run)] = True
+    if families and not found.any():
+        raise BadPlan(
+            f"{option('families')} names no run of a judge that is compared: judges are {', '.join(judges)}", option="families"
+        )  # fmt: skip
+    return found
+
+
+def _label_counts(cube: xr.Dataset, n_judges: int) -> np.ndarray[Any, Any]:
+    """Return the counts of labels, (judge, topic, level, level); no documents if labels are not known."""
+    if names.LABEL_COUNTS in cube:
+        return np.asarray(cube[names.LABEL_COUNTS].values)
+    return np.zeros((n_judges, cube.sizes[names.TOPIC], 1, 1), np.int64)
+
+
+_CELL = (names.METRIC, names.GAIN)
+_JUDGE = (*_CELL, names.JUDGE)
+_STATISTIC = (*_JUDGE, names.STATISTIC)
+_RUNS = (*_JUDGE, names.RUN)
+_LEVELS = (*_JUDGE, names.RUN_LEVEL)
+_LABELLED = (*_JUDGE, names.N_LABELLED)
+_PRICE = (*_LABELLED, names.QUANTITY)
+_OF_LABELS = (names.JUDGE, names.LABEL_STATISTIC)
+_MEANS = {
+    "corrected": "mean over infinitely many topics, by the judge and labelled topics",
+    "difference": "difference of corrected means from the baseline",
+}
+VARIABLES = tuple(
+    Variable(*fields)
+    for fields in (
+        ("agreement", _STATISTIC, "f", "1", "agreement of the rankings of runs under the truth and the judge"),
+        *((name, _STATISTIC, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
+        ("tied_truth", _JUDGE, "i", "pairs", "pairs of runs with equal means under the truth"),
+        ("tied_judge", _JUDGE, "i", "pairs", "pairs of runs with equal means under the judge"),
+        ("drop", _JUDGE, "i", "ranks", "largest number of ranks that a run loses under the judge"),
+        ("drop_run", _JUDGE, "i", "1", "index of the run that loses most ranks"),
+        ("rise", _JUDGE, "i", "ranks", "largest number of ranks that a run gains under the judge"),
+        ("rise_run", _JUDGE, "i", "1", "index of the run that gains most ranks"),
+        ("agree", _JUDGE, "i", "pairs", "pairs significant under both sets, for the same run"),
+        ("only_truth", _JUDGE, "i", "pairs", "pairs significant under the truth only"),
+        ("only_judge", _JUDGE, "i", "pairs", "pairs significant under the judge only"),
+        ("opposite", _JUDGE, "i", "pairs", "pairs significant under both sets, for opposite runs"),
+        ("neither", _JUDGE, "i", "pairs", "pairs significant under neither set"),
+        ("top_pairs", _JUDGE, "i", "pairs", "pairs of the best runs under the truth"),
+        ("top_significant", _JUDGE, "i", "pairs", "of these, significant under the truth"),
+        ("top_judge", _JUDGE, "i", "pairs", "of these, significant under the judge"),
+        ("false_positives", _JUDGE, "i", "pairs", "of these, significant under the judge but not under the truth"),
+        ("false_negatives", _JUDGE, "i", "pairs", "of these, significant under the truth but not under the judge"),
+        ("mean_truth", _RUNS, "f", "score", "mean score under the truth"),
+        ("mean_judge", _RUNS, "f", "score", "mean score under the judge"),
+        ("rank_truth", _RUNS, "f", "rank", "rank under the truth; tied runs share the best of their ranks"),
+        ("rank_judge", _RUNS, "f", "rank", "rank under the judge"),
+        ("level_truth", _LEVELS, "f", "score", "mean score of runs under the truth"),
+        ("level_judge", _LEVELS, "f", "score", "mean score of runs under the judge"),
+        ("level_bias", _LEVELS, "f", "score", "mean under the judge less mean under the truth"),
+        ("level_low", _LEVELS, "f", "score", "lower limit of the bias over topics"),
+        ("level_high", _LEVELS, "f", "score", "upper limit of the bias over topics"),
+        ("level_runs", _LEVELS, "f", "runs", "number of runs"),
+        ("slope", (*_LABELLED, names.RUN), "f", "1", "lambda, the weight of the judge; 0 if it tells nothing"),
+        *(
+            (f"{name}{end}", (*_LABELLED, names.RUN), "f", "score", f"{meaning}{limit}")
+            for name, meaning in _MEANS.items()
+            for end, limit in (("", ""), ("_low", ", lower limit"), ("_high", ", upper limit"))
+        ),
+        ("baseline", _JUDGE, "i", "1", "index of the run that others are compared with; -1 for none"),
+        ("width", _PRICE, "f", "score", "mean width of intervals, over runs and choices of topics"),
+        ("width_truth", _PRICE, "f", "score", "the same by the labelled topics alone"),
+        ("covered", _PRICE, "f", "1", "share of intervals with the mean of all shared topics by the truth"),
+        ("mean_slope", _PRICE, "f", "1", "mean of lambda over runs and choices of topics"),
+        ("needed", (*_JUDGE, names.QUANTITY), "f", "topics", "labelled topics for the wanted width"),
+        ("needed_truth", (*_JUDGE, names.QUANTITY), "f", "topics", "the same without the judge"),
+        ("half_tau", (*_JUDGE, names.HALF_STATISTIC), "f", "1", "mean tau of rankings from as many topics, disjoint ones"),
+        ("part", _JUDGE, "f", "1", "tau of halves of the truth less that with the judge"),
+        ("part_low", _JUDGE, "f", "1", "lower limit of the judge's part"),
+        ("part_high", _JUDGE, "f", "1", "upper limit of the judge's part"),
+        ("label", _OF_LABELS, "f", "1", "agreement of the labels of all common documents"),
+        ("label_low", _OF_LABELS, "f", "1", "lower limit over topics"),
+        ("label_high", _OF_LABELS, "f", "1", "upper limit over topics"),
+        ("confusion", (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "i", "documents", "documents by their levels under the truth and the judge"),
+        ("label_by_topic", (names.JUDGE, names.TOPIC, names.LABEL_STATISTIC), "f", "1", "agreement of the labels of the documents of a topic"),
+        ("documents_by_topic", (names.JUDGE, names.TOPIC), "i", "documents", "documents that both judged"),
+        ("preference", _JUDGE, "f", "score", "bias for the runs of the judge's family less that for all others"),
+        ("preference_low", _JUDGE, "f", "score", "lower limit of the preference over topics"),
+        ("preference_high", _JUDGE, "f", "score", "upper limit of the preference over topics"),
+        ("n_own", (names.JUDGE,), "i", "runs", "runs of the judge's family"),
+        ("n_shared", (names.JUDGE,), "i", "topics", "topics of both sets"),
+        ("n_truth", (names.JUDGE,), "i", "topics", "topics of the truth"),
+        ("n_judged", (names.JUDGE,), "i", "topics", "topics of the judge"),
+        ("n_common_runs", (names.JUDGE,), "i", "runs", "runs of both sets"),
+    )
+)  # fmt: skip

@@ -1,0 +1,371 @@
+"""Judges: oracles of labels and corrected means, one machinery with agreement, disjoint and nested topics, files in one step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.judges.halves import half_taus
+from scorecube.collection.label_pairs import label_counts
+from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.ingest.judge_labels import is_label_table, write_qrels
+from scorecube.report.results import headline
+from scorecube.report.views.registry import view_of
+from scorecube.statistics.corrected_means import corrected_means, labels_needed
+from scorecube.statistics.label_agreement import label_coefficients, label_intervals
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
+from tests.oracles import judges as oracle
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+SMALL = sc.Judges(labels=(10, 20), purchases=20)
+
+
+def pairs_of(seed: int, n: int = 60, levels: int = 4) -> list[tuple[int, int]]:
+    """Return labels of two judges who agree more than by chance."""
+    chance = np.random.default_rng(seed)
+    first = chance.integers(0, levels, n)
+    second = np.where(chance.random(n) < 0.6, first, chance.integers(0, levels, n))
+    return list(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def table_of(pairs: list[tuple[int, int]], levels: int = 4) -> np.ndarray[Any, Any]:
+    counts = np.zeros((levels, levels), np.int64)
+    for a, b in pairs:
+        counts[a, b] += 1
+    return counts
+
+
+def judged(n_runs: int = 12, **judges: xr.Dataset) -> xr.Dataset:
+    """Return the scores of a truth and of some judges."""
+    return sc.many_judgement_sets({"nist": simulate_cube(n_runs=n_runs, seed=1), **judges})
+
+
+def renamed_topics(cube: xr.Dataset) -> xr.Dataset:
+    return cube.assign_coords(topic=[f"x{label}" for label in cube.topic.values])
+
+
+# Labels
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("distance", ["ordinal", "nominal", "interval"])
+@pytest.mark.parametrize(("weights", "power"), [("linear", 1), ("quadratic", 2)])
+def test_coefficients_equal_the_oracle(seed: int, distance: str, weights: str, power: int) -> None:
+    pairs = pairs_of(seed)
+    found = label_coefficients(table_of(pairs), weights=weights, distance=distance)
+    expected = [
+        oracle.kappa(pairs),
+        oracle.weighted_kappa(pairs, power),
+        oracle.alpha(pairs, distance),
+        sum(a == b for a, b in pairs) / len(pairs),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("distance", ["ordinal", "nominal", "interval"])
+def test_alpha_of_a_published_example(distance: str) -> None:
+    """Krippendorff 2011, "Computing Krippendorff's alpha-reliability", section A: two observers, binary data."""
+    first = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    value = label_coefficients(table_of(list(zip(first, second, strict=True)), 2), weights="linear", distance=distance)[2]  # fmt: skip
+    # Of two levels all distances are the same up to a factor.
+    assert round(float(value), 3) == 0.095
+
+
+def test_limits_equal_the_oracle() -> None:
+    by_topic = [pairs_of(seed, 20) for seed in range(8)]
+    counts = np.stack([table_of(pairs) for pairs in by_topic])
+    value, low, high = label_intervals(counts, 0.9, weights="linear", distance="nominal")
+    expected = oracle.jackknife(by_topic, 0.9)
+    np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-9)
+    assert low[0] < value[0] < high[0]
+
+
+def test_labels_without_variety_are_missing() -> None:
+    found = label_coefficients(np.array([[5, 0], [0, 0]]), weights="linear", distance="ordinal")
+    assert np.isnan(found[:3]).all()
+    assert found[3] == 1.0
+
+
+# Corrected means
+
+
+@pytest.mark.parametrize("n_others", [0, 7])
+@pytest.mark.parametrize("m", [4, 9, 19])
+def test_corrected_means_equal_the_oracle(m: int, n_others: int) -> None:
+    chance = np.random.default_rng(m)
+    f, others = chance.random((3, 20)), chance.random((3, n_others))
+    h = 0.6 * f + 0.2 * chance.random((3, 20))
+    chosen = np.zeros((2, 20), bool)
+    chosen[0, :m], chosen[1, -m:] = True, True
+    found = corrected_means(h, f, others, chosen, 0.9)
+    for choice, topics in enumerate((range(m), range(20 - m, 20))):
+        for run in range(3):
+            expected = oracle.corrected_mean(h[run], f[run], others[run], topics, 0.9)
+            values = [each[choice, run] for each in (found.mean, found.low, found.high, found.slope)]  # fmt: skip
+            np.testing.assert_allclose(values, expected, rtol=1e-9)
+
+
+def test_a_perfect_judge_leaves_only_the_topics() -> None:
+    """With h = f + constant the interval is that of the judge's mean over all topics, by t with m - 2 degrees of freedom."""
+    f = np.random.default_rng(2).random((1, 30))
+    found = corrected_means(f + 0.1, f, f[:, :0], np.arange(30)[np.newaxis] < 10, 0.95)
+    assert found.slope[0, 0] == pytest.approx(1.0)
+    assert found.mean[0, 0] == pytest.approx(f.mean() + 0.1)
+    assert found.high[0, 0] - found.low[0, 0] == pytest.approx(2 * 2.306004 * f.std(ddof=1) / np.sqrt(30), rel=1e-6)  # fmt: skip
+
+
+def test_a_constant_judge_has_no_weight() -> None:
+    h = np.random.default_rng(2).random((1, 30))
+    found = corrected_means(
+        h, np.full((1, 30), 0.3), h[:, :0], np.arange(30)[np.newaxis] < 10, 0.95
+    )
+    assert found.slope[0, 0] == 0
+    assert found.mean[0, 0] == pytest.approx(h[0, :10].mean())
+
+
+def test_a_judge_that_adds_nothing_narrows_nothing_and_says_so() -> None:
+    truth = simulate_cube(n_runs=12, seed=1)
+    chance = np.random.default_rng(3)
+    scores = truth["score"].values
+    noise = truth.copy(deep=True)
+    noise["score"].values = chance.permuted(scores, axis=-1)
+    result = analyse(
+        sc.many_judgement_sets({"nist": truth, "noise": noise, "good": truth}), sc.Judges()
+    )
+    price = sc.table(result, "price").query("metric == 'AP' and of == 'mean' and n_labelled == 30")
+    idle, good = (price[price["judge"] == judge].to_dict("records")[0] for judge in ("noise", "good"))  # fmt: skip
+    assert abs(idle["lambda"]) < 0.15
+    assert idle["narrowed"] < 0.02
+    assert good["narrowed"] > 0.15
+    lines = "\n".join(headline(result))
+    assert "noise adds nothing (lambda" in lines
+    assert "good narrows them by" in lines
+    cautions = view_of("judges").cautions(result, {})
+    assert any("narrows no interval" in text and "noise" in numbers for text, numbers in cautions)
+
+
+def test_labels_needed_reach_the_width() -> None:
+    chance = np.random.default_rng(5)
+    f = chance.normal(0.4, 0.15, (40, 200))
+    h = f + chance.normal(0, 0.05, f.shape)
+    needed, alone = labels_needed(h, f, f[:, :0], 0.1, 0.95)
+    assert needed < alone
+    for m, with_judge in ((int(needed), True), (int(alone), False)):
+        chosen = np.zeros((100, 200), bool)
+        for row in chosen:
+            row[chance.choice(200, m, replace=False)] = True
+        means = corrected_means(h, f, f[:, :0], chosen, 0.95)
+        ends = (means.low, means.high) if with_judge else (means.human_low, means.human_high)
+        assert (ends[1] - ends[0]).mean() == pytest.approx(0.1, rel=0.05)
+
+
+# One machinery
+
+
+def test_two_sets_are_those_of_agreement() -> None:
+    first, second = simulate_cube(n_runs=12, seed=1), simulate_cube(n_runs=12, seed=2)
+    other = simulate_cube(n_runs=12, seed=3)
+    of_two = analyse(sc.judgement_sets(first, second), sc.Agreement(), trials=10, seed=1)
+    many = sc.many_judgement_sets({"nist": first, "x": other, "y": second})
+    found = analyse(many, sc.Judges()).sel(judge="y")
+    for name in ("agreement", "population", "population_low", "population_high", "drop", "drop_run"):  # fmt: skip
+        np.testing.assert_array_equal(found[name].values, of_two[name].values, err_msg=name)
+    at = of_two.sel(alpha=0.05)
+    np.testing.assert_array_equal(found["agree"].values, at["active_agreement"].values)
+    np.testing.assert_array_equal(found["opposite"].values, at["active_disagreement"].values)
+    mixed = at["mixed_agreement"] + at["mixed_disagreement"]
+    np.testing.assert_array_equal((found["only_truth"] + found["only_judge"]).values, mixed.values)
+    np.testing.assert_array_equal(found["false_positives"].values, at["false_positives"].values)
+
+
+def test_decisions_add_up_to_pairs() -> None:
+    rows = sc.table(analyse(judged(a=simulate_cube(n_runs=12, seed=2)), SMALL))
+    decided = rows[["agree", "only_truth", "only_judge", "opposite", "neither"]].sum(axis=1)
+    assert decided.tolist() == rows["pairs"].tolist() == [66, 66]
+
+
+def test_other_judges_change_nothing() -> None:
+    a, b = simulate_cube(n_runs=12, seed=2), simulate_cube(n_runs=12, seed=3).isel(topic=slice(30))
+    both, alone = analyse(judged(a=a, b=b), SMALL), analyse(judged(b=b), SMALL)
+    for name in ("agreement", "corrected", "difference_low", "width", "level_bias", "rank_judge"):
+        one = both.sel(judge="b")[name].values
+        np.testing.assert_array_equal(one, alone.sel(judge="b")[name].values, err_msg=name)
+
+
+def test_nested_topics_use_all_of_the_judge() -> None:
+    """The truth has 20 of the judge's 50 topics: all of them correct the mean of 50."""
+    full = simulate_cube(n_runs=12, seed=2)
+    truth = simulate_cube(n_runs=12, seed=1).isel(topic=slice(0, 20))
+    result = analyse(sc.many_judgement_sets({"nist": truth, "a": full}), sc.Judges(labels=()))
+    h, f = (cube["score"].sel(metric="AP").values[0, 0] for cube in (truth, full))
+    expected = oracle.corrected_mean(h, f[:20], f[20:], range(20), 0.95)
+    found = result.isel(metric=0, gain=0, judge=0, run=0, n_labelled=-1)
+    values = [float(found[name]) for name in ("corrected", "corrected_low", "corrected_high", "slope")]  # fmt: skip
+    np.testing.assert_allclose(values, expected, rtol=1e-9)
+
+
+def test_bias_by_level_is_that_of_means() -> None:
+    first, second = simulate_cube(n_runs=12, seed=1), simulate_cube(n_runs=12, seed=2)
+    rows = sc.table(analyse(judged(a=second), SMALL), "bias").query("metric == 'AP'").set_index("level")  # fmt: skip
+    a, b = (cube["score"].sel(metric="AP").values[0].mean(axis=1) for cube in (first, second))
+    low = np.argsort(a)[:4]
+    assert rows.loc["all", "bias"] == pytest.approx((b - a).mean())
+    assert rows.loc["low", "bias"] == pytest.approx((b - a)[low].mean())
+    assert rows["n_runs"].tolist() == [12, 4, 4, 4]
+
+
+def test_preference_for_its_own_family() -> None:
+    """The judge adds .1 to the scores of two runs."""
+    truth = simulate_cube(n_runs=12, seed=1)
+    judge = truth.copy(deep=True)
+    judge["score"].values[:, :, [2, 7]] += 0.1
+    runs = truth.run.values
+    families = (f"{runs[2]}=a", f"{runs[7]}=a", f"{runs[0]}=other")
+    cube = sc.many_judgement_sets({"nist": truth, "a": judge})
+    rows = sc.table(analyse(cube, sc.Judges(labels=(), families=families)), "preference")
+    np.testing.assert_allclose(rows["preference"], 0.1, rtol=1e-9)
+    assert rows["n_own"].tolist() == [2, 2]
+    assert sc.table(analyse(cube, SMALL), "preference").empty
+    for wrong, message in ((("x",), "expected run=judge"), (("x=y",), "names no run")):
+        with pytest.raises(BadPlan, match=message):
+            analyse(cube, sc.Judges(families=wrong))
+
+
+# Disjoint topics
+
+
+def test_halves_of_one_judge_leave_no_part() -> None:
+    """The judge is the truth on other topics: what remains is chance."""
+    chance = np.random.default_rng(4)
+    ability = chance.normal(0, 0.1, (30, 1))
+    truth, other = (ability + chance.normal(0, 0.2, (30, n)) for n in (60, 120))
+    taus = half_taus(truth[np.newaxis], other[np.newaxis])[0]
+    assert abs(taus[0] - taus[2]) < 0.08
+    worse = chance.permutation(ability) + chance.normal(0, 0.2, (30, 120))
+    assert taus[0] - half_taus(truth[np.newaxis], worse[np.newaxis])[0, 2] > 0.3
+
+
+def test_disjoint_topics_are_ranked_against_halves() -> None:
+    other = renamed_topics(simulate_cube(n_runs=12, seed=2))
+    result = analyse(judged(a=other), SMALL)
+    rows = sc.table(result, "disjoint")
+    assert rows["n_topics"].tolist() == [25, 25]
+    assert (rows["judge_part_low"] < rows["judge_part"]).all()
+    assert sc.table(result, "corrected").empty
+    assert sc.table(result, "price").empty
+    assert sc.table(result)["tau_low"].isna().all()
+    assert any("no topics are shared" in line for line in headline(result))
+
+
+def test_topics_without_any_score_count_as_not_judged() -> None:
+    empty = simulate_cube(n_runs=12, seed=2)
+    empty["score"].values[..., :4] = 0.0
+    cube = judged(a=empty)
+    result = analyse(cube, SMALL)
+    assert int(result["n_shared"][0]) == 46
+    assert any("4 topics of a left out" in note for note in result.attrs["notes"])
+
+
+# Refusals
+
+
+def test_refusals() -> None:
+    cube = judged(a=simulate_cube(n_runs=12, seed=2))
+    with pytest.raises(BadName, match="no run 'nobody'"):
+        analyse(cube, sc.Judges(baseline="nobody"))
+    with pytest.raises(BadPlan, match="the truth of the cube is nist"):
+        analyse(cube, sc.Judges(truth="other"))
+    with pytest.raises(BadPlan, match="several sets of judgements are needed"):
+        analyse(simulate_cube(n_runs=4), sc.Judges())
+    with pytest.raises(BadPlan, match="at least one judge"):
+        sc.many_judgement_sets({"nist": simulate_cube(n_runs=4)})
+    hole = simulate_cube(n_runs=12, seed=2)
+    hole["score"].values[0, 0, 0, 0] = np.nan
+    with pytest.raises(BadPlan, match="scores of nist or a are missing"):
+        analyse(judged(a=hole), SMALL)
+
+
+# Files
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Write runs of three systems, judgements, and a table of labels of two judges."""
+    chance = np.random.default_rng(6)
+    (tmp_path / "runs").mkdir()
+    documents = [f"d{k:02d}" for k in range(30)]
+    truth = {(t, d): int(chance.integers(0, 3)) for t in range(1, 13) for d in documents}
+    for run in range(12):
+        lines = []
+        for topic in range(1, 13):
+            order = sorted(documents, key=lambda d, topic=topic, run=run: -(truth[topic, d] + chance.normal(0, 0.5 + 0.2 * run)))  # type: ignore[misc]  # fmt: skip
+            lines += [f"{topic} Q0 {d} {k} {40 - k} run{run:02d}\n" for k, d in enumerate(order[:20], 1)]  # fmt: skip
+        (tmp_path / "runs" / f"run{run:02d}").write_text("".join(lines))
+    (tmp_path / "nist.txt").write_text("".join(f"{t} 0 {d} {level}\n" for (t, d), level in truth.items()))  # fmt: skip
+    rows = ["topic,document,judge,label\n"]
+    for (t, d), level in truth.items():
+        rows.append(f"{t},{d},gpt4,{min(level + int(chance.random() < 0.3), 2)}\n")
+        rows.append(f"{t},{d},llama,{level if chance.random() < 0.6 else int(chance.integers(0, 3))}\n")  # fmt: skip
+    (tmp_path / "labels.csv").write_text("".join(rows))
+    return tmp_path
+
+
+def test_files_in_one_step(scorecube: Cli, files: Path) -> None:
+    study = files / "s"
+    done = scorecube("judges", study, "--runs", files / "runs", "--truth-qrels", files / "nist.txt", "--qrels", files / "labels.csv", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
+    assert "labels of gpt4: kappa" in done.stderr
+    rows = json.loads(scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded().stdout)  # fmt: skip
+    assert [row["judge"] for row in rows] == ["gpt4", "llama"]
+    assert [row["n_documents"] for row in rows] == [360, 360]
+    table = pd.read_csv(files / "labels.csv").pivot(
+        index=["topic", "document"], columns="judge", values="label"
+    )
+    truth = pd.read_csv(files / "nist.txt", sep=" ", header=None).set_index([0, 2])[3]
+    for row in rows:
+        pairs = list(zip(truth.tolist(), table[row["judge"]].loc[truth.index].tolist(), strict=True))  # fmt: skip
+        assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)
+        assert row["weighted_kappa"] == pytest.approx(oracle.weighted_kappa(pairs, 2), rel=1e-9)
+        assert row["alpha"] == pytest.approx(oracle.alpha(pairs, "ordinal"), rel=1e-9)
+    again = scorecube("judges", study, "--truth", "nist", "--metrics", "AP,nDCG@10", "--labels", "5,8").succeeded()  # fmt: skip
+    assert "already there" in again.stderr
+    failed = scorecube("judges", study)
+    assert "which collection counts as truth" in failed.stderr
+    assert "--truth" in failed.stderr
+
+
+def test_documents_are_matched_by_runs_where_keys_are_unknown(files: Path) -> None:
+    truth = sc.read_rankings(files / "runs", files / "nist.txt")
+    other = write_qrels(files / "labels.csv", files)["llama"]
+    judge = sc.read_rankings(files / "runs", other)
+    topics = truth["topic"].values.tolist()
+    every = label_counts(truth, judge, topics)
+    found = label_counts(truth.drop_vars("document_key"), judge, topics)
+    assert every.sum() == 360
+    assert 300 < found.sum() <= 360
+    assert (found <= every).all()
+
+
+def test_label_tables(tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text("qid\tdocno\trelevance\n1\td1\t2\n1\td2\t\n2\td1\t0.0\n")
+    assert is_label_table(path)
+    (written,) = write_qrels(path, tmp_path).items()
+    assert written[0] == "labels"
+    assert written[1].read_text() == "1 0 d1 2\n1 0 d2 -1\n2 0 d1 0\n"
+    for line, message in (("1\td1\tgood\n", "relevance level"), ("1\td1\t1\n1\td1\t2\n", "second label"), ("1\t\t1\n", "document is missing")):  # fmt: skip
+        path.write_text("qid\tdocno\trelevance\n" + line)
+        with pytest.raises(BadInput, match=message):
+            write_qrels(path, tmp_path)
+    path.write_text("1 0 d1 2\n")
+    assert not is_label_table(path)

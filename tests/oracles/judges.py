@@ -1,0 +1,83 @@
+"""Plain Python reference of label agreement and corrected means, after the formulas as printed.
+
+Cohen 1960 (kappa), 1968 (weighted kappa, weights of agreement); Krippendorff 2019, section 12.3 (coincidences, ordinal distances); Cochran 1977, section 12.6, and
+Angelopoulos et al. 2023 (corrected means).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+from scipy.stats import t
+
+Pairs = Sequence[tuple[int, int]]
+
+
+def kappa(pairs: Pairs) -> float:
+    """Return Cohen's kappa of two labels of each document."""
+    n = len(pairs)
+    observed = sum(a == b for a, b in pairs) / n
+    levels = {each for pair in pairs for each in pair}
+    expected = sum(sum(a == k for a, _ in pairs) * sum(b == k for _, b in pairs) for k in levels) / n**2  # fmt: skip
+    return (observed - expected) / (1 - expected)
+
+
+def weighted_kappa(pairs: Pairs, power: int) -> float:
+    """Return Cohen's weighted kappa with weights of agreement 1 - (distance / largest distance) ** power."""
+    n = len(pairs)
+    top = max(each for pair in pairs for each in pair) or 1
+    observed = sum(1 - (abs(a - b) / top) ** power for a, b in pairs) / n
+    expected = sum(1 - (abs(a - b) / top) ** power for a, _ in pairs for _, b in pairs) / n**2
+    return (observed - expected) / (1 - expected)
+
+
+def alpha(pairs: Pairs, distance: str) -> float:
+    """Return Krippendorff's alpha, from all pairs of labels within documents and among all documents."""
+    labels = [each for pair in pairs for each in pair]
+    n = len(labels)
+
+    @cache
+    def squared(a: int, b: int) -> float:
+        if distance == "nominal":
+            return float(a != b)
+        if distance == "interval":
+            return float((a - b) ** 2)
+        low, high = min(a, b), max(a, b)
+        between = sum(low <= each <= high for each in labels)
+        return (between - (labels.count(low) + labels.count(high)) / 2) ** 2 if a != b else 0.0
+
+    within = sum(2 * squared(a, b) for a, b in pairs) / n
+    among = sum(squared(a, b) for a in labels for b in labels) / (n * (n - 1))
+    return 1 - within / among
+
+
+def jackknife(by_topic: Sequence[Pairs], confidence: float) -> tuple[float, float]:
+    """Return the limits of kappa by leaving out topics one by one."""
+    every = [pair for topic in by_topic for pair in topic]
+    n = len(by_topic)
+    left = [kappa([pair for j, topic in enumerate(by_topic) if j != k for pair in topic]) for k in range(n)]  # fmt: skip
+    middle = math.fsum(left) / n
+    error = math.sqrt((n - 1) / n * math.fsum((each - middle) ** 2 for each in left))
+    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * error
+    return kappa(every) - reach, min(kappa(every) + reach, 1.0)
+
+
+def corrected_mean(
+    truth: Sequence[float], judge: Sequence[float], others: Sequence[float], labelled: Sequence[int], confidence: float
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Return corrected mean, limits and lambda of one run; `labelled` are the topics whose truth is used."""
+    every = [*judge, *others]
+    n, m = len(every), len(labelled)
+    h, f = [truth[k] for k in labelled], [judge[k] for k in labelled]
+    mean_h, mean_f, mean_all = math.fsum(h) / m, math.fsum(f) / m, math.fsum(every) / n
+    spread = math.fsum((x - mean_f) ** 2 for x in f)
+    slope = math.fsum((x - mean_f) * (y - mean_h) for x, y in zip(f, h, strict=True)) / spread
+    theta = slope * mean_all + math.fsum(y - slope * x for x, y in zip(f, h, strict=True)) / m
+    rest = [y - mean_h - slope * (x - mean_f) for x, y in zip(f, h, strict=True)]
+    residual = math.fsum(each**2 for each in rest) / (m - 2)
+    of_all = math.fsum((x - mean_all) ** 2 for x in every) / (n - 1)
+    variance = slope**2 * of_all / n + residual * (1 / m + (mean_all - mean_f) ** 2 / spread)
+    half = float(t.ppf((1 + confidence) / 2, m - 2)) * math.sqrt(variance)
+    return theta, theta - half, theta + half, slope

@@ -1,0 +1,1 @@
+"""Reliability of mean scores: variance components and generalisability coefficients."""

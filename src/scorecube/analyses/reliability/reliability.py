@@ -1,0 +1,374 @@
+"""Generalisability theory: variance components, reliability coefficients and numbers of topics, with intervals.
+
+References: Bodoff and Li 2007, "Test theory for assessing IR test collections", SIGIR; Urbano, Marrero and Martin 2013, "On the
+measurement of test collection reliability", SIGIR; and those of `scorecube.statistics.variance_components`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import (
+    Analysis,
+    Arrays,
+    Combine,
+    Cost,
+    Output,
+    Prepared,
+    labelled_result,
+)
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.reliability.facets import FACET_VARIABLES, facets_of
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells, n_cells
+from scorecube.errors import BadPlan, counted, option
+from scorecube.statistics.integer_scores import whole_scores
+from scorecube.statistics.variance_components import (
+    COEFFICIENTS,
+    DIFFERENT,
+    ONE_TEAM,
+    RATIOS,
+    TEAM_SOURCES,
+    Jackknife,
+    MeanSquares,
+    coefficient,
+    jackknife,
+    mean_squares,
+    ratio_limits,
+    ratios,
+    team_components,
+    team_ratios,
+    topics_for,
+)
+
+SOURCES = ("systems", "topics", "interaction")
+SECONDS_PER_SCORE, SECONDS_PER_REPLICATE = 1e-8, 2e-4
+"""Time of one score in one jackknife replicate, and of the rest of a replicate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reliability(Analysis):
+    """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
+
+    Scores are a system effect, a topic effect and an interaction (with error), of which systems and topics at hand are random samples.
+    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with their means over infinitely many: it is
+    about differences between systems. ``phi`` (Phi) counts the topics' difficulty as error too: it is about absolute scores. Negative
+    estimates of variances count as 0, and results say so.
+
+    Two intervals are computed, and cover as docs/believe/reliability.md prints. ``low`` and ``high`` are the published ones (Feldt 1965; Arteaga,
+    Jeyaratnam and Franklin 1982), for independent normal effects. ``jackknife_low`` and ``jackknife_high`` leave out each topic, and each
+    team with all its runs, in turn; they need no such condition, and headlines and figures have them.
+
+    Where there are several, gain settings, or sets of judgements of a cube from `scorecube.judgement_sets`, are also taken as a third
+    crossed facet, without intervals, and runs as nested in teams, with the jackknife.
+
+    Parameters
+    ----------
+    topic_sizes
+        Numbers of topics of the coefficients; that of the collection if None.
+    target
+        Coefficients whose number of topics is computed.
+    drop
+        Share of runs, those with the lowest means of a metric, to leave out: runs whose mean is at least this quantile of all means stay.
+    confidence
+        Confidence level of the intervals.
+    judgement_sets
+        Whether the cube holds two sets of judgements, as from `scorecube.judgement_sets`.
+    first, second
+        Their names; empty for those of the cube.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability(topic_sizes=(25, 50)))
+    >>> result["value"].sel(metric="AP", coefficient="erho2").squeeze().values.round(2).tolist()
+    [0.9, 0.95]
+    """
+
+    name: ClassVar[str] = "reliability"
+    unit: ClassVar[str] = "cells"
+    resamples: ClassVar[bool] = False
+    examples: ClassVar[tuple[str, ...]] = (
+        "--topics 25,50,100 --target 0.95 --drop 0.25",
+        "--judgement-sets --collections official,crowd",
+    )
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "topics": {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."}
+    }
+    compile_seconds: ClassVar[float] = 0.0
+
+    topic_sizes: tuple[int, ...] | None = option_field(
+        None,
+        "Numbers of topics for the coefficients, e.g. 25,50,100; as many as there are by default.",
+        flag="--topics",
+        minimum=1,
+        maximum=10**9,
+        may_be_empty=True,
+        unit="topics",
+        finalize=True,
+    )
+    target: tuple[float, ...] = option_field(
+        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1, finalize=True
+    )
+    drop: float = option_field(
+        0.0, "Share of runs, those with the lowest means, to leave out.", minimum=0, below=1
+    )
+    confidence: float = option_field(
+        0.95, "Confidence level of the intervals.", above=0, below=1, finalize=True
+    )
+    judgement_sets: bool = option_field(
+        False, "Take two collections as sets of judgements of the same runs: a third facet."
+    )
+    first: str = option_field(
+        "", "Name of the first set of judgements.", finalize=True, on_command_line=False
+    )
+    second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
+
+    @property
+    def n_collections(self) -> int:  # type: ignore[override]
+        """Collections that one result is about: 2 that are sets of judgements, or 1."""
+        return 2 if self.judgement_sets else 1
+
+    @property
+    def uses_teams(self) -> bool:
+        """Whether results depend on the teams of the runs: the jackknife leaves out whole teams."""
+        return True
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        cube = prepared.cube
+        check_runs(cube, "reliability")
+        if self.judgement_sets:
+            judgement_set_names(cube)
+        n_runs = cube.sizes[names.RUN]
+        if n_runs - n_dropped(n_runs, self.drop) < 2:
+            raise BadPlan(
+                f"{option('drop', self.drop)} leaves fewer than 2 of {counted(n_runs, 'run')}; leave out less",
+                option="drop",
+            )
+        return list(cube.attrs.get(NOT_COMMON, []))
+
+    def units(self, prepared: Prepared, trials: int) -> int:
+        """Return the number of cells."""
+        return n_cells(prepared.cube)
+
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """Refuse samples: nothing is drawn."""
+        raise BadPlan("reliability does not resample: no samples can be replayed", option="samples")
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Refuse: nothing is drawn."""
+        raise BadPlan("reliability does not resample: there are no samples to save")
+
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        """See `Analysis.inputs`."""
+        scores, _ = cells(prepared.cube)
+        return {
+            "scores": scores,
+            "kept": np.array([kept_runs(cell, self.drop) for cell in scores]),
+            "teams": teams_of(prepared.cube),
+        }
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        """See `Analysis.outputs`."""
+        return (
+            Output("mean_squares", (len(SOURCES),), Combine.CONCAT, "float64"),
+            Output("jackknife", (3, len(RATIOS)), Combine.CONCAT, "float64"),
+            Output("teams", (len(TEAM_SOURCES),), Combine.CONCAT, "float64"),
+        )
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        found: dict[str, list[Any]] = {"mean_squares": [], "jackknife": [], "teams": []}
+        for cell in range(start, stop):
+            kept = inputs["kept"][cell]
+            scores, teams = inputs["scores"][cell][kept], inputs["teams"][kept]
+            found["mean_squares"].append(mean_squares(scores)[:3])
+            found["jackknife"].append(jackknife(scores, teams))
+            found["teams"].append(team_components(scores, teams))
+        return {name: np.moveaxis(np.array(parts), 0, -1) for name, parts in found.items()}
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
+        scores, cell_of = cells(cube)
+        n_topics = cube.sizes[names.TOPIC]
+        n_runs = np.array([kept_runs(cell, self.drop).sum() for cell in scores])
+        sizes = np.array(self.topic_sizes or (n_topics,))
+        found = [
+            self._of_cell(totals, cell, int(n_runs[cell]), n_topics, sizes)
+            for cell in range(len(scores))
+        ]
+        by_cell = {name: np.array([each[name] for each in found]) for name in found[0]}
+        values = {name: array[cell_of] for name, array in by_cell.items()} | {
+            "n_runs": n_runs[cell_of]
+        }
+        coords: dict[str, Any] = {
+            names.COEFFICIENT: schema.label_array(COEFFICIENTS),
+            names.N_TOPICS: sizes,
+            names.TARGET: np.array(self.target),
+            names.SOURCE: schema.label_array(SOURCES),
+        }
+        variables = VARIABLES
+        if not np.isnan(totals["teams"]).all():
+            variables = (*variables, *TEAM_VARIABLES)
+            coords[names.TEAM_SOURCE] = schema.label_array(TEAM_SOURCES)
+        facets = facets_of(cube, sizes, lambda cell: kept_runs(cell, self.drop))
+        if facets is not None:
+            variables = (*variables, *FACET_VARIABLES)
+            values |= facets.values
+            coords |= facets.coords
+        attrs = {
+            "trials": 0,
+            "n_runs": cube.sizes[names.RUN],
+            "n_topics": n_topics,
+            "n_teams": len(np.unique(teams_of(cube))),
+            "confidence": self.confidence,
+            "drop": self.drop,
+            "notes": [],
+        }
+        return labelled_result(cube, variables, values, coords, attrs)
+
+    def _of_cell(
+        self,
+        totals: Mapping[str, np.ndarray[Any, Any]],
+        cell: int,
+        n_runs: int,
+        n_topics: int,
+        sizes: np.ndarray[Any, Any],
+    ) -> dict[str, Any]:
+        """Return the values of one cell."""
+        systems, topics, rest = totals["mean_squares"][:, cell]
+        squares = MeanSquares(systems, topics, rest, n_runs, n_topics)
+        raw = np.array(squares.components())
+        jackknife_low, jackknife_high = Jackknife(*totals["jackknife"][..., cell]).limits(
+            self.confidence
+        )
+        two_way = slice(len(COEFFICIENTS))
+        limits = {
+            "": (ratios(squares),) * 2,
+            "limits": ratio_limits(squares, self.confidence),
+            "jackknife": (jackknife_low[two_way], jackknife_high[two_way]),
+        }
+        found: dict[str, Any] = {
+            "component": np.maximum(raw, 0.0),
+            "unbounded_component": raw,
+            "team_component": np.maximum(totals["teams"][:, cell], 0.0),
+        }
+        for prefix, ends in limits.items():
+            for end, ratio in zip(("low", "high"), ends, strict=True):
+                name = {"": "", "limits": f"_{end}", "jackknife": f"_jackknife_{end}"}[prefix]
+                found[f"ratio{name}"] = ratio
+                found[f"value{name}"] = coefficient(ratio[:, np.newaxis], sizes)
+                # The larger the ratio, the fewer the topics.
+                other = name.replace(end, {"low": "high", "high": "low"}[end])
+                found[f"topics{other}"] = np.stack(
+                    [topics_for(ratio, target) for target in self.target], axis=-1
+                )
+        of_teams = team_ratios(totals["teams"][:, cell])
+        for name, one in zip((DIFFERENT, ONE_TEAM), of_teams, strict=True):
+            at = RATIOS.index(name)
+            found[name] = coefficient(one, sizes)
+            found[f"{name}_low"] = coefficient(jackknife_low[at], sizes)
+            found[f"{name}_high"] = coefficient(jackknife_high[at], sizes)
+        return found
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        cube = prepared.cube
+        n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        score_bytes = 8.0 * n_runs * n_topics
+        return Cost(
+            seconds=(n_runs + n_topics)
+            * (SECONDS_PER_REPLICATE + SECONDS_PER_SCORE * n_runs * n_topics),
+            bytes=200.0,
+            fixed_bytes=4 * score_bytes,
+            result_bytes=n_cells(cube) * (score_bytes + 200.0),
+            input_bytes=n_cells(cube) * score_bytes,
+        )
+
+
+def n_dropped(n_runs: int, drop: float) -> int:
+    """Return how many runs a share leaves out: those below the quantile, interpolated as by R and NumPy.
+
+    Examples
+    --------
+    >>> n_dropped(40, 0.25), n_dropped(40, 0.0), n_dropped(3, 0.99)
+    (10, 0, 2)
+    """
+    return math.ceil(Fraction(str(drop)) * (n_runs - 1))
+
+
+def kept_runs(scores: np.ndarray[Any, Any], drop: float) -> np.ndarray[Any, Any]:
+    """Return which runs (run,) stay; of runs with equal means all stay, or none."""
+    sums = whole_scores(scores)[0].sum(axis=1)
+    return np.asarray(sums >= np.sort(sums)[n_dropped(len(sums), drop)])
+
+
+def teams_of(cube: xr.Dataset) -> np.ndarray[Any, Any]:
+    """Return the number of the team of each run; each run is a team if none are known."""
+    labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
+    return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
+
+
+_CELL = (names.METRIC, names.GAIN)
+_RATIO = (*_CELL, names.COEFFICIENT)
+_INTERVALS = {
+    "": "",
+    "_low": ", lower limit (F)",
+    "_high": ", upper limit (F)",
+    "_jackknife_low": ", lower limit (jackknife over topics and teams)",
+    "_jackknife_high": ", upper limit (jackknife over topics and teams)",
+}
+VARIABLES = (
+    Variable("n_runs", _CELL, "iu", "runs", "runs that are not left out"),
+    Variable(
+        "component", (*_CELL, names.SOURCE), "f", "1", "estimated variance; 0 for a negative one"
+    ),
+    Variable("unbounded_component", (*_CELL, names.SOURCE), "f", "1", "unbiased variance"),
+    *(
+        Variable(f"{name}{end}", (*_RATIO, *dims), "f", unit, f"{meaning}{limit}")
+        for name, dims, unit, meaning in (
+            ("ratio", (), "1", "variance of systems over the error variance of one topic"),
+            ("value", (names.N_TOPICS,), "1", "reliability coefficient"),
+            ("topics", (names.TARGET,), "topics", "number of topics for a coefficient"),
+        )
+        for end, limit in _INTERVALS.items()
+    ),
+)
+TEAM_VARIABLES = (
+    Variable(
+        "team_component",
+        (*_CELL, names.TEAM_SOURCE),
+        "f",
+        "1",
+        "estimated variance, runs nested in teams; 0 for a negative one",
+    ),
+    *(
+        Variable(
+            f"{name}{end}", (*_CELL, names.N_TOPICS), "f", "1", f"E rho^2 of runs of {whose}{limit}"
+        )
+        for name, whose in ((DIFFERENT, "different teams"), (ONE_TEAM, "one team"))
+        for end, limit in {
+            "": "",
+            "_low": ", lower limit (jackknife over topics and teams)",
+            "_high": ", upper limit (jackknife over topics and teams)",
+        }.items()
+    ),
+)

@@ -119,6 +119,15 @@ def test_trials_and_seed_mean_nothing() -> None:
     assert make_plan(cube, Bootstrap(), trials=7, seed=2).plan.trials == 7
 
 
+def test_the_help_names_no_options_of_resampling(scorecube: Cli) -> None:
+    shown, other = (
+        scorecube(name, "--help").succeeded().stdout for name in ("paired", "bootstrap")
+    )
+    for flag in ("--trials", "--seed", "--until-width", "--replay", "--save-samples"):
+        assert flag not in shown
+        assert flag in other
+
+
 def test_a_repeated_command_finds_its_result(scorecube: Cli, study: Path) -> None:
     scorecube("paired", study, "--trials", 5, "--seed", 1).succeeded()
     again = scorecube("paired", study, "--trials", 9, "--seed", 2).succeeded()

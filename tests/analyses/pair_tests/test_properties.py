@@ -395,3 +395,25 @@ def test_swapping_two_runs_flips_the_sign_of_t_and_nothing_else() -> None:
         assert_same(other.drop_vars(["t", "mean"]), one.drop_vars(["t", "mean"]))
     tukey = [analyse(each, Tukey(), trials=TRIALS, seed=4, workers=1) for each in (cube, swapped)]
     assert_same(tukey[1].drop_vars(["t", "mean"]), tukey[0].drop_vars(["t", "mean"]))
+
+
+AFTER_ANOTHER = """
+import scorecube as sc
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
+cube = simulate_cube(n_runs=7, seed=8)
+def p(**options):
+    return analyse(cube, sc.Bootstrap(**options), trials=60, seed=3)["p_value"].values.tolist()
+p(studentised=False)
+assert p() == p(precision="mixed") == p(), p()
+assert max(p()[0][0]) < 0.5, p()
+"""
+
+
+def test_the_studentised_test_is_the_same_after_the_unstudentised_one() -> None:
+    """In a new process: without wide registers its products were not made, if kernels of another module had been called before."""
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", AFTER_ANOTHER], capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr

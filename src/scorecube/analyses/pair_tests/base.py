@@ -18,6 +18,13 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Analysis, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.family import (
+    Pairs,
+    baseline_field,
+    check_baseline,
+    family,
+    family_size,
+)
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     PAIRWISE,
@@ -30,12 +37,12 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     sample_sizes,
     whole_cells,
 )
-from scorecube.collection.run_pairs import pair_labels, pair_positions
+from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
-from scorecube.kernels.pairs.pair_order import SIDE, pair_order, pair_place
+from scorecube.kernels.pairs.pair_order import SIDE, pair_place
 from scorecube.kernels.pairs.tail_counts import EQUAL, observed_t
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.integer_scores import Units, centred_units
@@ -67,18 +74,21 @@ def plus_one_field() -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest(Analysis):
-    """Base of tests of all pairs of runs by resampling.
+    """Base of tests of pairs of runs by resampling.
 
     Parameters
     ----------
     alphas
         Significance levels: a pair is significant if p < alpha.
     sided
-        2 for two-sided tests, or 1 for the alternative that the first run in label order is better.
+        2 for two-sided tests, or 1 for the alternative that the first run in label order is better, or each run better than the
+        baseline.
     plus_one
         p = (count + 1) / (B + 1) instead of count / B.
     only_significant
         Whether the estimated difference is the largest over significant pairs instead of all pairs.
+    baseline
+        Compare every other run with this one, p - 1 pairs; None for all pairs.
     """
 
     unit: ClassVar[str] = "pairs"
@@ -91,12 +101,16 @@ class PairTest(Analysis):
 
     alphas: tuple[float, ...] = alphas_field()
     sided: int = option_field(
-        2, "2; or 1: the first run in label order is the better one.", minimum=1, maximum=2
+        2,
+        "2; or 1: the first run in label order is better, or each run better than the baseline.",
+        minimum=1,
+        maximum=2,
     )
     plus_one: bool = plus_one_field()
     only_significant: bool = option_field(
         False, "Estimated difference over significant pairs only.", finalize=True
     )
+    baseline: str | None = baseline_field()
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
@@ -106,6 +120,7 @@ class PairTest(Analysis):
             means_only=self.means_only,
             missing=self.missing_scores(),
         )
+        check_baseline(prepared.cube, self.baseline)
         return []
 
     def missing_scores(self) -> str | None:
@@ -118,12 +133,18 @@ class PairTest(Analysis):
 
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of pairs of runs."""
-        return n_pairs(prepared.cube)
+        return family_size(prepared.cube, self.baseline)
 
-    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any]:
-        """See `Analysis.output_positions`: pairs are computed by squares of runs."""
-        n_runs = prepared.cube.sizes[names.RUN]
-        return pair_place(*pair_order(n_runs), n_runs)
+    def block_pairs(self, cube: xr.Dataset) -> Pairs:
+        """Return first and second run of the pairs in the order of blocks."""
+        return family(cube, self.baseline, by_squares=True)
+
+    def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
+        """See `Analysis.output_positions`: all pairs are computed by squares of runs."""
+        cube = prepared.cube
+        if self.baseline is not None:
+            return None
+        return pair_place(*self.block_pairs(cube), cube.sizes[names.RUN])
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`: extreme trials, K-th differences, degenerates."""
@@ -165,7 +186,7 @@ class PairTest(Analysis):
         }
         if self.is_pairwise():
             attrs["missing"] = PAIRWISE
-        return pair_result(prepared.cube, reached, values, self.alphas, attrs)
+        return pair_result(prepared.cube, reached, values, self.alphas, attrs, self.baseline)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`; samples are drawn for each number of common topics."""
@@ -175,16 +196,22 @@ class PairTest(Analysis):
             TILE_BYTES, 8 * TILE * trials
         )
         sizes = len(sample_sizes(cube)) if self.is_pairwise() else 1
+        n_tested = family_size(cube, self.baseline)
+        # Pairs with a baseline need the sums of one more run each.
+        sums_bytes = 0.0 if self.baseline is None else 8.0 * trials
+        at_once = int(MAX_SUMS_BYTES / (8 * trials))
         return Cost(
             seconds=trials * count * self.seconds_per_trial(n_topics),
-            bytes=20.0 * count,
+            bytes=20.0 * count + sums_bytes,
             fixed_bytes=block,
             fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
-            result_bytes=pair_result_bytes(cube, len(self.alphas), pairwise=self.is_pairwise()),
-            input_bytes=16.0 * n_pairs(cube)
+            result_bytes=pair_result_bytes(
+                cube, len(self.alphas), n_tested, pairwise=self.is_pairwise()
+            ),
+            input_bytes=16.0 * n_tested
             + 10.0 * trials * n_topics
             + 8.0 * count * cube.sizes[names.RUN] * n_topics,
-            max_units=max(SIDE, int(MAX_SUMS_BYTES / (8 * trials)) * SIDE // 4),
+            max_units=max(SIDE, at_once * SIDE // 4 if self.baseline is None else at_once),
         )
 
     def seconds_per_trial(self, n_topics: int) -> float:
@@ -242,7 +269,7 @@ def expand_cells(
 def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Any:
     """Return the runs of a block, and its pairs as indices into them."""
     return compact_runs(
-        inputs["first"][start:stop], inputs["second"][start:stop], int(inputs["second"].max()) + 1
+        inputs["first"][start:stop], inputs["second"][start:stop], inputs["scores"].shape[1]
     )
 
 
@@ -253,7 +280,7 @@ def cell_units(cube: xr.Dataset) -> list[Units]:
 
 def n_pairs(cube: xr.Dataset) -> int:
     """Return the number of pairs of runs."""
-    return cube.sizes[names.RUN] * (cube.sizes[names.RUN] - 1) // 2
+    return family_size(cube, None)
 
 
 def check_runs(
@@ -353,20 +380,24 @@ def n_significant(
     )
 
 
-def pair_result_bytes(cube: xr.Dataset, n_levels: int, *, pairwise: bool = False) -> float:
-    """Return the memory of making a result of all pairs and of its outputs.
+def pair_result_bytes(
+    cube: xr.Dataset, n_levels: int, n_tested: int, *, pairwise: bool = False
+) -> float:
+    """Return the memory of making a result of pairs and of its outputs.
 
     Parameters
     ----------
     n_levels
         Number of significance levels with a difference for each pair.
+    n_tested
+        Number of pairs.
     pairwise
         Whether the result describes the common topics of pairs.
     """
     count, n_settings = n_cells(cube), cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
     copies = count if n_settings == count else count + n_settings
     score_bytes = 8 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
-    return n_pairs(cube) * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
+    return n_tested * (40.0 + copies * (22 + 8 * n_levels + 16 * pairwise)) + 3.5 * score_bytes
 
 
 def pair_result(
@@ -375,8 +406,9 @@ def pair_result(
     values: Mapping[str, np.ndarray[Any, Any]],
     alphas: tuple[float, ...],
     attrs: Mapping[str, Any],
+    baseline: str | None = None,
 ) -> xr.Dataset:
-    """Return the labelled result of a test of all pairs.
+    """Return the labelled result of a test of pairs.
 
     Parameters
     ----------
@@ -386,10 +418,12 @@ def pair_result(
         Other variables of `VARIABLES` by cell.
     attrs
         Attributes of the result: trials, plus_one and others.
+    baseline
+        Run of all pairs, which stand in the order of `family`; None for all pairs.
     """
     scores, cell_of = cells(cube)
     trials, plus_one = int(attrs["trials"]), bool(attrs["plus_one"])
-    first, second = pair_positions(cube.sizes[names.RUN])
+    first, second = family(cube, baseline)
     t, irregular = observed_statistics(scores, first, second)
     p = np.empty(reached.shape)
 
@@ -405,21 +439,21 @@ def pair_result(
         "degenerate_pairs": irregular[:, 0],
         "constant_pairs": irregular[:, 1],
     }
-    tested: Any = n_pairs(cube)
+    untested = reached == NOT_TESTED
+    p[untested] = np.nan
+    tested = len(first) - untested.sum(axis=-1)[:, np.newaxis]
     if "missing" in attrs:
-        pair_values, untested = describe_pairs(scores, first, second)
-        p[untested] = np.nan
-        tested = n_pairs(cube) - untested.sum(axis=-1)[:, np.newaxis]
-        by_cell |= pair_values
+        by_cell |= describe_pairs(scores, first, second)[0]
     with np.errstate(invalid="ignore"):
         by_cell |= {
             "significant": significant,
             "share": significant / tested,
             "mean": mean_scores(scores),
         } | dict(values)
-    coords = pair_coords(cube, alphas)
+    coords = pair_coords(cube, alphas, (first, second))
     unreachable = [alpha for alpha in alphas if exact_level(alpha) * trials < 1]
-    sizes = {
+    facts: dict[str, Any] = {} if baseline is None else {"baseline": baseline}
+    facts |= {
         "n_runs": cube.sizes[names.RUN],
         "n_topics": cube.sizes[names.TOPIC],
         "notes": [
@@ -436,10 +470,10 @@ def pair_result(
         for variable in (*VARIABLES, *PAIRWISE_VARIABLES)
         if variable.name in by_cell
     }
-    return xr.Dataset(arrays, coords, dict(attrs) | sizes)
+    return xr.Dataset(arrays, coords, dict(attrs) | facts)
 
 
-def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
+def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], pairs: Pairs) -> xr.Coordinates:
     """Return the coordinates of a result: those of the cube, levels, and pairs.
 
     The cube's indexes are reused: building an index costs more than the rest of a small result.
@@ -452,7 +486,7 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...]) -> xr.Coordinates:
     coords |= {
         names.USES_GAINS: xr.Variable((names.METRIC,), uses_gains(cube))
     } | levels.create_variables()
-    coords |= pair_labels(variables[names.RUN])
+    coords |= pair_labels(variables[names.RUN], pairs)
     indexes = {name: index for name, index in cube.xindexes.items() if name in coords}
     return xr.Coordinates(coords, indexes | {names.ALPHA: levels})
 

@@ -26,7 +26,6 @@ from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
 from scorecube.kernels.linalg.panel_product import in_panels, product
-from scorecube.kernels.pairs.pair_order import pair_order
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, tail_differences
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import sign_columns
@@ -52,7 +51,7 @@ class Randomisation(PairTest):
 
     Parameters
     ----------
-    alphas, sided, plus_one, only_significant
+    alphas, sided, plus_one, only_significant, baseline
         See `PairTest`.
     missing
         ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
@@ -90,7 +89,7 @@ class Randomisation(PairTest):
     ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
-        first, second = pair_order(cube.sizes[names.RUN])
+        first, second = self.block_pairs(cube)
         return (
             whole_cells(cells(cube)[0])
             | {

@@ -19,11 +19,11 @@ from scorecube.analyses.pair_tests.base import (
     alphas_field,
     cell_units,
     check_runs,
-    n_pairs,
     pair_result,
     pair_result_bytes,
     plus_one_field,
 )
+from scorecube.analyses.pair_tests.family import family_size
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
@@ -117,7 +117,7 @@ class Tukey(Analysis):
     def _reached(self, cube: xr.Dataset, ranges: Any, trials: int) -> Any:
         """Return the number of trials with a range of at least each difference, int32 (cell, pair)."""
         first, second = label_order(cube.sizes[names.RUN])
-        reached = np.empty((len(ranges), n_pairs(cube)), np.int32)
+        reached = np.empty((len(ranges), len(first)), np.int32)
         for cell, units in enumerate(cell_units(cube)):
             ordered = np.sort(ranges[cell])
             rounding = SNAP * units.n_topics if units.rounded else 0.0
@@ -137,7 +137,8 @@ class Tukey(Analysis):
             seconds=n_scores * (1.1e-9 + 0.3e-9 * n_cells),
             bytes=8.0 * n_cells,
             fixed_bytes=4.0 * n_scores,
-            result_bytes=8.0 * n_cells * trials + pair_result_bytes(cube, 0),
+            result_bytes=8.0 * n_cells * trials
+            + pair_result_bytes(cube, 0, family_size(cube, None)),
             input_bytes=16.0 * n_scores * n_cells,
         )
 

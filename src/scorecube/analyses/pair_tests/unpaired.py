@@ -18,18 +18,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_tests.base import (
-    PairTest,
-    block_runs,
-    n_pairs,
-    replicate_rank,
-    tie_widths,
-)
+from scorecube.analyses.pair_tests.base import PairTest, block_runs, replicate_rank, tie_widths
+from scorecube.analyses.pair_tests.family import Pairs, family, family_size
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.pairs.pair_order import label_order, pair_order
 from scorecube.kernels.pairs.tail_counts import EQUAL, Levels, Tails
 from scorecube.kernels.pairs.unpaired import resampled_areas, resampled_moments, tail_unpaired
 from scorecube.kernels.random.draws import Sampling, topic_samples
@@ -48,7 +42,7 @@ class Unpaired(PairTest):
 
     Parameters
     ----------
-    alphas, plus_one, only_significant
+    alphas, plus_one, only_significant, baseline
         See `PairTest`.
     sided
         2; the test has no one-sided form.
@@ -88,7 +82,7 @@ class Unpaired(PairTest):
     ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
-        first, second = pair_order(cube.sizes[names.RUN])
+        first, second = self.block_pairs(cube)
         scores = cells(cube)[0]
         kinds = cell_kinds(cube)
         units = [centred_units(cell) for cell in scores]
@@ -156,9 +150,11 @@ class Unpaired(PairTest):
         cube = prepared.cube
         result = super().finalize(prepared, totals, trials)
         scores, cell_of = cells(cube)
-        t, constant = np.full((len(scores), n_pairs(cube)), np.nan), np.empty(len(scores), np.int64)
+        pairs = family(cube, self.baseline)
+        t = np.full((len(scores), family_size(cube, self.baseline)), np.nan)
+        constant = np.empty(len(scores), np.int64)
         for cell, kind in enumerate(cell_kinds(cube)):
-            welch_t, constant[cell] = welch_statistics(scores[cell])
+            welch_t, constant[cell] = welch_statistics(scores[cell], pairs)
             if kind == MEAN:
                 t[cell] = welch_t
         result["t"].values = t[cell_of]
@@ -187,13 +183,15 @@ NO_SPREADS = np.empty((2, 0, 0))
 Table = np.ndarray[Any, Any]
 
 
-def welch_statistics(scores: Table) -> tuple[Table, int]:
-    """Return Welch's t of all pairs of runs, and the number of infinite ones.
+def welch_statistics(scores: Table, pairs: Pairs) -> tuple[Table, int]:
+    """Return Welch's t of pairs of runs, and the number of infinite ones.
 
     Parameters
     ----------
     scores
         float64 (run, topic).
+    pairs
+        Positions of runs.
 
     Returns
     -------
@@ -203,8 +201,7 @@ def welch_statistics(scores: Table) -> tuple[Table, int]:
         Number of pairs with infinite t.
     """
     units = centred_units(scores)
-    n_runs, n = scores.shape
-    first, second = label_order(n_runs)
+    n, (first, second) = scores.shape[1], pairs
     squares = (units.values**2).sum(axis=1)
     total = units.sums[first] - units.sums[second]
     total[np.abs(total) <= units.snap] = 0.0

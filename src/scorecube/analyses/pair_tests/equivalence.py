@@ -1,0 +1,142 @@
+"""Equivalence of runs within a margin: two one-sided t tests.
+
+References: Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of
+average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15; Lakens 2017, "Equivalence tests", Social Psychological
+and Personality Science 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scorecube import names
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.family import Pairs
+from scorecube.analyses.pair_tests.pairwise_complete import pair_groups, whole_cells
+from scorecube.analyses.pair_tests.score_differences import (
+    PAIRS_AT_ONCE,
+    score_differences,
+    score_rounding,
+)
+from scorecube.collection.schema import Variable
+from scorecube.errors import BadPlan, option
+from scorecube.statistics.integer_scores import Units
+
+
+def equivalence_field() -> float | None:
+    """Declare the margin of the equivalence test."""
+    return option_field(
+        None,
+        "Also test whether the means differ by less than this margin, in units of the score (two one-sided t tests).",
+        above=0,
+        maximum=1e6,
+        unit="score",
+        finalize=True,
+        since="0.2.0",
+    )
+
+
+def check_levels(margin: float | None, alphas: Sequence[float]) -> None:
+    """Refuse levels whose 1 - 2 alpha interval does not exist.
+
+    Raises
+    ------
+    BadPlan
+        An alpha of .5 or more with a margin.
+    """
+    if margin is not None and max(alphas) >= 0.5:
+        raise BadPlan(
+            f"{option('equivalence', margin)} needs every alpha below 0.5, found {max(alphas):g}: the interval of the test has "
+            "confidence 1 - 2 alpha",
+            option="alphas",
+        )
+
+
+def equivalence(
+    scores: np.ndarray[Any, Any], pairs: Pairs, margin: float, alphas: Sequence[float]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the variables of `VARIABLES` by cell.
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, run, topic), NaN for missing; a pair is tested on its common topics.
+    pairs
+        Positions of runs.
+    margin
+        Largest difference of means that does not matter, in units of the score.
+    alphas
+        Levels, each below .5.
+    """
+    shape = (len(scores), len(pairs[0]))
+    difference, error, freedom = np.full((3, *shape), np.nan)
+    for group in pair_groups(whole_cells(scores), *pairs):
+        mean, spread = moments(group.units, group.first, group.second)
+        difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
+        freedom[group.cell, group.pairs] = group.units.n_topics - 1
+    from scipy.special import stdtr, stdtrit  # scipy.special takes long to import
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The larger of both one-sided p-values. Without spread the difference is known: 0 / 0 is a difference at the margin, or none.
+        outside = stdtr(freedom, (np.abs(difference) - margin) / error)
+        unequal = 2.0 * stdtr(freedom, -np.abs(difference) / error)
+    known = error == 0.0
+    outside[known] = np.where(np.abs(difference[known]) < margin, 0.0, 1.0)
+    unequal[known] = np.where(difference[known] == 0.0, 1.0, 0.0)
+    half = np.stack([stdtrit(freedom, 1.0 - alpha) * error for alpha in alphas], axis=1)
+    return {
+        "equivalence_p_value": outside,
+        "difference_p_value": unequal,
+        "difference_low": difference[:, np.newaxis] - half,
+        "difference_high": difference[:, np.newaxis] + half,
+    }
+
+
+def moments(units: Units, first: Any, second: Any) -> tuple[Any, Any]:
+    """Return mean and standard error of the differences of pairs, in units of the score: float64 (pair,)."""
+    n, rounding = units.n_topics, score_rounding(units)
+    mean, error = np.empty((2, len(first)))
+    for low in range(0, len(first), PAIRS_AT_ONCE):
+        part = slice(low, low + PAIRS_AT_ONCE)
+        differences = score_differences(units.uncentred, rounding, first[part], second[part])
+        spread = differences.std(axis=1, ddof=1)
+        spread[np.ptp(differences, axis=1) <= 2 * rounding] = 0.0
+        mean[part] = differences.sum(axis=1) / (n * units.per_score)
+        error[part] = spread / (np.sqrt(n) * units.per_score)
+    return mean, error
+
+
+_CELL = (names.METRIC, names.GAIN)
+VARIABLES = (
+    Variable(
+        "equivalence_p_value",
+        (*_CELL, names.PAIR),
+        "f",
+        "1",
+        "p-value of the hypothesis that the means differ by the margin or more",
+    ),
+    Variable(
+        "difference_p_value",
+        (*_CELL, names.PAIR),
+        "f",
+        "1",
+        "p-value of the hypothesis that the means do not differ: two-sided paired t test",
+    ),
+    Variable(
+        "difference_low",
+        (*_CELL, names.ALPHA, names.PAIR),
+        "f",
+        "score",
+        "lower limit of the difference of means, confidence 1 - 2 alpha",
+    ),
+    Variable(
+        "difference_high",
+        (*_CELL, names.ALPHA, names.PAIR),
+        "f",
+        "score",
+        "upper limit of the difference of means, confidence 1 - 2 alpha",
+    ),
+)

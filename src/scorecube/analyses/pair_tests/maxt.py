@@ -1,0 +1,177 @@
+"""Step-down max-T test of pairs of runs by the bootstrap.
+
+References: Romano and Wolf 2005, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal of the
+American Statistical Association 100, Algorithms 3.1 and 4.1; Westfall and Young 1993, "Resampling-based multiple testing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube.analyses.base import Prepared
+from scorecube.analyses.pair_tests.base import (
+    CELL,
+    LEVEL,
+    PAIR,
+    alphas_field,
+    expand_cells,
+    pair_result,
+    plus_one_field,
+)
+from scorecube.analyses.pair_tests.family import Pairs, baseline_field, family
+from scorecube.analyses.pair_tests.moderated import Moderated
+from scorecube.analyses.pair_tests.repetitions import with_repetitions
+from scorecube.analyses.pair_tests.step_down import StepDown
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxT(StepDown):
+    """Step-down max-T test of all pairs together, also of runs that vary differently.
+
+    It controls the family-wise error rate without assuming that runs are exchangeable.
+
+    A trial draws n topics with replacement, shared by all metrics, gain settings and pairs, and computes ``|t*|`` of the centred
+    per-topic differences of every pair; t is moderated, see `StepDown`. The adjusted p-value of a pair is the share of trials in which the largest ``|t*|`` over
+    this pair and all pairs with a smaller ``|t|`` reaches ``|t|``, or that of a pair with a larger ``|t|`` if it is larger. The estimand is
+    the set of pairs whose means over infinitely many topics differ; the probability that any pair without a difference
+    is among the significant ones is at most alpha, for large n.
+
+    Parameters
+    ----------
+    moderation
+        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
+    alphas
+        Family-wise significance levels.
+    baseline
+        Compare every other run with this one, p - 1 pairs; None for all pairs.
+    plus_one
+        p = (count + 1) / (B + 1) instead of count / B.
+    by_system
+        Whether systems are compared, by their mean scores over repeated runs: the estimand is then the set of pairs whose expected
+        scores over infinitely many topics and infinitely many repetitions of each system differ, see `pair_tests.repetitions`.
+
+    Notes
+    -----
+    Pairs with equal scores on all topics (p = 1) and pairs with the same difference on all topics (p = 0) stay out of the
+    maximum. A replicate in which all differences of a pair are the same has an infinite t*: it counts for this pair only. Such
+    a pair differs on few topics, and its ``|t|`` is too small to be ever significant: with equal differences on k of n topics
+    ``|t| = sqrt(k (n - 1) / (n - k))``.
+
+    Measured family-wise error rates at alpha = .05: see docs/believe/ranks.md.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> analyse(simulate_cube(n_runs=6, seed=3), MaxT(), trials=200, seed=1)["p_value"].shape
+    (2, 1, 15)
+    """
+
+    name: ClassVar[str] = "maxt"
+
+    alphas: tuple[float, ...] = alphas_field(finalize=True)
+    baseline: str | None = baseline_field()
+    plus_one: bool = plus_one_field()
+
+    def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
+        """See `StepDown.families`: one."""
+        return [family(cube, self.baseline)]
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES` and in `pair_tests.base.VARIABLES`."""
+        cube = prepared.cube
+        (tested,), statistics = self.families(cube), self.statistics(prepared)
+        counts = self.counts(prepared, totals["reached"], trials)
+        reached = np.stack([each for (each,) in counts])
+        attrs: dict[str, Any] = {
+            "trials": trials,
+            "plus_one": int(self.plus_one),
+            "moderation": self.moderation,
+        }
+        values, more = over_repetitions(prepared, statistics, tested)
+        result = pair_result(cube, reached, values, self.alphas, attrs | more, self.baseline)
+        cell_of = cells(cube)[1]
+        by_cell = {
+            "standard_error": [each.standard_errors(tested) for each in statistics],
+            "moderated_error": [each.moderated_errors(tested) for each in statistics],
+            "critical_value": [
+                self.critical_values(each, largest[0], self.alphas)
+                for each, largest in zip(statistics, totals["largest"], strict=True)
+            ],
+            "residual_variance": residual_variances(cells(cube)[0]),
+        }
+        result = with_repetitions(result, prepared)
+        return result.assign(
+            {
+                variable.name: (
+                    variable.dims,
+                    expand_cells(np.asarray(by_cell[variable.name]), cell_of),
+                    variable.attrs(),
+                )
+                for variable in VARIABLES
+            }
+        )
+
+
+def over_repetitions(
+    prepared: Prepared, statistics: Sequence[Moderated], pairs: Pairs
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what differs in a result where systems have repetitions: variables by cell, and attributes; nothing without."""
+    if prepared.shared is None:
+        return {}, {}
+    rows = []
+    for each in statistics:
+        totals, squares = each.sums(pairs)
+        constant = each.spread(pairs, squares) == 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = totals / (each.units.n_topics * each.units.per_score) / each.standard_errors(pairs)
+        rows.append((t, (constant & (totals == 0)).sum(), (constant & (totals != 0)).sum()))
+    names_of = ("t", "degenerate_pairs", "constant_pairs")
+    return dict(zip(names_of, map(np.array, zip(*rows, strict=True)), strict=True)), {
+        "by_system": 1
+    }
+
+
+def residual_variances(scores: Any) -> Any:
+    """Return the residual variance V_E2 of each cell's two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, run, topic).
+    """
+    residuals = scores - scores.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=2, keepdims=True)
+    _, n_runs, n_topics = scores.shape
+    return (residuals**2).sum(axis=(1, 2)) / ((n_runs - 1) * (n_topics - 1))
+
+
+VARIABLES = (
+    Variable(
+        "standard_error", PAIR, "f", "score", "standard error of the pair's difference of means"
+    ),
+    Variable(
+        "moderated_error",
+        PAIR,
+        "f",
+        "score",
+        "the same, with the median variance of all pairs in the proportion of the moderation",
+    ),
+    Variable(
+        "critical_value",
+        LEVEL,
+        "f",
+        "1",
+        "moderated |t| that the largest of all pairs exceeds with probability alpha if no pair differs",
+    ),
+    Variable("residual_variance", CELL, "f", "score^2", "residual variance of runs and topics"),
+)

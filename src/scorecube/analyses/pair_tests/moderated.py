@@ -1,0 +1,129 @@
+"""The moderated statistic of pairs of runs in one cell, observed and in resamples of topics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scorecube.analyses.pair_tests.base import tie_widths
+from scorecube.analyses.pair_tests.family import Pairs
+from scorecube.kernels.pairs.pair_order import label_order
+from scorecube.kernels.pairs.running_maximum import Family, Resampled, step_down
+from scorecube.kernels.pairs.tail_counts import EQUAL, observed_sums
+from scorecube.statistics.integer_scores import Units
+
+
+@dataclass(frozen=True, eq=False)
+class Moderated:
+    """The statistic of the pairs of one cell, over topics.
+
+    Parameters
+    ----------
+    units
+        Scores of the cell.
+    moderation
+        Weight of the median of the pairs' squared standard errors beside a pair's own.
+    """
+
+    units: Units
+    moderation: float
+
+    @cached_property
+    def added(self) -> float:
+        """What moderation adds to the sums of squares of all pairs."""
+        squares = self.sums(label_order(len(self.units.values)))[1]
+        varying = squares[squares > 0]
+        return self.moderation * float(np.median(varying)) if len(varying) else 0.0
+
+    @property
+    def per_variance(self) -> float:
+        """Sum of squares of a squared standard error of 1."""
+        n = self.units.n_topics  # centred differences are n times too large
+        return (n * self.units.per_score) ** 2 * n * (n - 1)
+
+    def sums(self, pairs: Pairs) -> tuple[Any, Any]:
+        """Return the differences of sums, and the sums of squared differences of centred scores: float64 (pair,) each."""
+        units, (totals, squares) = self.units, np.empty((2, len(pairs[0])))
+        observed_sums(units.values, units.sums, *pairs, units.snap, totals, squares)
+        return totals, squares
+
+    def spread(self, pairs: Pairs, squares: Any) -> Any:
+        """Return the squared standard errors of pairs as sums of squares, those of `sums` given; 0 for a constant difference."""
+        return squares
+
+    def pooled(self, pairs: Pairs, squares: Any) -> Any:
+        """Return the moderated squared standard errors of pairs as sums of squares, those of `sums` given."""
+        return (squares + self.added) / (1.0 + self.moderation)
+
+    def statistic(self, pairs: Pairs, totals: Any, squares: Any) -> Any:
+        """Return what grows with the moderated |t| of pairs: r of `kernels.pairs.running_maximum`."""
+        n = self.units.n_topics
+        # With z = (w + total) / n: sum z^2 n^2 = sum w^2 + n total^2.
+        return (n * totals) * (n * totals) / (squares + n * totals * totals + self.added)
+
+    def t_of(self, statistic: Any) -> Any:
+        """Return the moderated |t| of values of the statistic."""
+        n = self.units.n_topics
+        return np.sqrt((1.0 + self.moderation) * (n - 1) * statistic / (n - statistic))
+
+    def standard_errors(self, pairs: Pairs) -> Any:
+        """Return the standard errors of the differences of means, in units of the score."""
+        return np.sqrt(self.spread(pairs, self.sums(pairs)[1])) / math.sqrt(self.per_variance)
+
+    def moderated_errors(self, pairs: Pairs) -> Any:
+        """Return the moderated standard errors, in units of the score; 0 without spread."""
+        squares = self.sums(pairs)[1]
+        pooled = np.where(self.spread(pairs, squares) > 0, self.pooled(pairs, squares), 0.0)
+        return np.sqrt(pooled) / math.sqrt(self.per_variance)
+
+    def ascending(self, pairs: Pairs) -> tuple[Any, Any]:
+        """Return the pairs with variance in ascending order of |t|, and the least statistic that reaches each.
+
+        Returns
+        -------
+        order, edges
+            int64 and float64 (pair with variance,): positions of pairs; of pairs with equal |t| the first stands first.
+        """
+        totals, squares = self.sums(pairs)
+        usable = np.flatnonzero(self.spread(pairs, squares) > 0)
+        totals, chosen = totals[usable], (pairs[0][usable], pairs[1][usable])
+        observed = self.statistic(chosen, totals, squares[usable])
+        order = np.argsort(observed, kind="stable")
+        differences = self.units.n_topics * np.abs(totals[order])
+        edges = observed[order] * (1.0 - tie_widths(differences, self.units.snap_sum))
+        return usable[order], np.maximum(edges, 0.0)
+
+    def adjusted_counts(self, pairs: Pairs, counts: Any, trials: int) -> Any:
+        """Return the adjusted number of trials that reach each pair, int32 (pair,): never smaller than that of a pair with a larger |t|.
+
+        Parameters
+        ----------
+        pairs
+            A family.
+        counts
+            int64 (pair,): of `largest_statistics`, in the order of `ascending`; what follows belongs to no pair of the family.
+        trials
+            Number of trials: the count of pairs with equal scores.
+        """
+        (order, _), (totals, squares) = self.ascending(pairs), self.sums(pairs)
+        reached = np.where((totals == 0) & (self.spread(pairs, squares) == 0), trials, 0)
+        reached[order] = np.maximum.accumulate(counts[: len(order)][::-1])[::-1]
+        return reached.astype(np.int32)
+
+
+def largest_statistics(
+    scores: Resampled, trials: tuple[int, int], family: Family, added: float, reached: Any
+) -> Any:
+    """Return the largest finite statistic of each trial over the pairs of a family, and count the trials that reach each pair.
+
+    Parameters
+    ----------
+    scores, trials, family, added, reached
+        As of `kernels.pairs.running_maximum.step_down`.
+    """
+    infinite = scores.centred.shape[1] * (1.0 - EQUAL)
+    return step_down(scores, trials, family, added, infinite, reached)

@@ -1,0 +1,39 @@
+"""Per-topic differences of pairs of runs, in units of the grid of the scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scorecube.statistics.integer_scores import SNAP, Units
+
+PAIRS_AT_ONCE = 4096
+"""Number of pairs whose differences are in memory at a time."""
+
+
+def score_rounding(units: Units) -> float:
+    """Return the largest difference of two scores, in units, that rounding alone can cause."""
+    return SNAP if units.rounded else 0.0
+
+
+def score_differences(
+    scores: np.ndarray[Any, Any],
+    rounding: float,
+    first: np.ndarray[Any, Any],
+    second: np.ndarray[Any, Any],
+) -> np.ndarray[Any, Any]:
+    """Return the differences of pairs of runs (pair, topic); those that rounding alone can cause are 0.
+
+    Parameters
+    ----------
+    scores
+        float64 (run, topic): in units.
+    rounding
+        As from `score_rounding`.
+    first, second
+        Positions (pair,) of runs.
+    """
+    differences: np.ndarray[Any, Any] = scores[first] - scores[second]
+    differences[np.abs(differences) <= rounding] = 0.0
+    return differences

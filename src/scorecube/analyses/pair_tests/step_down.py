@@ -1,0 +1,363 @@
+"""Step-down max-T families of pairs of runs, in blocks of bootstrap trials: base of the max-T test and of rank sets.
+
+The statistic of a pair is the moderated t (Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3, article 3): its
+squared standard error is the weighted mean of the pair's own one and the median of all pairs. Any statistic gives a valid family if the
+bootstrap repeats it; this one keeps pairs of runs that are almost copies of each other, whose own t has long tails, from deciding
+what all other pairs must reach.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import (
+    cell_units,
+    check_runs,
+    exact_level,
+    n_pairs,
+    pair_result_bytes,
+)
+from scorecube.analyses.pair_tests.family import Pairs, check_baseline
+from scorecube.analyses.pair_tests.moderated import Moderated, largest_statistics
+from scorecube.analyses.pair_tests.repetitions import (
+    SHARE_OF_MODERATION,
+    OverRepetitions,
+    RepetitionErrors,
+    Repetitions,
+    deviates_of_seed,
+    largest_over_repetitions,
+    normal_deviates,
+    repetition_errors,
+    replayed_deviates,
+    systems_of,
+)
+from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import n_cells
+from scorecube.errors import counted
+from scorecube.kernels.pairs.running_maximum import TILE, Family, Resampled, resampled
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.registers import has_wide_registers
+
+AT_ONCE = 512
+"""Trials whose sums are in memory at a time. Without wide registers the library's product rounds by the shape of its arguments, so it
+always gets the same trials together, wherever a block begins."""
+FEW_TOPICS = 25
+MODERATION = 4.0
+"""Default of the moderation. Chosen on adhoc6 AP, web2012 ERR@20 and web2013 AP among 0, 1, 2 and 4."""
+
+
+class Replicates(NamedTuple):
+    """Some trials of one cell.
+
+    Parameters
+    ----------
+    cell
+        Position of the cell.
+    scores
+        Resampled scores, of these trials and perhaps others.
+    errors
+        What repetitions of systems add, of the same trials; None without repetitions.
+    trials
+        First of these trials in `scores`, and the one after the last.
+    place
+        Their positions in the block.
+    """
+
+    cell: int
+    scores: Resampled
+    errors: RepetitionErrors | None
+    trials: tuple[int, int]
+    place: slice
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDown(Analysis):
+    """Base of analyses that test families of pairs of runs by the step-down max-T method.
+
+    Parameters
+    ----------
+    moderation
+        Weight of the median squared standard error of all pairs beside a pair's own, which has weight 1.
+    by_system
+        Whether systems are compared, by their mean scores over repeated runs, instead of runs, see `pair_tests.repetitions`.
+    """
+
+    examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
+    compile_seconds: ClassVar[float] = 4.0
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
+    subject: ClassVar[str] = "the max-T test"
+    """Name of the analysis in messages."""
+
+    moderation: float = option_field(
+        MODERATION,
+        "Weight of the median variance of all pairs beside a pair's own; 0 for the plain t.",
+        minimum=0,
+        maximum=1e6,
+    )
+    by_system: bool = option_field(
+        False,
+        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
+        since="0.2.0",
+    )
+
+    @property
+    def uses_systems(self) -> bool:
+        """See `Analysis.uses_systems`."""
+        return self.by_system
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`: systems instead of runs, with their `Repetitions`."""
+        return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
+
+    @abstractmethod
+    def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
+        """Return the families of pairs, each in label order."""
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the largest statistic of each trial and family is kept, for simultaneous intervals."""
+        return True
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        cube = prepared.cube
+        check_runs(cube, self.subject)
+        check_baseline(cube, getattr(self, "baseline", None))
+        n_topics = cube.sizes[names.TOPIC]
+        repetitions: Repetitions | None = prepared.shared
+        remarks = [] if repetitions is None else repetitions.remarks(labels_of(cube, names.RUN))
+        if n_topics < FEW_TOPICS:
+            remarks.append(
+                f"{counted(n_topics, 'topic')}: with fewer than {FEW_TOPICS} the family-wise error rate is not known to be close "
+                "to alpha"
+            )
+        return remarks
+
+    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
+        """See `Analysis.replay`."""
+        cube = prepared.cube
+        drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
+        if prepared.shared is None:
+            return {"samples": drawn[:trials]}
+        errors = replayed_deviates(samples, prepared.shared.runs)
+        return {"samples": drawn[:trials], "repetition_errors": errors[:trials]}
+
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        """See `Analysis.inputs`; pairs of a family are in ascending order of |t|, those without variance are left out."""
+        families = self.families(prepared.cube)
+        inputs = {"key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS), **(samples or {})}
+        repetitions: Repetitions | None = prepared.shared
+        if repetitions is not None:
+            inputs |= {
+                "repetition_key": stream_key(seed, names.Purpose.REPETITIONS),
+                "system_of": repetitions.system_of,
+                "repetitions": repetitions.counts,
+            }
+        for cell, statistic in enumerate(self.statistics(prepared)):
+            ordered = [statistic.ascending(pairs) for pairs in families]
+            units = statistic.units
+            inputs |= {
+                f"first_{cell}": join(
+                    first[order] for (first, _), (order, _) in zip(families, ordered, strict=True)
+                ),
+                f"second_{cell}": join(
+                    second[order] for (_, second), (order, _) in zip(families, ordered, strict=True)
+                ),
+                f"edges_{cell}": join(edges for _, edges in ordered),
+                f"stops_{cell}": np.cumsum([len(order) for order, _ in ordered]),
+                f"centred_{cell}": units.values,
+                f"snap_{cell}": np.array(units.snap),
+                f"added_{cell}": np.array(statistic.added),
+                f"sums_{cell}": units.sums,
+            }
+            if isinstance(statistic, OverRepetitions):
+                inputs[f"variances_{cell}"] = statistic.single
+        inputs["n_pairs"] = np.array(sum(len(first) for first, _ in families))
+        return inputs
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        """See `Analysis.outputs`; counts of pairs in the order of `inputs`, and the largest statistics of each trial."""
+        count, families = n_cells(prepared.cube), self.families(prepared.cube)
+        n_tested = sum(len(first) for first, _ in families)
+        reached = Output("reached", (count, n_tested), Combine.ADD)
+        largest = Output("largest", (count, len(families)), Combine.CONCAT, "float64")
+        return (reached, largest) if self.has_limits else (reached,)
+
+    def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
+        """See `Analysis.block`."""
+        count = sum(name.startswith("centred_") for name in inputs)
+        n_topics = inputs["centred_0"].shape[1]
+        reached = np.zeros((count, int(inputs["n_pairs"])), np.int64)
+        largest = np.empty((count, len(inputs["stops_0"]), stop - start))
+        found = {"reached": reached} | ({"largest": largest} if self.has_limits else {})
+        further = self.room(inputs, stop - start)
+        for low, high in trial_groups(start, stop):
+            counts = multiplicity_columns(drawn(inputs, n_topics, low, high), n_topics)
+            deviates = normal_deviates(inputs, low, high) if "system_of" in inputs else None
+            begin, end = max(low, start), min(high, stop)
+            for cell in range(count):
+                found_here = Replicates(
+                    cell,
+                    resampled(inputs[f"centred_{cell}"], counts, float(inputs[f"snap_{cell}"])),
+                    self.errors(inputs, cell, deviates),
+                    (begin - low, end - low),
+                    slice(begin - start, end - start),
+                )
+                for k, family, part in families_of(inputs, cell):
+                    largest[cell, k, found_here.place] = self.largest(
+                        inputs, found_here, family, reached[cell, part]
+                    )
+                self.observe(inputs, found_here, further)
+        return found | further
+
+    def errors(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], cell: int, deviates: Any
+    ) -> RepetitionErrors | None:
+        """Return what repetitions add in some trials, given their standard normal numbers; None without repetitions."""
+        if deviates is None:
+            return None
+        systems = (inputs["system_of"], inputs[f"variances_{cell}"], inputs["repetitions"])
+        return repetition_errors(deviates, *systems, SHARE_OF_MODERATION * self.moderation)
+
+    def largest(
+        self,
+        inputs: Mapping[str, np.ndarray[Any, Any]],
+        replicates: Replicates,
+        family: Family,
+        reached: Any,
+    ) -> Any:
+        """Return the largest statistic of each trial over a family, and count the trials that reach each of its pairs."""
+        cell, scores, errors, trials, _ = replicates
+        added = float(inputs[f"added_{cell}"])
+        if errors is None:
+            return largest_statistics(scores, trials, family, added, reached)
+        moderation = (self.moderation, added)
+        return largest_over_repetitions(scores, errors, trials, family, moderation, reached)
+
+    def rehearsal(self, inputs: Arrays) -> Arrays:
+        """See `Analysis.rehearsal`: a tile of pairs."""
+        few = dict(inputs)
+        for cell in range(sum(name.startswith("centred_") for name in inputs)):
+            few[f"stops_{cell}"] = np.minimum(inputs[f"stops_{cell}"], TILE)
+        return few
+
+    def room(self, inputs: Mapping[str, np.ndarray[Any, Any]], n_trials: int) -> Arrays:
+        """Return arrays for further outputs of a block."""
+        return {}
+
+    def observe(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], replicates: Replicates, out: Arrays
+    ) -> None:
+        """Write further outputs of some trials into the arrays of `room`."""
+
+    def statistics(self, prepared: Prepared) -> list[Moderated]:
+        """Return the statistic of each cell."""
+        units, repetitions = cell_units(prepared.cube), prepared.shared
+        if repetitions is None:
+            return [Moderated(each, self.moderation) for each in units]
+        return [
+            OverRepetitions(each, self.moderation, repetitions.counts, variances)
+            for each, variances in zip(units, repetitions.variances, strict=True)
+        ]
+
+    def counts(self, prepared: Prepared, reached: Any, trials: int) -> list[list[Any]]:
+        """Return the adjusted number of trials that reach each pair, int32 (pair,), by cell and family."""
+        found = []
+        families = self.families(prepared.cube)
+        for statistic, row in zip(self.statistics(prepared), reached, strict=True):
+            start, adjusted = 0, []
+            for pairs in families:
+                adjusted.append(statistic.adjusted_counts(pairs, row[start:], trials))
+                start += len(statistic.ascending(pairs)[0])
+            found.append(adjusted)
+        return found
+
+    def critical_values(self, statistic: Moderated, largest: Any, alphas: Sequence[float]) -> Any:
+        """Return the moderated |t| that the largest one of a trial exceeds with probability alpha: float64 (alpha,).
+
+        The ceil((1 - alpha) (B + 1))-th smallest of B trials; NaN if B is too small for it.
+        """
+        ordered, trials = np.sort(largest), len(largest)
+        ranks = [math.ceil((1 - exact_level(alpha)) * (trials + 1)) for alpha in alphas]
+        chosen = [ordered[rank - 1] if rank <= trials else math.nan for rank in ranks]
+        return statistic.t_of(np.array(chosen))
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        cube = prepared.cube
+        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        families = self.families(cube)
+        n_tested = sum(len(first) for first, _ in families)
+        speed = 2 if has_wide_registers() else 1
+        per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed + (4e-8 if self.by_system else 0.0)
+        n_largest = len(families) if self.has_limits else 0
+        return Cost(
+            seconds=count * n_tested * per_pair + 3e-9 * n_topics,
+            bytes=8.0 * count * n_largest,
+            fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
+            fixed_seconds=1e-3 * count * n_tested / TILE / 50,
+            result_bytes=pair_result_bytes(cube, 1, n_tested)
+            + 8.0 * count * (trials * n_largest + n_tested),
+            input_bytes=24.0 * count * (n_tested + n_pairs(cube))
+            + 16.0 * count * n_runs * n_topics,
+            together=1 if has_wide_registers() else AT_ONCE,
+        )
+
+    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
+        """Return ``topic_sample[trial, half, draw]``, topic labels, one half; by system also ``repetition_error[trial, run]``."""
+        key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
+        drawn = labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+        if not self.by_system:
+            return drawn
+        return drawn.merge(deviates_of_seed(seed, cube[names.RUN].values, trials))
+
+
+def families_of(
+    inputs: Mapping[str, np.ndarray[Any, Any]], cell: int
+) -> Iterator[tuple[int, Family, slice]]:
+    """Yield the index of each family of a cell, its pairs, and their place in the counts."""
+    start = 0
+    for k, stop in enumerate(inputs[f"stops_{cell}"].tolist()):
+        part = slice(start, stop)
+        yield (
+            k,
+            Family(*(inputs[f"{name}_{cell}"][part] for name in ("first", "second", "edges"))),
+            part,
+        )
+        start = stop
+
+
+def join(arrays: Iterator[Any]) -> Any:
+    """Return arrays one after the other."""
+    return np.concatenate(list(arrays))
+
+
+def trial_groups(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of at most `AT_ONCE` trials that cover start .. stop-1."""
+    low = start if has_wide_registers() else start // AT_ONCE * AT_ONCE
+    while low < stop:
+        high = low + AT_ONCE
+        yield low, min(high, stop) if has_wide_registers() else high
+        low = high
+
+
+def drawn(inputs: Mapping[str, np.ndarray[Any, Any]], n_topics: int, low: int, high: int) -> Any:
+    """Return the samples of trials low .. high-1: int32 (trial, 1, draw); of replayed samples the first again behind the last."""
+    if "samples" not in inputs:
+        return bootstrap_samples(inputs["key"], n_topics, low, high)
+    samples = inputs["samples"]
+    return np.ascontiguousarray(samples[np.arange(low, high) % len(samples)])

@@ -1,0 +1,1 @@
+"""Rank sets and leaderboards: what a place in the table of systems is worth."""

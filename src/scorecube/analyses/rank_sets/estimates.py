@@ -1,0 +1,142 @@
+"""Rank sets from estimates and their covariance, without scores by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.rank_sets.ranks import VARIABLES
+from scorecube.errors import BadPlan
+from scorecube.kernels.pairs.pair_order import label_order
+from scorecube.kernels.random.philox import stream_key
+from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
+
+SYMMETRIC = 1e-8
+"""Relative difference up to which a covariance matrix is symmetric, and share of its largest eigenvalue up to which a negative one is
+rounding: matrices are often printed with eight digits."""
+
+
+def rank_sets(
+    estimates: Any,
+    covariance: Any,
+    *,
+    labels: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    marginal: bool = False,
+    trials: int = 10_000,
+    seed: int = 1,
+) -> xr.Dataset:
+    """Return the rank sets of systems with normally distributed estimates, such as those of a public leaderboard.
+
+    The estimand is the rank of each system's true value, 1 for the largest. The method is step-down max-T over all differences
+    (Mogstad, Romano, Shaikh and Wilhelm 2024, with known covariance).
+
+    Parameters
+    ----------
+    estimates
+        (system,): mean scores.
+    covariance
+        (system, system): covariance of the estimates; or (system,): their standard errors, if they are independent.
+    labels
+        Names of the systems; by default those of a pandas Series, else their numbers from 1.
+    alpha
+        1 - confidence, between 0 and 1.
+    marginal
+        Whether each set holds its system's rank with probability 1 - alpha by itself; by default all sets together do.
+    trials, seed
+        Of the simulation of the largest statistic.
+
+    Returns
+    -------
+    sets
+        ``estimate``, ``rank``, ``rank_low`` and ``rank_high`` along ``run``, in the given order.
+
+    Raises
+    ------
+    BadPlan
+        Estimates that are not finite, or a covariance of another shape, not symmetric, or not positive semidefinite.
+
+    Examples
+    --------
+    >>> sets = rank_sets([0.9, 0.5, 0.45], [0.02, 0.05, 0.05], labels=["a", "b", "c"])
+    >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    index = getattr(estimates, "index", None)
+    if labels is None and index is not None and hasattr(index, "tolist"):
+        labels = [str(label) for label in index.tolist()]
+    values = np.asarray(estimates, float)
+    matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
+    n = len(values)
+    first, second = label_order(n)
+    variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    differences = values[first] - values[second]
+    replicates = factor @ normal_words(factor.shape[1], trials, seed)
+    low, high = np.empty((2, n), np.int32)
+    for systems in [np.arange(n)] if not marginal else [np.array([k]) for k in range(n)]:
+        member = np.isin(first, systems) | np.isin(second, systems)
+        tested = np.flatnonzero(member & (errors > 0))
+        decided = member & (errors == 0) & (differences != 0)
+        statistics = np.abs(differences[tested]) / errors[tested]
+        decided[tested] = normal_step_down(
+            first[tested], second[tested], statistics, errors[tested], replicates, alpha
+        )
+        limits = limits_of(first[decided], second[decided], differences[decided], n)
+        low[systems], high[systems] = (limit[systems] for limit in limits)
+    found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
+    described = {variable.name: variable for variable in VARIABLES}
+    arrays = {name: (names.RUN, value, described[name].attrs()) for name, value in found.items()}
+    return xr.Dataset(
+        {"estimate": (names.RUN, values)} | arrays,
+        {names.RUN: list(labels or map(str, range(1, n + 1)))},
+        {"alpha": alpha, "marginal": int(marginal), "trials": trials},
+    )
+
+
+def limits_of(first: Any, second: Any, differences: Any, n: int) -> tuple[Any, Any]:
+    """Return the limits of ranks for decided pairs of systems with their differences."""
+    better = differences > 0
+    return rank_limits(np.where(better, first, second), np.where(better, second, first), n)
+
+
+def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[Any, Any]:
+    """Return the covariance as a matrix, and a factor F with F F' equal to it; raise BadPlan for others."""
+    n = len(values)
+    if values.ndim != 1 or n < 2 or not np.isfinite(values).all():
+        raise BadPlan("rank sets need 2 or more estimates, all of them finite")
+    if covariance.shape not in ((n,), (n, n)) or not np.isfinite(covariance).all():
+        raise BadPlan(
+            f"covariance: expected {n} x {n} finite numbers, or {n} standard errors; found shape {covariance.shape}"
+        )
+    if not 0 < alpha < 1 or trials < 1:
+        raise BadPlan(
+            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}"
+        )
+    if covariance.ndim == 1:
+        if (covariance < 0).any():
+            raise BadPlan("standard errors must not be negative")
+        return np.diag(covariance**2), np.diag(covariance)
+    scale = float(np.abs(covariance).max())
+    if np.abs(covariance - covariance.T).max() > SYMMETRIC * scale:
+        raise BadPlan("the covariance matrix is not symmetric")
+    roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    if roots[0] < -SYMMETRIC * max(roots[-1], 0.0) * n:
+        raise BadPlan(
+            f"the covariance matrix is not positive semidefinite: its smallest eigenvalue is {roots[0]:.3g}"
+        )
+    return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
+
+
+def normal_words(n: int, trials: int, seed: int) -> Any:
+    """Return independent standard normal numbers by inversion of addressed words: float64 (n, trial)."""
+    from scipy.special import ndtri
+
+    key, words = stream_key(seed, names.Purpose.ESTIMATES), np.empty((trials, n), np.uint64)
+    for trial in range(trials):
+        words[trial] = np.random.Philox(counter=[0, trial, 0, 0], key=key).random_raw(n)
+    return np.asarray(ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53)).T.copy()

@@ -1,0 +1,256 @@
+"""Leaderboard: the table of runs, best first, with what is known of means, ranks and differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import expand_cells, p_values
+from scorecube.analyses.pair_tests.family import Pairs, family
+from scorecube.analyses.pair_tests.moderated import Moderated
+from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
+from scorecube.analyses.pair_tests.repetitions import OverRepetitions
+from scorecube.analyses.pair_tests.step_down import Replicates
+from scorecube.analyses.rank_sets.ranks import RUN, RankSets, ranked_result
+from scorecube.analyses.rank_sets.ranks import VARIABLES as RANK_VARIABLES
+from scorecube.collection.schema import Variable, labels_of
+from scorecube.collection.selection import cells, n_cells
+from scorecube.kernels.linalg.panel_product import product
+from scorecube.statistics.integer_scores import Units
+from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard(RankSets):
+    """Leaderboard: runs, best first, with intervals of means, rank sets, and groups.
+
+    Estimands: the mean score of each run over infinitely many topics (bootstrap-t interval, for each run by itself), the rank of that mean
+    (rank sets for all runs together, as of `Ranks`), and the pairs of runs whose means differ (step-down max-T, all pairs together).
+    Against a baseline: the difference of each other run from it (step-down max-T over these pairs, with simultaneous intervals).
+
+    Parameters
+    ----------
+    moderation
+        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
+    alpha
+        1 - confidence of all sets together, and of other intervals.
+    top
+        Sizes k of the sets of the k best runs.
+    baseline
+        Run that all others are compared with; None for no comparison.
+    by_system
+        Whether systems are compared, by their mean scores over repeated runs, instead of runs: all estimands are then about expected scores
+        over infinitely many topics and infinitely many repetitions of each system, see `pair_tests.repetitions`.
+
+    Notes
+    -----
+    A group is a largest set of runs that follow each other in the order of means, no two of which are separated. ``best`` is the
+    share of trials in which a run has the largest mean; it is no probability that the run is the best of infinitely many topics.
+
+    References: Efron and Tibshirani 1993, chapter 12 (bootstrap-t); others as of `Ranks` and `MaxT`.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Leaderboard(baseline="team01-run1"), trials=200, seed=1)
+    >>> sorted(set(result.data_vars) - {"mean", "rank"})[:4]
+    ['best', 'difference', 'difference_high', 'difference_low']
+    """
+
+    name: ClassVar[str] = "leaderboard"
+    subject: ClassVar[str] = "a leaderboard"
+    examples: ClassVar[tuple[str, ...]] = ("--seed 1", "--baseline RUN --top 1,3,10 --seed 1")
+
+    baseline: str | None = option_field(None, "Run that all others are compared with.")
+
+    def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
+        """See `StepDown.families`: all pairs, and those with the baseline."""
+        every = family(cube, None)
+        return [every] if self.baseline is None else [every, family(cube, self.baseline)]
+
+    def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
+        """See `Analysis.outputs`; also t* of each run and trial, and in how many trials a run is the best."""
+        cube = prepared.cube
+        count, n_runs = n_cells(cube), cube.sizes[names.RUN]
+        return (
+            *super().outputs(prepared),
+            Output("run_t", (count, n_runs), Combine.CONCAT, "float32"),
+            Output("best", (count, n_runs), Combine.ADD),
+        )
+
+    def room(self, inputs: Mapping[str, np.ndarray[Any, Any]], n_trials: int) -> Arrays:
+        """See `StepDown.room`."""
+        count = sum(name.startswith("centred_") for name in inputs)
+        n_runs = len(inputs["centred_0"])
+        return {
+            "run_t": np.empty((count, n_runs, n_trials), np.float32),
+            "best": np.zeros((count, n_runs), np.int64),
+        }
+
+    def observe(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], replicates: Replicates, out: Arrays
+    ) -> None:
+        """See `StepDown.observe`."""
+        cell, scores, errors, trials, place = replicates
+        n_runs, n = scores.centred.shape
+        chosen = (slice(n_runs), slice(*trials))
+        totals = scores.sums[chosen]
+        squares = product(scores.centred**2, scores.weights)[chosen]
+        spread = np.maximum(squares - totals * totals / n, 0.0)
+        means = totals + n * inputs[f"sums_{cell}"][:, np.newaxis]
+        # Centred scores are n times too large: total / n is n times the error of the mean.
+        deviations = totals / n * math.sqrt(n * (n - 1))
+        if errors is not None:
+            deviations += errors.shifts[chosen]
+            # The interval of a mean is about its system only, whatever the others are.
+            spread += errors.own[chosen]
+            means = means + errors.shifts[chosen] * math.sqrt(n / (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = deviations / np.sqrt(spread)
+        out["run_t"][cell, :, place] = np.where(deviations == 0.0, 0.0, t)
+        out["best"][cell] += (means == means.max(axis=0)).sum(axis=1)
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
+        (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
+        families, rows = self.families(cube), list[dict[str, Any]]()
+        counts = self.counts(prepared, totals["reached"], trials)
+        for cell, row in enumerate(counts):
+            statistic = statistics[cell]
+            rows.append(self.ranks(statistic.units, families[0], row[0], trials))
+            rows[-1] |= mean_limits(scores[cell], totals["run_t"][cell], self.alpha, statistic)
+            if self.baseline is not None:
+                largest = totals["largest"][cell, 1]
+                rows[-1] |= self.differences(cube, statistic, row[1], largest)
+        by_cell = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        by_cell |= {"mean": mean_scores(scores), "best": totals["best"] / trials}
+        attrs: dict[str, Any] = {
+            "trials": trials,
+            "alpha": self.alpha,
+            "moderation": self.moderation,
+            "top": list(self.top),
+        }
+        if self.baseline is not None:
+            attrs["baseline"] = self.baseline
+        return ranked_result(
+            prepared,
+            [variable for variable in VARIABLES if variable.name in by_cell],
+            {name: expand_cells(values, cell_of) for name, values in by_cell.items()},
+            attrs,
+        )
+
+    def ranks(self, units: Units, pairs: Pairs, counts: Any, trials: int) -> dict[str, Any]:
+        """Return ranks, rank sets and groups of the runs of a cell."""
+        n_runs = len(units.sums)
+        winners, losers = self.decided(units, pairs, counts, trials)
+        low, high = rank_limits(winners, losers, n_runs)
+        order = np.argsort(-units.sums, kind="stable")
+        begin, end = groups_in_order(order, winners, losers)
+        return {
+            "rank": competition_ranks(units.sums),
+            "rank_low": low,
+            "rank_high": high,
+            "group_first": begin,
+            "group_last": end,
+        }
+
+    def differences(
+        self, cube: xr.Dataset, statistic: Moderated, counts: Any, largest: Any
+    ) -> dict[str, Any]:
+        """Return the differences of the runs of a cell from the baseline, with p-values, limits, wins, ties and losses."""
+        units, pairs = statistic.units, family(cube, self.baseline)
+        base, others = labels_of(cube, names.RUN).index(str(self.baseline)), pairs[0]
+        (critical,) = self.critical_values(statistic, largest, (self.alpha,))
+        difference = (units.sums - units.sums[base]) / (units.n_topics * units.per_score)
+        p, margin = np.full((2, len(difference)), np.nan)
+        p[others] = p_values(counts, len(largest), False)
+        error = statistic.moderated_errors(pairs)
+        margin[others] = np.where(error > 0, critical, 0.0) * error
+        topics = units.uncentred - units.uncentred[base]
+        equal = np.abs(topics) <= units.snap / units.n_topics
+        difference[base] = np.nan
+        return {
+            "difference": difference,
+            "difference_low": difference - margin,
+            "difference_high": difference + margin,
+            "p_baseline": p,
+            "wins": ((topics > 0) & ~equal).sum(axis=1).astype(np.int32),
+            "ties": equal.sum(axis=1).astype(np.int32),
+            "losses": ((topics < 0) & ~equal).sum(axis=1).astype(np.int32),
+        }
+
+    def cost(self, prepared: Prepared, trials: int) -> Cost:
+        """See `Analysis.cost`."""
+        cost, cube = super().cost(prepared, trials), prepared.cube
+        numbers = n_cells(cube) * cube.sizes[names.RUN]
+        return replace(
+            cost,
+            seconds=cost.seconds + 3e-9 * numbers + 5e-11 * numbers * cube.sizes[names.TOPIC],
+            bytes=cost.bytes + 4.0 * numbers,
+            result_bytes=cost.result_bytes + 16.0 * numbers * trials,
+        )
+
+
+def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> dict[str, Any]:
+    """Return bootstrap-t and t intervals of the means of runs.
+
+    Parameters
+    ----------
+    scores
+        float64 (run, topic).
+    run_t
+        float32 (run, trial): t* of each trial, infinite without spread.
+    alpha
+        1 - confidence.
+    statistic
+        Of the same cell: where systems have repetitions, it has their variances.
+    """
+    from scipy.special import stdtrit
+
+    n, trials = scores.shape[1], run_t.shape[1]
+    mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
+    below = math.floor(alpha / 2 * (trials + 1))
+    if isinstance(statistic, OverRepetitions):
+        error, freedom = statistic.errors_of_means(error)
+    margin = stdtrit(freedom, 1 - alpha / 2) * error
+    low, high = np.full((2, len(scores)), np.nan)
+    if below:
+        ordered = np.sort(run_t, axis=1)
+        with np.errstate(invalid="ignore"):
+            low = mean - ordered[:, trials - below] * error
+            high = mean - ordered[:, below - 1] * error
+    # Without enough trials, or topics that differ, there is no finite limit: NaN; without spread the interval is a point.
+    low, high = (np.where(np.isfinite(limit), limit, np.nan) for limit in (low, high))
+    low, high = (np.where(error > 0, limit, mean) for limit in (low, high))
+    return {"mean_low": low, "mean_high": high, "t_low": mean - margin, "t_high": mean + margin}
+
+
+VARIABLES = (
+    *RANK_VARIABLES,
+    Variable("mean_low", RUN, "f", "score", "lower limit of the mean, bootstrap-t"),
+    Variable("mean_high", RUN, "f", "score", "upper limit of the mean, bootstrap-t"),
+    Variable("t_low", RUN, "f", "score", "lower limit of the mean by Student's t"),
+    Variable("t_high", RUN, "f", "score", "upper limit of the mean by Student's t"),
+    Variable("best", RUN, "f", "1", "share of trials in which the run has the largest mean"),
+    Variable("group_first", RUN, "iu", "1", "first group of runs that are not separated"),
+    Variable("group_last", RUN, "iu", "1", "last group of runs that are not separated"),
+    Variable("difference", RUN, "f", "score", "mean minus that of the baseline"),
+    Variable("difference_low", RUN, "f", "score", "simultaneous lower limit of the difference"),
+    Variable("difference_high", RUN, "f", "score", "simultaneous upper limit of the difference"),
+    Variable("p_baseline", RUN, "f", "1", "adjusted p-value of the difference from the baseline"),
+    Variable("wins", RUN, "iu", "topics", "topics with a higher score than the baseline"),
+    Variable("ties", RUN, "iu", "topics", "topics with the baseline's score"),
+    Variable("losses", RUN, "iu", "topics", "topics with a lower score than the baseline"),
+)

@@ -1,0 +1,173 @@
+"""Confidence sets of the ranks of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Prepared, labelled_result
+from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.base import CELL, cell_units, count_bounds, expand_cells
+from scorecube.analyses.pair_tests.family import Pairs, family
+from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
+from scorecube.analyses.pair_tests.repetitions import with_repetitions
+from scorecube.analyses.pair_tests.step_down import StepDown
+from scorecube.collection.schema import Variable, labels_of
+from scorecube.collection.selection import cells
+from scorecube.statistics.integer_scores import Units
+from scorecube.statistics.rank_sets import competition_ranks, rank_limits
+
+RUN = (*CELL, names.RUN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSets(StepDown):
+    """Base of analyses that give each run the set of its possible ranks.
+
+    Parameters
+    ----------
+    alpha
+        1 - confidence.
+    top
+        Sizes k of the sets of the k best runs.
+    """
+
+    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
+
+    alpha: float = option_field(
+        0.05, "1 - confidence of all sets.", above=0, below=1, finalize=True
+    )
+    top: tuple[int, ...] = option_field(
+        (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
+    )
+
+    def decided(
+        self, units: Units, pairs: Pairs, counts: Any, trials: int
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return better and worse run of each decided pair."""
+        found = counts < count_bounds(trials, (self.alpha,), False)[0]
+        first, second = pairs[0][found], pairs[1][found]
+        better = units.sums[first] > units.sums[second]
+        return np.where(better, first, second), np.where(better, second, first)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks(RankSets):
+    """Confidence sets of the ranks of runs, and of the best runs.
+
+    The rank set of a run goes from L = 1 + the number of runs that the step-down max-T test finds better, to U = the number
+    of runs - the number it finds worse. The estimand is the rank of the run's mean score over infinitely many topics, 1 for the largest.
+    Simultaneous sets hold all ranks together with probability 1 - alpha, for large n; a marginal set holds the rank of its run by itself.
+    The set of the k best are the runs with L of at most k: from simultaneous sets it holds all of the k best with probability 1 - alpha,
+    from marginal ones each of them.
+
+    Parameters
+    ----------
+    moderation
+        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
+    alpha
+        1 - confidence of all sets together, and of other intervals.
+    top
+        Sizes k of the sets of the k best runs.
+    marginal
+        Whether each run's set is made from its own pairs only; by default all sets are made together from all pairs.
+    by_system
+        Whether systems are ranked, by their expected scores over topics and repetitions, instead of runs, see `pair_tests.repetitions`.
+
+    Notes
+    -----
+    Runs with equal means over infinitely many topics share all ranks between them.
+
+    Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to mobility across neighbourhoods
+    and academic achievement across countries", Review of Economic Studies 91(1). Coverage measured here: docs/believe/ranks.md.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=6, seed=3), Ranks(), trials=200, seed=1)
+    >>> result["rank_low"].dims, bool((result["rank_low"] <= result["rank"]).all())
+    (('metric', 'gain', 'run'), True)
+    """
+
+    name: ClassVar[str] = "ranks"
+    subject: ClassVar[str] = "rank sets"
+
+    marginal: bool = option_field(
+        False,
+        "Each run's set from its own pairs, or all sets together from all pairs (default).",
+        flag="--marginal/--simultaneous",
+    )
+
+    @property
+    def has_limits(self) -> bool:
+        """See `StepDown.has_limits`: no interval is made."""
+        return False
+
+    def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
+        """See `StepDown.families`: all pairs, or one family for each run."""
+        if self.marginal:
+            return [family(cube, run) for run in labels_of(cube, names.RUN)]
+        return [family(cube, None)]
+
+    def finalize(
+        self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
+    ) -> xr.Dataset:
+        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        cube = prepared.cube
+        families, n_runs = self.families(cube), cube.sizes[names.RUN]
+        (scores, cell_of), units = cells(cube), cell_units(cube)
+        limits = np.empty((2, len(scores), n_runs), np.int32)
+        for cell, counts in enumerate(self.counts(prepared, totals["reached"], trials)):
+            for run, (pairs, row) in enumerate(zip(families, counts, strict=True)):
+                found = rank_limits(*self.decided(units[cell], pairs, row, trials), n_runs)
+                of = slice(run, run + 1) if self.marginal else slice(None)
+                limits[:, cell, of] = np.stack(found)[:, of]
+        by_cell = {
+            "mean": mean_scores(scores),
+            "rank": np.stack([competition_ranks(each.sums) for each in units]),
+            "rank_low": limits[0],
+            "rank_high": limits[1],
+        }
+        return ranked_result(
+            prepared,
+            VARIABLES,
+            {name: expand_cells(values, cell_of) for name, values in by_cell.items()},
+            {
+                "trials": trials,
+                "alpha": self.alpha,
+                "moderation": self.moderation,
+                "marginal": int(self.marginal),
+                "top": list(self.top),
+            },
+        )
+
+
+def ranked_result(
+    prepared: Prepared,
+    variables: Sequence[Variable],
+    values: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return a labelled result with the cube's runs, and their teams where they are known; or with its systems, and how many runs they have."""
+    cube = prepared.cube
+    coords: dict[str, Any] = {names.RUN: cube[names.RUN]}
+    if names.TEAM in cube.coords:
+        coords[names.TEAM] = cube[names.TEAM]
+    facts = {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
+    facts |= {} if prepared.shared is None else {"by_system": 1}
+    result = labelled_result(cube, variables, values, coords, dict(attrs) | facts)
+    return with_repetitions(result, prepared)
+
+
+VARIABLES = (
+    Variable("mean", RUN, "f", "score", "mean score of a run"),
+    Variable("rank", RUN, "iu", "1", "rank of the mean, 1 for the largest; the best rank of ties"),
+    Variable("rank_low", RUN, "iu", "1", "best rank of the confidence set"),
+    Variable("rank_high", RUN, "iu", "1", "worst rank of the confidence set"),
+)

@@ -1,0 +1,245 @@
+"""One run against all others: the same tests, of p - 1 pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.base import Accumulator, Analysis
+from scorecube.analyses.plan import make_plan
+from scorecube.report.results import headline
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse, cube_from_scores
+from tests.oracles.paired_tests import as_integers, by_bootstrap, by_signs
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+KINDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "bootstrap": (sc.Bootstrap, {}),
+    "bootstrap, one-sided": (sc.Bootstrap, {"sided": 1}),
+    "bootstrap, unstudentised": (sc.Bootstrap, {"studentised": False, "plus_one": True}),
+    "bootstrap, mixed": (sc.Bootstrap, {"precision": "mixed", "only_significant": True}),
+    "randomisation": (sc.Randomisation, {}),
+    "randomisation, one-sided": (sc.Randomisation, {"sided": 1}),
+    "unpaired": (sc.Unpaired, {}),
+    "paired": (sc.Paired, {"equivalence": 0.05}),
+}
+BY_PAIR = ("p_value", "reached", "t", "kth_difference", "equivalence_p_value", "difference_low")
+MISSING = ["bootstrap", "randomisation", "paired"]
+
+
+def named(cube: xr.Dataset, position: int) -> tuple[xr.Dataset, str]:
+    """Return a cube whose last run stands at a position in the order of labels, and that run's name."""
+    runs = [f"run{k}" for k in range(cube.sizes["run"])]
+    order = [*range(position), cube.sizes["run"] - 1, *range(position, cube.sizes["run"] - 1)]
+    frames = {
+        str(metric): pd.DataFrame(
+            cube["score"].sel(metric=metric).isel(gain=0).values[order],
+            index=runs,
+            columns=cube["topic"].values,
+        )
+        for metric in cube["metric"].values
+    }
+    return cube_from_scores(frames), runs[position]
+
+
+@pytest.mark.parametrize("position", [0, 3, 6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_baseline_tests_the_pairs_of_the_last_run(kind: str, position: int) -> None:
+    """The pairs with the last label are (other, last) without a baseline, so one-sided tests and signs agree, too."""
+    make, options = KINDS[kind]
+    cube = simulate_cube(n_runs=7, seed=8)
+    last, _ = named(cube, 6)
+    expected = analyse(last, make(**options), trials=60, seed=3)
+    expected = expected.isel(pair=expected["run_b"].values == "run6")
+    moved, baseline = named(cube, position)
+    found = analyse(moved, make(baseline=baseline, **options), trials=60, seed=3)
+    assert found.sizes["pair"] == 6
+    assert set(found["run_b"].values) == {baseline}
+    assert found["run_a"].values.tolist() == [f"run{k}" for k in range(7) if k != position]
+    compared = [name for name in BY_PAIR if name in expected]
+    assert compared
+    for name in compared:
+        np.testing.assert_array_equal(found[name].values, expected[name].values, name)
+    assert found["significant"].values.tolist() == (
+        (expected["p_value"].values[..., np.newaxis, :] < found["alpha"].values[:, np.newaxis])
+        .sum(axis=-1)
+        .tolist()
+    )
+    np.testing.assert_allclose(found["share"].values, found["significant"].values / 6)
+
+
+def test_p_values_are_those_of_the_oracles() -> None:
+    cube = simulate_cube(n_runs=5, seed=4)
+    scores = cube["score"].isel(metric=0, gain=0).values
+    from fractions import Fraction
+
+    whole, denominator = as_integers([[Fraction(float(x)) for x in row] for row in scores])
+    for test, oracle, drawn in (
+        (sc.Bootstrap, by_bootstrap, "topic_sample"),
+        (sc.Randomisation, by_signs, "topic_sign"),
+    ):
+        for sided in (1, 2):
+            analysis: Any = test(baseline=str(cube["run"].values[2]), sided=sided)
+            result = analyse(cube, analysis, trials=80, seed=5)
+            samples = analysis.samples(cube, 5, 80)[drawn].values.astype(object)
+            if drawn == "topic_sample":
+                place = {topic: k for k, topic in enumerate(cube["topic"].values.tolist())}
+                samples = [[place[topic] for topic in sample] for sample in samples[:, 0].tolist()]
+            expected = [
+                oracle(whole[run], whole[2], denominator, samples, [4], sided=sided).count
+                for run in (0, 1, 3, 4)
+            ]
+            assert result["reached"].values[0, 0].tolist() == expected
+
+
+def holm(p: list[float]) -> list[float]:
+    """Return adjusted p-values: Holm 1979, one by one."""
+    found, largest = [0.0] * len(p), 0.0
+    for rank, k in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[k]))
+        found[k] = largest
+    return found
+
+
+def test_tables_count_and_adjust_for_p_minus_1_pairs() -> None:
+    cube = simulate_cube(n_runs=12, seed=2)
+    baseline = str(cube["run"].values[4])
+    paired = analyse(cube, sc.Paired(baseline=baseline))
+    power = sc.table(paired, "power")
+    assert set(power["pairs"]) == {11}
+    row = power[(power["adjustment"] == "holm") & (power["alpha"] == 0.05) & (power["test"] == "t")]
+    for each in row.itertuples():
+        p = paired["p_value"].sel(metric=each.metric, gain=each.gain, test="t").values.tolist()
+        assert each.significant == sum(value < 0.05 for value in holm(p))
+    assert row["significant"].sum() > 0
+    for test in (sc.Bootstrap, sc.Randomisation, sc.MaxT, sc.Unpaired):
+        result = analyse(cube, test(baseline=baseline), trials=500, seed=1)
+        assert set(sc.table(result, "power")["pairs"]) == {11}
+        pairs, curve = sc.table(result, "pairs"), sc.table(result, "curve")
+        assert len(pairs) == len(curve) == 11 * cube.sizes["metric"] * cube.sizes["gain"]
+        means = cube["score"].mean("topic")
+        for each in pairs.itertuples():
+            mean = means.sel(metric=each.metric, gain=each.gain)
+            expected = float(mean.sel(run=each.run_a) - mean.sel(run=baseline))
+            assert each.mean_difference == pytest.approx(expected, abs=1e-12)
+        if test is not sc.MaxT:
+            first = pairs[pairs["metric"] == pairs["metric"].iloc[0]]
+            label = "asl" if test is sc.Bootstrap else "p_value"
+            plus = [(p * 500 + 1) / 501 for p in first[label]]
+            np.testing.assert_allclose(first[f"{label}_holm"], holm(plus), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_pairs_with_missing_scores(kind: str) -> None:
+    cube = simulate_cube(n_runs=6, seed=6)
+    chance = np.random.default_rng(1)
+    cube["score"] = cube["score"].where(chance.random(cube["score"].shape) > 0.1)
+    make, options = KINDS[kind]
+    baseline = str(cube["run"].values[-1])
+    every = analyse(cube, make(missing="pairwise", **options), trials=50, seed=1)
+    found = analyse(cube, make(missing="pairwise", baseline=baseline, **options), trials=50, seed=1)
+    expected = every.isel(pair=every["run_b"].values == baseline)
+    for name in ("p_value", "common_topics", "common_difference"):
+        np.testing.assert_array_equal(found[name].values, expected[name].values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [1, 3, 5])
+def test_blocks_of_any_length_give_the_same_result(kind: str, length: int) -> None:
+    make, options = KINDS[kind]
+    cube = simulate_cube(n_runs=7, seed=8)
+    analysis: Analysis = make(baseline="run03", **options)
+    cube = cube.assign_coords(run=[f"run{k:02d}" for k in range(7)])
+    prepared, _ = analysis.prepare_checked(cube)
+    inputs, n_units = analysis.inputs(prepared, 60, 1), analysis.units(prepared, 60)
+    assert n_units == 6
+    parts = Accumulator(analysis.outputs(prepared), n_units, analysis.output_positions(prepared))
+    for start in range(0, n_units, length):
+        stop = min(start + length, n_units)
+        parts.add(start, stop, analysis.block(inputs, start, stop))
+    found = analysis.finalize(prepared, parts.arrays, 60)
+    xr.testing.assert_identical(
+        found["p_value"], analyse(cube, analysis, trials=60, seed=1)["p_value"]
+    )
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "unpaired", "paired", "maxt"])
+def test_an_unknown_baseline_is_refused_with_the_nearest_names(kind: str) -> None:
+    from scorecube.analyses.registry import load
+
+    cube = simulate_cube(n_runs=4, seed=1)
+    cube = cube.assign_coords(run=["alpha", "beta", "gamma", "delta"]).sortby("run")
+    with pytest.raises(sc.ScorecubeError, match=r"no run 'gama' in the scores; nearest: gamma"):
+        make_plan(cube, load(kind)(baseline="gama"), trials=10, seed=1)  # type: ignore[call-arg]
+
+
+def test_two_runs_make_one_pair_in_either_order() -> None:
+    cube = simulate_cube(n_runs=2, seed=1)
+    first, second = cube["run"].values.tolist()
+    for baseline, other in ((first, second), (second, first)):
+        table = sc.table(analyse(cube, sc.Paired(baseline=baseline)), "pairs")
+        assert set(table["run_a"]) == {other}
+        means = cube["score"].mean("topic").isel(gain=0)
+        expected = float((means.sel(run=other) - means.sel(run=baseline))[0])
+        assert table["mean_difference"].iloc[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_baseline_changes_digests_and_its_absence_does_not() -> None:
+    cube = simulate_cube(n_runs=5, seed=3)
+    for make in (sc.Bootstrap, sc.Randomisation, sc.Unpaired, sc.Paired, sc.MaxT):
+        plain, also = make_plan(cube, make(), trials=9, seed=1).plan, make(baseline=None).options()
+        against = make_plan(cube, make(baseline=cube["run"].values[0]), trials=9, seed=1).plan
+        assert "baseline" not in also
+        assert (plain.digest, plain.work_digest) != (against.digest, against.work_digest)
+        assert plain.work_digest != against.work_digest
+
+
+def test_headlines_name_the_baseline_and_count_better_and_worse_runs() -> None:
+    cube = simulate_cube(n_runs=9, seed=2)
+    baseline = str(cube["run"].values[3])
+    result = analyse(cube, sc.Bootstrap(baseline=baseline, alphas=(0.1,)), trials=400, seed=1)
+    (line, *_) = headline(result)
+    table = sc.table(result, "pairs")
+    label = line.split(" separates")[0]
+    found = table[(table["metric"] == label) & (table["asl"] < 0.1)]["mean_difference"]
+    better, worse = (found > 0).sum(), (found < 0).sum()
+    assert f"the most runs from {baseline}: {better + worse} of 8 ({better} better, {worse} worse)" in line  # fmt: skip
+    assert better + worse > 0
+    still = cube.copy(deep=True)
+    still["score"][:] = still["score"].isel(run=0)
+    same = headline(analyse(still, sc.Paired(baseline=baseline, tests=("t",))))
+    assert same == [f"t test: no run is separated from {baseline} with p < 0.05, whatever the metric (8 runs)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "paired", "maxt"])
+def test_stored_results_are_shown_drawn_and_reported(
+    scorecube: Cli, study: Path, tmp_path: Path, kind: str
+) -> None:
+    command = [kind, study, "--baseline", "run3", *(["--seed", 1] if kind != "paired" else [])]
+    done = scorecube(*command).succeeded()
+    assert "run3" in done.stderr
+    again = scorecube(*command).succeeded()
+    assert "nothing to do" in again.stderr
+    assert [line for line in done.stderr.splitlines() if "run3" in line][-1] in again.stderr
+    shown = scorecube("show", study, kind, "--table", "pairs", "--format", "csv").succeeded().stdout
+    rows = [line.split(",") for line in shown.splitlines()]
+    assert {row[rows[0].index("run_b")] for row in rows[1:]} == {"run3"}
+    assert {row[rows[0].index("run_a")] for row in rows[1:]} == {
+        "run0",
+        "run1",
+        "run2",
+        "run4",
+        "run5",
+    }
+    scorecube("figure", study, kind, "--out", tmp_path / "a.svg").succeeded()
+    scorecube("report", study, "--out", tmp_path / "report.html").succeeded()
+    page = (tmp_path / "report.html").read_text()
+    assert "against run3" in page

@@ -1,0 +1,214 @@
+"""Two one-sided tests: a plain oracle, statsmodels, and how often runs at the margin are called equivalent."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses.pair_tests.equivalence import equivalence
+from scorecube.report.page.cautions import cautions_of
+from scorecube.report.results import headline
+from scorecube.workflow.api import analyse, cube_from_scores
+
+ALPHAS = (0.05, 0.01)
+STEPS = 2000
+
+
+def t_tail(t: float, freedom: int) -> float:
+    """Return P(T >= t) of Student's t: its density, integrated by Simpson's rule."""
+    if t < 0:
+        return 1.0 - t_tail(-t, freedom)
+    log = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    scale = math.exp(log) / math.sqrt(freedom * math.pi)
+    step = t / STEPS
+    heights = [(1 + (k * step) ** 2 / freedom) ** (-(freedom + 1) / 2) for k in range(STEPS + 1)]
+    weights = [1, *[4, 2] * (STEPS // 2 - 1), 4, 1]
+    area = math.fsum(w * h for w, h in zip(weights, heights, strict=True)) * step / 3
+    return 0.5 - scale * area
+
+
+def oracle(
+    x: list[float], y: list[float], margin: float, alpha: float
+) -> tuple[str, float, float, float]:
+    """Return the verdict, its p-value, and the 1 - 2 alpha interval, as Schuirmann 1987 has them."""
+    z = [a - b for a, b in zip(x, y, strict=True)]
+    n, mean = len(z), math.fsum(z) / len(z)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in z) / (n - 1) / n)
+    if max(z) - min(z) < 1e-12:
+        p, unequal, critical = float(abs(mean) >= margin), float(abs(mean) < 1e-12), 0.0
+    else:
+        above = t_tail((mean + margin) / error, n - 1)  # H0: the difference is -margin or less
+        below = t_tail((margin - mean) / error, n - 1)  # H0: it is margin or more
+        p, unequal = max(above, below), 2 * t_tail(abs(mean) / error, n - 1)
+        low, high = 0.0, 1e3
+        while high - low > 1e-12 * high:
+            critical = (low + high) / 2
+            low, high = (critical, high) if t_tail(critical, n - 1) > alpha else (low, critical)
+    verdict = "equivalent" if p < alpha else "different" if unequal < alpha else "inconclusive"
+    return verdict, p, mean - critical * error, mean + critical * error
+
+
+def scores_of_runs() -> np.ndarray[Any, Any]:
+    """Runs that are close, apart, in between, equal, and shifted by a constant within and beyond the margin."""
+    chance = np.random.default_rng(5)
+    base = np.round(chance.beta(2, 3, 30), 2)
+    near = [np.round(base + 0.02 * chance.standard_normal(30), 2) for _ in range(3)]
+    far = [np.round(base + 0.1 + 0.1 * chance.standard_normal(30), 2), base.copy(), base + 0.02]
+    return np.stack([base, *near, *far, base + 0.2, np.round(chance.beta(2, 3, 30), 2)])
+
+
+def cube_of(scores: Any) -> xr.Dataset:
+    labels = [f"r{k}" for k in range(len(scores))], [f"t{k:02d}" for k in range(scores.shape[1])]
+    return cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
+
+
+@pytest.mark.parametrize("baseline", [None, "r3"])
+@pytest.mark.parametrize("alphas", [(0.05,), (0.01, 0.1)])
+def test_verdicts_are_those_of_the_oracle(baseline: str | None, alphas: tuple[float, ...]) -> None:
+    scores, margin = scores_of_runs(), 0.03
+    result = analyse(cube_of(scores), sc.Paired(equivalence=margin, alphas=alphas, baseline=baseline))  # fmt: skip
+    table, found = sc.table(result, "pairs"), set()
+    for row in table.itertuples():
+        x, y = (scores[int(str(run)[1:])].tolist() for run in (row.run_a, row.run_b))
+        verdict, p, low, high = oracle(x, y, margin, max(alphas))
+        assert row.verdict == verdict
+        assert row.p_equivalence == pytest.approx(p, abs=1e-9)
+        assert (row.difference_low, row.difference_high) == pytest.approx((low, high), abs=1e-9)
+        # The interval within the margins and the p-value below alpha are one decision.
+        assert (p < max(alphas)) == (-margin < low and high < margin)
+        found.add(verdict)
+    assert found == {"equivalent", "different", "inconclusive"}
+    counts = sc.table(result, "equivalence")
+    chosen = counts[(counts["adjustment"] == "none") & (counts["alpha"] == max(alphas))]
+    counted = chosen.iloc[0].to_dict()
+    for verdict in sorted(found):
+        assert counted[verdict] == (table["verdict"] == verdict).sum()
+    assert (
+        sum(counted[verdict] for verdict in found) == len(table) == (36 if baseline is None else 8)
+    )
+    (line,) = [line for line in headline(result) if "margin" in line]
+    assert f"{counted['equivalent']} of {len(table)}" in line
+    assert (baseline in line) if baseline else ("pairs are equivalent" in line)
+    assert counted["trivial"] > 0
+
+
+def test_p_values_and_limits_are_those_of_statsmodels() -> None:
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
+    chance = np.random.default_rng(3)
+    scores = chance.beta(2, 3, (6, 40)) * 0.2 + chance.random(40)
+    result = analyse(cube_of(scores), sc.Paired(tests=("t",), equivalence=0.04, alphas=ALPHAS))
+    table = sc.table(result, "pairs")
+    assert len(table) == 15
+    for k, row in enumerate(table.itertuples()):
+        x, y = (scores[int(str(run)[1:])] for run in (row.run_a, row.run_b))
+        p, _, _ = weightstats.ttost_paired(x, y, -0.04, 0.04)
+        assert row.p_equivalence == pytest.approx(p, rel=1e-9)
+        for level, alpha in enumerate(ALPHAS):
+            limits = weightstats.DescrStatsW(x - y).tconfint_mean(2 * alpha)
+            found = [float(result[f"difference_{end}"][0, 0, level, k]) for end in ("low", "high")]
+            assert found == pytest.approx(limits, rel=1e-9)
+        assert float(result["difference_p_value"][0, 0, k]) == pytest.approx(row.p_t, rel=1e-9)
+
+
+def test_pairs_with_missing_scores_use_their_common_topics() -> None:
+    scores = scores_of_runs()
+    scores[1, :5], scores[2, 3:9], scores[7, 1:] = np.nan, np.nan, np.nan
+    result = analyse(cube_of(scores), sc.Paired(equivalence=0.03, missing="pairwise"))
+    rows = sc.table(result, "pairs").to_dict("records")
+    table = {(row["run_a"], row["run_b"]): row for row in rows}
+    row = table["r1", "r2"]
+    verdict, p, low, _ = oracle(scores[1, 9:].tolist(), scores[2, 9:].tolist(), 0.03, 0.05)
+    assert (row["verdict"], row["n_topics"]) == (verdict, 21)
+    assert (row["p_equivalence"], row["difference_low"]) == pytest.approx((p, low), abs=1e-9)
+    assert table["r0", "r7"]["verdict"] == "not tested"
+    counts = sc.table(result, "equivalence")
+    named = ["equivalent", "different", "inconclusive"]
+    assert set(counts[named].sum(axis=1)) == {28}
+
+
+def test_adjusted_verdicts_are_fewer() -> None:
+    chance = np.random.default_rng(1)
+    scores = chance.random(40) + 0.03 * chance.standard_normal((14, 40))
+    table = sc.table(analyse(cube_of(scores), sc.Paired(tests=("t",), equivalence=0.02)), "equivalence")  # fmt: skip
+    at = table[table["alpha"] == 0.05].set_index("adjustment")["equivalent"]
+    assert 0 < at["holm"] < at["bh"] <= at["none"]
+
+
+@pytest.mark.parametrize("margin", [0.0, -0.1, math.inf, math.nan])
+def test_a_margin_must_be_a_positive_number(margin: float) -> None:
+    with pytest.raises(sc.ScorecubeError, match="equivalence"):
+        sc.Paired(equivalence=margin)
+
+
+def test_levels_of_one_half_have_no_interval() -> None:
+    with pytest.raises(sc.ScorecubeError, match=r"below 0\.5, found 0\.6: .* 1 - 2 alpha"):
+        analyse(cube_of(scores_of_runs()), sc.Paired(equivalence=0.1, alphas=(0.05, 0.6)))
+
+
+def test_cautions_state_the_margin_and_too_few_topics() -> None:
+    scores = scores_of_runs()
+    for margin, few in ((0.3, False), (0.001, True)):
+        result = analyse(cube_of(scores), sc.Paired(equivalence=margin)).assign_attrs(collection="c")  # fmt: skip
+        texts = [each.text for each in cautions_of("paired", result, {})]
+        assert any("chosen before the scores are seen" in text for text in texts)
+        assert any("too few for a margin" in text for text in texts) == few
+    plain = analyse(cube_of(scores), sc.Paired()).assign_attrs(collection="c")
+    assert cautions_of("paired", plain, {}) == []
+    assert sc.table(plain, "equivalence").empty
+
+
+def test_blocks_serve_every_margin() -> None:
+    from scorecube.analyses.plan import make_plan
+
+    cube = cube_of(scores_of_runs())
+    plans = [make_plan(cube, sc.Paired(equivalence=m), trials=1, seed=0).plan for m in (None, 0.01, 0.02)]  # fmt: skip
+    assert len({plan.work_digest for plan in plans}) == 1
+    assert len({plan.digest for plan in plans}) == 3
+
+
+def rate(differences: Any, margin: float, alpha: float = 0.05) -> float:
+    """Return the share of rows of differences (experiment, topic) that are called equivalent."""
+    scores = np.concatenate([differences, np.zeros((1, differences.shape[1]))])[np.newaxis]
+    pairs = np.arange(len(differences), dtype=np.int32), np.full(len(differences), len(differences), np.int32)  # fmt: skip
+    found = equivalence(scores, pairs, margin, (alpha,))
+    return float((found["equivalence_p_value"] < alpha).mean())
+
+
+@pytest.mark.parametrize("n", [25, 50])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_error_rate_at_the_margin_of_normal_differences_is_alpha(n: int, sign: int) -> None:
+    chance = np.random.default_rng((n, sign + 1))
+    found = rate(sign * 0.1 + 0.1 * chance.standard_normal((20_000, n)), 0.1)
+    assert found == pytest.approx(0.05, abs=0.005)  # 3 standard errors of 20,000 are .0046
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("collection", "limit"), [("adhoc8/ap.csv", 0.075), ("web2013/ap.csv", 0.075), ("web2013/rr.csv", 0.06)]
+)  # fmt: skip
+def test_error_rate_at_the_margin_of_real_differences(
+    data: Path, collection: str, limit: float
+) -> None:
+    """The topics of a real collection, with each pair's mean difference moved to the margin, are the population; n is its size.
+
+    Skewed differences of few topics: the rates of single pairs scatter about their mean, which is asserted.
+    """
+    scores = pd.read_csv(data / collection).to_numpy(float).T
+    chance, n, rates = np.random.default_rng(4), scores.shape[1], []
+    for _ in range(60):
+        a, b = chance.choice(len(scores), 2, replace=False)
+        z = scores[a] - scores[b]
+        margin = 3.0 * z.std() / math.sqrt(n)
+        if margin > 0:
+            drawn = (z - z.mean() + margin)[chance.integers(0, n, (2000, n))]
+            rates.append((rate(drawn, margin), rate(-drawn, margin)))
+    mean = float(np.mean(rates))
+    print(f"{collection}: mean {mean:.4f}, single pairs {np.min(rates):.3f} to {np.max(rates):.3f}")
+    assert 0.03 < mean < limit

@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube.analyses import Analysis, registry
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.many_judgements import many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
@@ -20,16 +21,26 @@ TRIALS, SEED = 40, 11
 BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
 SCALE, SHIFT = 0.5, 0.25
 OPTIONS: dict[str, dict[str, Any]] = {
-    "swap": {"size": 5, "bin_width": 0.02, "confidence": (0.9, 0.7, 0.55)},
+    "swap": {
+        "size": 5,
+        "bin_width": 0.02,
+        "bins": 60,
+        "confidence": (0.9, 0.7, 0.55),
+        "limits": False,
+    },
     "stability": {"size": 6, "fuzziness": (0.0,)},
     "splits": {"size": (3, 6), "thresholds": (0.2, -0.5)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
     "correlate": {"intervals": ("topics", "runs", "both")},
     "agreement": {"top": 4, "alphas": (0.5, 0.05)},
+    "judges": {"top": 4, "alpha": 0.5, "labels": (4, 8), "width": 0.5},
+    "errors": {"n": (5, 10), "n_resamples": 100, "alphas": (0.05, 0.25), "drop_worst": 0.0},
+    "check": {"subject": "reliability", "n": 12},
 }
-"""Options that are not the default; `fuzziness` is a share of the mean, which adding a constant changes."""
-TWO_SETS, RANKED = "agreement", "teams"
+"""Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
+TWO_SETS, RANKED, MANY_SETS = "agreement", "teams", "judges"
+SIMULATED = ("errors", "check")
 METRICS = {"teams": ["AP", "nDCG@10", "RR"]}
 """Other analyses get scores of any name: three decimals, with ties."""
 
@@ -64,6 +75,8 @@ class Case:
 
 def combined(name: str, cubes: tuple[xr.Dataset, ...]) -> xr.Dataset:
     """Return the cube that an analysis takes."""
+    if name == MANY_SETS:
+        return many_judgement_sets({"truth": cubes[0], "a": cubes[1], "b": cubes[2]})
     return judgement_sets(cubes[0], cubes[1]) if name == TWO_SETS else cubes[0]
 
 
@@ -161,7 +174,7 @@ def base_case(name: str) -> Case:
             name, (with_rankings(evaluate(rankings, METRICS[name], ["3:2:1", "1:1:1"]), rankings),)
         )
     cubes = []
-    for _ in range(2 if name == TWO_SETS else 1):
+    for _ in range({TWO_SETS: 2, MANY_SETS: 3}.get(name, 1)):
         cube = evaluate(rankings, ["AP", "nDCG@10", "RR"], ["3:2:1", "1:1:1"])
         # Thousandths, so that scaled and shifted scores are exact numbers of some unit again.
         whole = (
@@ -181,7 +194,7 @@ def base_case(name: str) -> Case:
 def with_samples(name: str, cubes: tuple[xr.Dataset, ...]) -> Case:
     """Return a case with the samples that its seed draws."""
     analysis: Analysis = registry.load(name)(**OPTIONS.get(name, {}))
-    if not analysis.resamples:
+    if not analysis.resamples or name in SIMULATED:
         return Case(name, cubes, None)
     return Case(name, cubes, analysis.samples(combined(name, cubes), SEED, TRIALS))
 
@@ -216,10 +229,11 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
             dataset["run_permutation"].dims,
             to[dataset["run_permutation"].values],
         )
-    if "drop_run" in dataset and "run" in names:
-        # So are these.
-        order = np.argsort(np.argsort([str(label) for label in found["run"].values]))
-        found["drop_run"] = (dataset["drop_run"].dims, order[dataset["drop_run"].values])
+    for of_run in ("drop_run", "rise_run", "baseline"):
+        if of_run in dataset and "run" in names:
+            # So are these.
+            order = np.argsort(np.argsort([str(label) for label in found["run"].values]))
+            found[of_run] = (dataset[of_run].dims, order[dataset[of_run].values])
     for dim in names:
         if dim in found.dims:
             found = found.isel(

@@ -11,8 +11,8 @@ from scorecube.analyses.plan import make_plan
 from scorecube.testing import simulate_cube, simulate_rankings
 
 PLANS: dict[str, tuple[str, Analysis, str, str]] = {
-    "swap": ("cube", sc.Swap(), "10a352b3cecd08c4", "3476c22a40ad015c"),
-    "swap, other options": ("cube", sc.Swap(sampling="replacement", size=(10, 5), rule="s1", confidence=(0.9,), bin_width=0.02, bins=30, allow_zero=True, signed=True, symmetric=True, share="all", interval="population", groups=5), "f024c1a1dd569635", "218114b486735a96"),
+    "swap": ("cube", sc.Swap(bins=21, required="suffix"), "10a352b3cecd08c4", "3476c22a40ad015c"),
+    "swap, other options": ("cube", sc.Swap(sampling="replacement", size=(10, 5), rule="s1", confidence=(0.9,), bin_width=0.02, bins=30, allow_zero=True, signed=True, symmetric=True, share="all", interval="population", groups=5, required="suffix", run_groups="runs"), "f024c1a1dd569635", "218114b486735a96"),
     "stability": ("cube", sc.Stability(), "bfb13b4491e63276", "94f41edad8608d31"),
     "stability, other options": ("cube", sc.Stability(sampling="independent", size=7, fuzziness=(0.05, 0.1)), "f04941b9ecd5fc9f", "f0789b6e364aa9e7"),
     "splits": ("cube", sc.Splits(), "b4f2cc6dab7f2fa6", "878b3850480f7c28"),
@@ -31,7 +31,7 @@ PLANS: dict[str, tuple[str, Analysis, str, str]] = {
     "correlate, other options": ("cube", sc.Correlation(along=("metric",), intervals=("runs", "topics"), confidence=0.9, bold=0.8), "0fff1d2423936413", "d3e8b51ded8b92c8"),
     "agreement": ("sets", sc.Agreement(), "f62dcaccca25f4f6", "d892397429305bb6"),
     "agreement, other options": ("sets", sc.Agreement(p=0.8, ties="b", confidence=0.9, interval="basic", test="sign", alphas=(0.1,), top=5), "5e83d42f4b95c174", "96a20c9f39491b62"),
-    "teams": ("ranked", sc.Teams(), "70d4d96bda815b37", "bc57b044cb0d7f1b"),
+    "teams": ("ranked", sc.Teams(pool_depth=10), "70d4d96bda815b37", "bc57b044cb0d7f1b"),
     "teams, other options": ("ranked", sc.Teams(leave=(2, 1), topic_sizes=(5, 3), pool_depth=5, keep_unpooled=False, lost_topics="all_runs_zero", distinct=True, interval="percentile", confidence=0.9, fewer_topics="survivors"), "ff7466d793ed101b", "b4aa7ab1bda1a6f3"),
 }  # fmt: skip
 """Cube, analysis, digest of the result and digest of the blocks, for 50 trials and seed 1."""

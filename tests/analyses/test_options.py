@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
 import typer
@@ -20,7 +20,7 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.sweep_file import read_sweep
-from tests.option_tables import option_tables
+from tests.reference_pages import options_page
 
 EVERY = [
     (name, option)
@@ -177,7 +177,7 @@ def test_commands_make_the_record(
 
 
 def test_option_tables_name_every_flag() -> None:
-    text = option_tables()
+    text = options_page()
     for name in registry.names():
         assert f"## {name}" in text
     assert "| `studentised` | `--unstudentised` |" in text
@@ -201,16 +201,41 @@ def test_an_option_of_a_later_version_changes_digests_only_where_it_is_set() -> 
     assert other == plain | {"added": 4}
 
 
+def test_a_later_default_is_part_of_digests_and_what_was_done_before_is_not() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Later(sc.Stability):
+        """Stability method with a later option whose default differs from what was done before."""
+
+        added: int = option_field(3, "Added later.", since="9.9", before=1)
+
+    plain = sc.Stability().options()
+    assert Later(added=1).options() == plain
+    assert Later().options() == plain | {"added": 3}
+
+
+def test_a_word_beside_numbers_is_parsed_and_shown() -> None:
+    bins = options_of(sc.Swap)["bins"]
+    assert (bins.parse("auto"), bins.parse("21"), bins.read("auto")) == ("auto", 21, "auto")
+    assert bins.default_text() == "auto"
+    for wrong in ("autos", "2.5", ""):
+        with pytest.raises(BadPlan, match="auto or a whole number from 2 to 1,000"):
+            bins.parse(wrong)
+
+
 NAN = float("nan")
 WRONG: dict[Any, tuple[Any, ...]] = {
     bool: (1, 0, 1.0, "yes", None, (True,)),
     int: (1.5, 2.0, True, "25", None, (2,), NAN, b"2"),
     float: (True, "0.5", None, (0.5,), 1j, NAN, Path("x")),
     float | None: (True, "0.5", (0.5,), NAN),
+    int | None: (1.5, 2.0, True, "25", (2,), NAN, b"2"),
+    str | None: (1, True, b"t", ("t",), Path("t")),
     str: (1, None, True, b"t", ("t",), Path("t")),
     tuple[float, ...]: (0.5, "0.5", None, (True,), ("0.5",), (NAN,), {0.5}, ((0.5,),), (None,)),
     tuple[int, ...] | None: (2, "2", (1.5,), (True,), ("2",), (2.0,), {2}),
+    tuple[int, ...]: (5, (True,), (2.5,), ("5",), None, {"n"}),
     tuple[str, ...]: ("t", 1, (1,), None, (None,), {"t"}),
+    Literal["auto"] | int: (1.5, 2.0, True, "25", "Auto", None, (2,), NAN, b"2"),
     int | Sequence[int] | None: ("25", 1.5, True, ("25",), (2.5,), (True,), b"25", {25}),
 }
 """Values of other types than a field's, by its type; texts are no lists, truth values are no numbers."""
@@ -287,7 +312,7 @@ def test_a_list_without_elements_is_refused(name: str, option: Option) -> None:
 
 
 def test_a_value_is_not_written_out_at_any_length() -> None:
-    with pytest.raises(BadPlan, match=r"^bins: expected a whole number from 2 to 1,000$"):
+    with pytest.raises(BadPlan, match=r"^bins: expected auto or a whole number from 2 to 1,000$"):
         sc.Swap(bins=10**5000)
     with pytest.raises(BadPlan, match=r"^rule: expected text; found a list$|^rule: .{,120}$"):
         sc.Swap(rule=["x" * 10_000])  # type: ignore[arg-type]

@@ -20,9 +20,9 @@ from scorecube.testing import simulate_cube
 BASE = Swap(size=10)
 READ_LATER = {
     "swap": {"rule", "confidence", "allow_zero", "required"}, "stability": set(), "bootstrap": {"plus_one", "only_significant", "precision"},
-    "randomisation": {"plus_one", "only_significant"}, "tukey": {"alphas", "plus_one"}, "unpaired": {"plus_one", "only_significant"},
-    "paired": {"alphas"}, "correlate": {"confidence", "bold"}, "splits": {"thresholds"},
-    "agreement": {"first", "second", "confidence", "interval", "test", "alphas", "top"}, "teams": {"interval", "confidence"},
+    "randomisation": {"plus_one", "only_significant"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha", "top"}, "ranks": {"alpha", "top"}, "unpaired": {"plus_one", "only_significant"},
+    "paired": {"alphas", "equivalence"}, "reliability": {"topic_sizes", "target", "confidence", "first", "second"}, "correlate": {"confidence", "bold"}, "splits": {"thresholds"},
+    "agreement": {"first", "second", "confidence", "interval", "test", "alphas", "top"}, "teams": {"interval", "confidence"}, "errors": set(), "check": set(), "judges": set(),
 }  # fmt: skip
 """Options that only `finalize` reads: digests of stored blocks leave them out."""
 
@@ -105,6 +105,8 @@ def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
         "share",
         "interval",
         "groups",
+        "limits",
+        "run_groups",
     }
     assert set(options_of(Swap)) == counted | Swap.finalize_options()
     assert {
@@ -127,8 +129,9 @@ def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
     # Text: readers of JSON in other languages keep 53 bits of a number.
     assert record["seed"] == "18446744073709551615"
     assert record["options"] == {
-        "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": 21,
+        "sampling": "disjoint", "size": 10, "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": "auto",
         "allow_zero": False, "signed": False, "symmetric": False, "share": "all", "interval": "trials", "groups": 10,
+        "required": "isotonic", "limits": True, "run_groups": "teams",
     }  # fmt: skip
     assert Swap(
         **{**record["options"], "confidence": tuple(record["options"]["confidence"])}

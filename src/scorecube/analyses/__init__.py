@@ -9,14 +9,21 @@ from scorecube.analyses.registry import load_class
 
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
+    from scorecube.analyses.judges.judges import Judges
     from scorecube.analyses.leave_out.teams import Teams
     from scorecube.analyses.pair_tests.bootstrap import Bootstrap
     from scorecube.analyses.pair_tests.classical import Paired
+    from scorecube.analyses.pair_tests.maxt import MaxT
     from scorecube.analyses.pair_tests.randomisation import Randomisation
     from scorecube.analyses.pair_tests.tukey import Tukey
     from scorecube.analyses.pair_tests.unpaired import Unpaired
     from scorecube.analyses.rank_agreement.agreement import Agreement
     from scorecube.analyses.rank_agreement.correlation import Correlation
+    from scorecube.analyses.rank_sets.leaderboard import Leaderboard
+    from scorecube.analyses.rank_sets.ranks import Ranks
+    from scorecube.analyses.reliability.reliability import Reliability
+    from scorecube.analyses.simulation.check import Check
+    from scorecube.analyses.simulation.errors import Errors
     from scorecube.analyses.topic_samples.splits import Splits
     from scorecube.analyses.topic_samples.stability import Stability
     from scorecube.analyses.topic_samples.swap import Swap
@@ -25,9 +32,16 @@ __all__ = [
     "Agreement",
     "Analysis",
     "Bootstrap",
+    "Check",
     "Correlation",
+    "Errors",
+    "Judges",
+    "Leaderboard",
+    "MaxT",
     "Paired",
     "Randomisation",
+    "Ranks",
+    "Reliability",
     "Splits",
     "Stability",
     "Swap",

@@ -23,6 +23,8 @@ from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+ANY_NUMBER = 0
+"""Of `Analysis.n_collections`."""
 
 
 class Combine(StrEnum):
@@ -84,6 +86,8 @@ class Cost:
         Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes.
     max_units
         Largest number of units in a block.
+    together
+        Units that are computed together even where a block has fewer of them: blocks have a multiple of it.
     """
 
     seconds: float
@@ -93,6 +97,7 @@ class Cost:
     result_bytes: float = 0.0
     input_bytes: float = 0.0
     max_units: int = 2**62
+    together: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +110,13 @@ class Prepared:
         Scores (metric, gain, run, topic).
     shared
         Record of the analysis from `Analysis.prepare`; None for most analyses.
+    source
+        The cube that `cube` is made from; None where it is this cube.
     """
 
     cube: xr.Dataset
     shared: Any = None
+    source: xr.Dataset | None = None
 
 
 class Analysis(ABC):
@@ -125,13 +133,23 @@ class Analysis(ABC):
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Shared options (`shared_options.py`) whose flag, help or default on the command line is another for this analysis."""
     n_collections: ClassVar[int] = 1
-    """Collections that one result is about: 1, or 2 that are compared."""
+    """Collections that one result is about: 1, 2 that are compared, or `ANY_NUMBER` of the sets `truth` and `judges`."""
     compile_seconds: ClassVar[float] = 5.0
     """Time that compiling its kernels takes on a current core, approximately."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `collection.rankings.with_rankings`."""
     resamples: ClassVar[bool] = True
     """Whether there are trials; if not, the number of trials and the seed are not used."""
+
+    @property
+    def uses_teams(self) -> bool:
+        """Whether results depend on the teams of the runs, of cubes without rankings, too."""
+        return False
+
+    @property
+    def uses_systems(self) -> bool:
+        """Whether results depend on which runs are repetitions of one system."""
+        return False
 
     @classmethod
     def finalize_options(cls) -> frozenset[str]:
@@ -194,6 +212,10 @@ class Analysis(ABC):
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """Compute the units start .. stop-1."""
 
+    def rehearsal(self, inputs: Arrays) -> Arrays:
+        """Return inputs of a small part of the work: one unit of them is computed, and discarded, to load kernels."""
+        return inputs
+
     @abstractmethod
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
@@ -209,13 +231,11 @@ class Analysis(ABC):
         """Return the resamples that are drawn for a seed, in the form that `replay` takes."""
 
     def options(self) -> dict[str, Any]:
-        """Return the options as JSON values, without options of later versions at their defaults."""
+        """Return the options as JSON values, without options of later versions at what was done before."""
         known = options_of(type(self))
         values = dataclasses.asdict(self)  # type: ignore[call-overload]
         values = {
-            name: value
-            for name, value in values.items()
-            if not known[name].since or value != known[name].default
+            name: value for name, value in values.items() if not known[name].is_as_before(value)
         }
         return {
             name: np.asarray(value).tolist() if value is not None else None

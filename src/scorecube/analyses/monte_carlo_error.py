@@ -11,9 +11,9 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.proportion_intervals import Z95
+from scorecube.statistics.proportion_intervals import Z95, wilson
 
-TESTS = ("bootstrap", "randomisation", "tukey", "unpaired")
+TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired")
 MIN_SHARE = 0.01
 """Smallest share of the comparisons in a bin: intervals of emptier bins stay wide."""
 
@@ -26,7 +26,7 @@ def monte_carlo_width(result: xr.Dataset) -> float:
     result
         Result of the swap method: intervals of the swap rates of bins with at least 1 % of the comparisons. Result of a test of
         all pairs of runs: intervals of the shares of significant pairs, that is the share of pairs with alpha inside the
-        interval of their p-value, for each alpha.
+        interval of their p-value, for each alpha. Results of `errors` and `check`: Wilson intervals of rates.
 
     Returns
     -------
@@ -62,8 +62,15 @@ def monte_carlo_width(result: xr.Dataset) -> float:
             for alpha, margin in zip(alphas, margins, strict=True)
         ]
         return max(shares, default=0.0)
+    if analysis == "errors":
+        low, high = wilson(
+            result["significant"].values, result["experiments"].values[..., None, None]
+        )
+        return float(np.nanmax(high - low))
+    if analysis == "check":
+        return float(np.nanmax((result["held_high"] - result["held_low"]).values))
     raise BadPlan(
         f"{option('until_width')} is not available for {analysis}; "
-        f"use it with swap (intervals over trials), {', '.join(TESTS)}",
+        f"use it with swap (intervals over trials), {', '.join(TESTS)}, errors, check",
         option="until_width",
     )

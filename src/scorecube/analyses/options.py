@@ -52,14 +52,18 @@ class Option:
     finalize
         Whether only `Analysis.finalize` reads the option, so that blocks are the same for all its values.
     since
-        Version that added the option to an analysis that existed before; at its default it is not part of a plan's
-        digest, so that results of earlier versions are found.
+        Version that added the option to an analysis that existed before; at the value of `before` it is not part of a
+        plan's digest, so that results of earlier versions are found.
+    before
+        What versions before `since` did, where that is not the default.
     aliases
         Texts that stand for a value, such as ``all`` for None.
     convert
         Function that returns the value of a text; None to parse the text by the type.
     on_command_line
         Whether the command has the option.
+    positional
+        Whether the command has it as an argument behind the study, without a flag.
     name, type, default
         Name, type and default of the field.
     """
@@ -75,9 +79,11 @@ class Option:
     unit: str = ""
     finalize: bool = False
     since: str = ""
+    before: Any = None
     aliases: Mapping[str, Any] = field(default_factory=dict)
     convert: Callable[[str], Any] | None = None
     on_command_line: bool = True
+    positional: bool = False
     name: str = ""
     type: Any = str
     default: Any = None
@@ -101,6 +107,16 @@ class Option:
         return types_allowed[0] if single and self.convert is None and not self.aliases else None
 
     @property
+    def words(self) -> tuple[Any, ...]:
+        """Texts that are allowed beside a whole number, such as ``auto``."""
+        return tuple(
+            word
+            for member in typing.get_args(self.type)
+            if typing.get_origin(member) is typing.Literal
+            for word in typing.get_args(member)
+        )
+
+    @property
     def optional(self) -> bool:
         """Whether None is an allowed value."""
         return type(None) in typing.get_args(self.type)
@@ -117,10 +133,12 @@ class Option:
             return self.aliases[text]
         if self.convert is not None:
             return self.convert(text)
-        if self.scalar is str:
+        if self.scalar is str or (text in self.words):
             return text
         element = _element_type(self.type)
         try:
+            if element is None and int in typing.get_args(self.type):
+                return int(text)
             if element is None:
                 raise ValueError(text)
             return (
@@ -130,9 +148,12 @@ class Option:
             )
         except ValueError:
             expected = {float: "numbers", int: "whole numbers"}.get(element, "a list")
+            expected = f"{expected} separated by commas"
+            if element is None and int in typing.get_args(self.type):
+                words = " or ".join(["a whole number", *self.aliases])
+                expected = self.expected if self.words else words
             raise BadPlan(
-                f"{option(self.name)} {text!r} is not {expected} separated by commas",
-                option=self.name,
+                f"{option(self.name)} {text!r} is not {expected}", option=self.name
             ) from None
 
     def read(self, value: Any) -> Any:
@@ -150,6 +171,10 @@ class Option:
             raise BadPlan(f"expected {self.expected}", option=self.name)
         self.check(converted)
         return converted
+
+    def is_as_before(self, value: Any) -> bool:
+        """Return whether a value is what versions without the option did."""
+        return bool(self.since) and value == (self.default if self.before is None else self.before)
 
     @property
     def limits(self) -> str:
@@ -196,12 +221,16 @@ class Option:
             raise BadPlan(f"{subject}: expected {expected}", option=self.name)
 
     def checked(self, value: Any) -> Any:
-        """Return a value in its normal form; raise BadPlan as `check`."""
+        """Return a value in its normal form, for an alias the value it stands for; raise BadPlan as `check`."""
         normal = normal_value(value)
+        if isinstance(normal, str):
+            normal = self.aliases.get(normal, normal)
         self.check(normal)
         return normal
 
     def _is_in_range(self, value: Any) -> bool:
+        if value in self.words:
+            return True
         # Comparisons with NaN are false.
         limits = (
             self.minimum is None or value >= self.minimum,
@@ -356,6 +385,8 @@ def has_type(value: Any, hint: Any) -> bool:
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(has_type(value, member) for member in inside)
+    if origin is typing.Literal:
+        return value in inside
     if isinstance(origin, type) and issubclass(tuple, origin):  # tuple, Sequence
         return isinstance(value, tuple) and all(has_type(element, inside[0]) for element in value)
     if hint is float:
@@ -414,12 +445,14 @@ def describe_type(hint: Any) -> str:
 
     Examples
     --------
-    >>> describe_type(tuple[float, ...]), describe_type(int | None)
-    ('a list, each a number', 'a whole number')
+    >>> describe_type(tuple[float, ...]), describe_type(int | None), describe_type(typing.Literal["auto"] | int)
+    ('a list, each a number', 'a whole number', 'auto or a whole number')
     """
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(describe_type(member) for member in inside if member is not type(None))
+    if origin is typing.Literal:
+        return " or ".join(map(str, inside))
     if inside:
         return f"a list, each {describe_type(inside[0])}"
     return TYPE_NAMES.get(hint, str(hint))

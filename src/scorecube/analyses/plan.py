@@ -41,6 +41,10 @@ class Plan:
         Seed, 0 .. 2**64 - 1; not used with replayed samples.
     cube_digest, samples_digest
         Digests of the cube, and of replayed samples ("" if samples are drawn).
+    teams_digest
+        Digest of the teams of the runs, "" if the cube's digest contains them, or the result does not depend on them.
+    systems_digest
+        Digest of the systems of the runs, "" if the result does not depend on them.
     """
 
     analysis: Analysis
@@ -48,9 +52,12 @@ class Plan:
     seed: int
     cube_digest: str
     samples_digest: str = ""
+    teams_digest: str = ""
+    systems_digest: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
+        nesting = {"teams": self.teams_digest, "systems": self.systems_digest}
         return {
             "analysis": self.analysis.name,
             "options": self.analysis.options(),
@@ -59,7 +66,7 @@ class Plan:
             "cube": self.cube_digest,
             "samples": self.samples_digest,
             "stream_version": STREAM_VERSION,
-        }
+        } | {name: digest for name, digest in nesting.items() if digest}
 
     @property
     def digest(self) -> str:
@@ -155,10 +162,10 @@ def make_plan(
     if samples is not None:
         check_dataset(samples, option("samples"), "the method samples of an analysis")
     prepared, warnings = analysis.prepare_checked(cube)
+    nesting = teams_digest(analysis, cube), systems_digest(analysis, cube)
     if samples is None:
-        return PreparedPlan(
-            Plan(analysis, trials, seed, cube_digest(cube)), prepared, tuple(warnings)
-        )
+        plan = Plan(analysis, trials, seed, cube_digest(cube), "", *nesting)
+        return PreparedPlan(plan, prepared, tuple(warnings))
     n_replayed = samples.sizes.get(names.TRIAL, 0)
     if n_replayed < trials:
         raise BadPlan(
@@ -167,7 +174,7 @@ def make_plan(
         )
     # Validate the samples before any work is reported or started.
     replayed = analysis.replay(prepared, samples, trials)
-    plan = Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples))
+    plan = Plan(analysis, trials, seed, cube_digest(cube), samples_digest(samples), *nesting)
     return PreparedPlan(plan, prepared, tuple(warnings), replayed)
 
 
@@ -203,13 +210,17 @@ def new_seed() -> int:
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels, scores and rankings, in hexadecimal."""
+    """Return the SHA-256 of a cube's labels, scores, counts of labels and rankings, in hexadecimal."""
     hasher = hashlib.sha256()
     for dim in schema.CUBE[0].dims:
         hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
     hasher.update(uses_gains(cube).tobytes())
     # Buffers instead of bytes: arrays are not copied.
     hasher.update(_buffer(cube.variables[names.SCORE].values.astype("<f8", copy=False)))
+    if names.LABEL_COUNTS in cube:
+        counts = cube.variables[names.LABEL_COUNTS].values.astype("<i8", copy=False)
+        hasher.update(f"{names.LABEL_COUNTS} {counts.shape};".encode())
+        hasher.update(_buffer(counts))
     if names.DOCUMENT_AT_RANK in cube:
         hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
         for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
@@ -217,6 +228,49 @@ def cube_digest(cube: xr.Dataset) -> str:
             hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode())
             hasher.update(_buffer(values))
     return hasher.hexdigest()
+
+
+def teams_digest(analysis: Analysis, cube: xr.Dataset) -> str:
+    """Return the SHA-256 of the teams of the runs, in hexadecimal.
+
+    Parameters
+    ----------
+    analysis
+        With its options.
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    digest
+        "" if the analysis does not use teams, each run is its own team, or the cube's digest contains them.
+    """
+    if not analysis.uses_teams or names.TEAM not in cube.coords or names.DOCUMENT_AT_RANK in cube:
+        return ""
+    teams = schema.labels_of(cube, names.TEAM)
+    if teams == schema.labels_of(cube, names.RUN):
+        return ""
+    return hashlib.sha256("\x1f".join(teams).encode()).hexdigest()
+
+
+def systems_digest(analysis: Analysis, cube: xr.Dataset) -> str:
+    """Return the SHA-256 of the systems of the runs, in hexadecimal.
+
+    Parameters
+    ----------
+    analysis
+        With its options.
+    cube
+        Scores (metric, gain, run, topic).
+
+    Returns
+    -------
+    digest
+        "" if the analysis does not use systems.
+    """
+    if not analysis.uses_systems:
+        return ""
+    return hashlib.sha256("\x1f".join(schema.labels_of(cube, names.SYSTEM)).encode()).hexdigest()
 
 
 def samples_digest(samples: xr.Dataset) -> str:
@@ -235,6 +289,11 @@ def samples_digest(samples: xr.Dataset) -> str:
 def _buffer(values: np.ndarray[Any, Any]) -> Any:
     """Return the bytes of an array in C order, without a copy if it has that order."""
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+
+def request_digest(request: dict[str, Any]) -> str:
+    """Return the digest of what determines plans and their random words, as JSON values, without reading any scores."""
+    return _digest({**request, "stream_version": STREAM_VERSION})
 
 
 def _digest(record: dict[str, Any]) -> str:

@@ -24,11 +24,14 @@ class Entry:
         Import path of the class: ``module:Class``.
     summary
         One sentence: the first line of the class's docstring.
+    references
+        Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
     """
 
     name: str
     path: str
     summary: str
+    references: tuple[str, ...] = ()
 
     @property
     def class_name(self) -> str:
@@ -39,59 +42,112 @@ class Entry:
 PACKAGE = "scorecube.analyses"
 BUILT_IN = (
     Entry(
+        "leaderboard",
+        f"{PACKAGE}.rank_sets.leaderboard:Leaderboard",
+        "Leaderboard: runs, best first, with intervals of means, rank sets, and groups.",
+        references=("mogstad2024",),
+    ),
+    Entry(
+        "ranks",
+        f"{PACKAGE}.rank_sets.ranks:Ranks",
+        "Confidence sets of the ranks of runs, and of the best runs.",
+        references=("mogstad2024",),
+    ),
+    Entry(
         "swap",
         f"{PACKAGE}.topic_samples.swap:Swap",
         "Swap method: how large a difference does another set of topics confirm?",
+        references=("voorhees2002", "sakai2005", "sakai2007"),
     ),
     Entry(
         "stability",
         f"{PACKAGE}.topic_samples.stability:Stability",
         "Stability method: how often does a topic sample contradict most samples?",
+        references=("buckley2000",),
     ),
     Entry(
         "bootstrap",
         f"{PACKAGE}.pair_tests.bootstrap:Bootstrap",
         "Bootstrap test of all pairs of runs, with the estimated required difference.",
+        references=("sakai2006",),
     ),
     Entry(
         "randomisation",
         f"{PACKAGE}.pair_tests.randomisation:Randomisation",
         "Paired randomisation (sign-flip) test of all pairs of runs.",
+        references=("fisher1935", "smucker2007"),
     ),
     Entry(
         "tukey",
         f"{PACKAGE}.pair_tests.tukey:Tukey",
         "Randomised Tukey HSD test, which controls the family-wise error rate.",
+        references=("carterette2012",),
+    ),
+    Entry(
+        "maxt",
+        f"{PACKAGE}.pair_tests.maxt:MaxT",
+        "Step-down max-T test of all pairs together, also of runs that vary differently.",
+        references=("romano2005",),
     ),
     Entry(
         "unpaired",
         f"{PACKAGE}.pair_tests.unpaired:Unpaired",
         "Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.",
+        references=("sakai2006", "voorhees2005"),
     ),
     Entry(
         "paired",
         f"{PACKAGE}.pair_tests.classical:Paired",
         "Paired t, Wilcoxon and sign tests of all pairs of runs.",
+        references=("smucker2007",),
     ),
     Entry(
         "correlate",
         f"{PACKAGE}.rank_agreement.correlation:Correlation",
         "Rank correlation between metrics, and between gain settings, with intervals.",
+        references=("kendall1938", "yilmaz2008", "sakai2016"),
     ),
     Entry(
         "splits",
         f"{PACKAGE}.topic_samples.splits:Splits",
         "Rank correlation between topic samples: how many topics settle the ranking?",
+        references=("urbano2013",),
+    ),
+    Entry(
+        "reliability",
+        f"{PACKAGE}.reliability.reliability:Reliability",
+        "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
+        references=("urbano2013",),
     ),
     Entry(
         "agreement",
         f"{PACKAGE}.rank_agreement.agreement:Agreement",
         "Agreement of rankings and significant differences under two sets of judgements.",
+        references=("ferro2022", "kendall1938"),
+    ),
+    Entry(
+        "judges",
+        f"{PACKAGE}.judges.judges:Judges",
+        "Judges, human or machine, against the judgements that count as truth.",
+        references=("ferro2022", "angelopoulos2023", "krippendorff2011"),
     ),
     Entry(
         "teams",
         f"{PACKAGE}.leave_out.teams:Teams",
         "Leave teams and topics out: do the variance and the order of other runs hold?",
+        references=("sakaishang2016",),
+    ),
+    Entry(
+        "errors",
+        f"{PACKAGE}.simulation.errors:Errors",
+        "Error rates of paired tests, from simulated experiments with known truth.",
+        references=("urbano2018", "urbano2019"),
+    ),
+    Entry(
+        "check",
+        f"{PACKAGE}.simulation.check:Check",
+        "Check of an analysis: how often does what it says of a sample hold?",
+        references=("urbano2018",),
     ),
 )
 """In the order of lists and reports."""

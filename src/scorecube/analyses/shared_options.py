@@ -38,7 +38,7 @@ class SharedOptions:
         flags=("--collection", "--collections"),
     )
     metrics: tuple[str, ...] | None = option_field(
-        None, "Metrics, separated by commas; all by default."
+        None, "Metrics, separated by commas; all by default.", flags=("--metrics", "--metric")
     )
     gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
     runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")

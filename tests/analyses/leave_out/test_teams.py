@@ -233,16 +233,17 @@ def test_one_remaining_run_has_a_variance_but_no_ranking(cube: xr.Dataset) -> No
 def test_the_command_stores_replays_and_extends(
     scorecube: Cli, study: Path, tmp_path: Path
 ) -> None:
-    how = ["--leave", "1,2", "--topics", "8,5,3", "--seed", 3]
+    how = ["--leave", "1,2", "--topics", "8,5,3", "--pool-depth", 10, "--seed", 3]
     kept = ["--save-samples", tmp_path / "samples", "--block-size", 2]
     said = scorecube("teams", study, *how, "--trials", 4, *kept).succeeded().stderr
     assert "are in no team's pool of depth 10" in said
+
     shown = (
         scorecube("show", study, "teams", "--table", "trials", "--format", "csv").succeeded().stdout
     )
     out = tmp_path / "replayed"
     scorecube(
-        "teams", study, *how[:4], "--trials", 4, "--replay", tmp_path / "samples", "--out", out
+        "teams", study, *how[:6], "--trials", 4, "--replay", tmp_path / "samples", "--out", out
     ).succeeded()
     assert (
         scorecube("show", out, "teams", "--table", "trials", "--format", "csv").succeeded().stdout

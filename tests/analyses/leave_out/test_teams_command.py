@@ -30,6 +30,8 @@ VARIANCE = [
     "runs_max",
     "topics_min",
     "topics_max",
+    "topics_needed",
+    "topics_needed_tool",
 ]
 TRIALS = [
     "collection",
@@ -235,7 +237,7 @@ def test_the_report_has_a_chapter(scorecube: Cli, study: Path, tmp_path: Path) -
     scorecube("report", study, "--out", tmp_path / "report.html").succeeded()
     page = (tmp_path / "report.html").read_text()
     for words in (
-        "Leaving teams out: pool depth 10",
+        "Leaving teams out: pool depth auto",
         "also 6, 4 topics",
         "Runs without the unique contributions of their own team",
     ):

@@ -58,8 +58,8 @@ def test_the_first_named_collection_is_the_truth(scorecube: Cli, two: Path) -> N
         "set_a",
         "set_b",
         "tau",
-        "tau_low",
-        "tau_high",
+        "tau_population",
+        "tau_population_low",
     ]
     assert (set(table["collection"]), set(table["set_a"]), set(table["set_b"])) == (
         {"strict"},

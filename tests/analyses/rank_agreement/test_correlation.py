@@ -324,7 +324,11 @@ def test_averages_over_collections(cube: xr.Dataset) -> None:
         frames.append(table(result.assign_attrs(collection=name), "metrics"))
     mean = averages(pd.concat(frames, ignore_index=True))
     assert mean["collection"].unique().tolist() == ["mean of 2"]
-    for column in ("tau", "tau_low", "spearman", "n_runs"):
+    # Limits and p-values have no mean.
+    gone = {"tau_low", "tau_high", "topics_low", "z", "p_value", "p_exact", "tau_population_low"}
+    assert gone <= set(frames[0])
+    assert not gone & set(mean)
+    for column in ("tau", "tau_population", "spearman", "n_runs"):
         np.testing.assert_allclose(mean[column], (frames[0][column] + frames[1][column]) / 2)
     # A pair of metrics that one collection lacks has no average.
     assert len(averages(pd.concat([frames[0], frames[1][:1]], ignore_index=True))) == 1
@@ -361,8 +365,8 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
 def test_the_command_keeps_shows_and_extends(scorecube: Cli, study: Path) -> None:
     how = ["--trials", 20, "--seed", 3, "--intervals", "topics,both", "--block-size", 10]
     said = scorecube("correlate", study, *how).succeeded().stderr
-    assert "metrics: tau is highest for" in said
-    assert "gain settings, against auto: tau is highest for" in said
+    assert "metrics: tau on these 8 topics is highest for" in said
+    assert "gain settings, against auto: tau on these 8 topics is highest for" in said
     assert (
         "nothing to do"
         in scorecube("correlate", study, "--trials", 20, "--intervals", "both,topics")

@@ -17,6 +17,7 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
+from tests.analyses.topic_samples.papers import paper_swap
 
 Trials = Sequence[Sequence[Sequence[int]]]
 """Trial, half, draw: topic positions."""
@@ -60,7 +61,7 @@ def test_all_samples_of_one_topic_give_the_exact_rate(
         ("independent", any_two, replacement),
         ("disjoint", apart, disjoint),
     ):
-        result = replay(cube, Swap(sampling=sampling, size=1), trials)
+        result = replay(cube, paper_swap(sampling=sampling, size=1), trials)
         assert result["count"].values.tolist() == [0] * 20 + [len(trials)]
         assert float(result["swap_rate"][20]) == pytest.approx(rate, abs=1e-15)
     assert replacement == pytest.approx(2 * k / n * (1 - k / n))
@@ -73,7 +74,7 @@ def test_all_samples_of_one_topic_give_the_exact_rate(
 def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate: float) -> None:
     trials = 40_000
     result = analyse(
-        opposed(10, 7), Swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1
+        opposed(10, 7), paper_swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1
     )
     error = math.sqrt(rate * (1 - rate) / trials)
     # The two rates lie 18 standard errors apart.
@@ -85,7 +86,7 @@ def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate:
 @pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 0), ("s1", 4)])
 def test_all_halvings_of_four_opposed_topics(rule: str, in_first_bin: int) -> None:
     halvings = [(half, tuple(set(range(4)) - set(half))) for half in combinations(range(4), 2)]
-    result = replay(opposed(4, 2), Swap(size=2, rule=rule), halvings)
+    result = replay(opposed(4, 2), paper_swap(size=2, rule=rule), halvings)
     assert result["count"].values.tolist() == [4] + [0] * 19 + [2]
     assert result["swaps"].values.tolist() == [in_first_bin] + [0] * 19 + [2]
     assert int(result["both_zero"]) == 4
@@ -96,7 +97,7 @@ def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: 
     drawn = list(product(range(4), repeat=2))
     result = replay(
         opposed(4, 2),
-        Swap(sampling="replacement", size=2, rule=rule),
+        paper_swap(sampling="replacement", size=2, rule=rule),
         list(product(drawn, repeat=2)),
     )
     # The sum of two signs is +2, 0, -2 with chance 1/4, 1/2, 1/4: three quarters disagree with a given +2 or -2.
@@ -110,9 +111,9 @@ def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: 
 def test_a_constant_difference_lies_in_its_own_bin_and_never_swaps(sampling: str, k: int) -> None:
     base = [0, 3, 7, 14, 29, 57, 58, 70]
     cube = make_cube([[score / 100 for score in base], [(score + k) / 100 for score in base]])
-    result = analyse(cube, Swap(sampling=sampling, size=3), trials=200, seed=k, workers=1).isel(
-        metric=0, gain=0, size=0
-    )
+    result = analyse(
+        cube, paper_swap(sampling=sampling, size=3), trials=200, seed=k, workers=1
+    ).isel(metric=0, gain=0, size=0)
     expected = np.zeros(21, int)
     expected[min(k, 20)] = 200
     np.testing.assert_array_equal(result["count"], expected)
@@ -129,7 +130,9 @@ def test_identical_runs_are_decided_by_the_rule_alone(
 ) -> None:
     scores = np.random.default_rng(4).uniform(size=9).tolist()
     cube = make_cube([scores, scores, scores])
-    result = analyse(cube, Swap(sampling=sampling, size=4, rule=rule), trials=50, seed=2, workers=1)
+    result = analyse(
+        cube, paper_swap(sampling=sampling, size=4, rule=rule), trials=50, seed=2, workers=1
+    )
     cell = result.isel(metric=0, gain=0, size=0)
     assert int(cell["both_zero"]) == int(cell["count"][0]) == int(cell["count"].sum()) == 150
     assert float(cell["swap_rate"][0]) == rate
@@ -152,7 +155,7 @@ def test_overlap_is_as_expected(
 ) -> None:  # fmt: skip
     """S0 Table 5; `error` is the standard error of the mean number of common topics in 1,000 trials."""
     result = analyse(
-        opposed(n, 5), Swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1
+        opposed(n, 5), paper_swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1
     ).isel(size=0)
     assert abs(float(result["common"]) - common) <= 3.5 * error + 5e-4
     if sampling == "replacement":
@@ -169,14 +172,14 @@ def test_overlap_is_as_expected(
 def test_overlap_of_all_resamples_is_exact() -> None:
     drawn = list(product(range(3), repeat=2))
     result = replay(
-        opposed(3, 1), Swap(sampling="replacement", size=2), list(product(drawn, repeat=2))
+        opposed(3, 1), paper_swap(sampling="replacement", size=2), list(product(drawn, repeat=2))
     )
     assert float(result["unique"]) == pytest.approx(5 / 3, abs=1e-15)
     assert float(result["common"]) == pytest.approx(25 / 27, abs=1e-15)
 
 
 def test_empty_bins_have_no_rate() -> None:
-    result = replay(opposed(4, 2), Swap(size=1), [((0,), (1,)), ((0,), (2,))])
+    result = replay(opposed(4, 2), paper_swap(size=1), [((0,), (1,)), ((0,), (2,))])
     empty = result["count"].values == 0
     assert empty.tolist() == [True] * 20 + [False]
     for name in ("swap_rate", "swap_rate_low", "swap_rate_high"):
@@ -184,7 +187,7 @@ def test_empty_bins_have_no_rate() -> None:
 
 
 def test_no_required_difference_leaves_share_and_relative_difference_missing() -> None:
-    result = replay(opposed(4, 2), Swap(size=1), [((0,), (1,)), ((0,), (2,))])
+    result = replay(opposed(4, 2), paper_swap(size=1), [((0,), (1,)), ((0,), (2,))])
     for name in (
         "required_difference",
         "required_difference_first",
@@ -198,7 +201,7 @@ def test_no_required_difference_leaves_share_and_relative_difference_missing() -
 
 def test_a_difference_of_zero_is_never_required() -> None:
     scores = [0.25, 0.5, 0.75, 1.0]
-    result = replay(make_cube([scores, scores]), Swap(size=1), [((0,), (1,))])
+    result = replay(make_cube([scores, scores]), paper_swap(size=1), [((0,), (1,))])
     assert float(result["swap_rate"][0]) == 0
     assert np.isnan(result["required_difference"].values).all()
     assert np.isnan(result["required_difference_first"].values).all()
@@ -206,7 +209,9 @@ def test_a_difference_of_zero_is_never_required() -> None:
 
 def test_lowest_accepted_bin_and_lowest_with_all_above_accepted_are_told_apart() -> None:
     cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
-    result = replay(cube, Swap(size=1), [((0,), (3,)), ((1,), (2,)), ((3,), (0,)), ((3,), (1,))])
+    result = replay(
+        cube, paper_swap(size=1), [((0,), (3,)), ((1,), (2,)), ((3,), (0,)), ((3,), (1,))]
+    )
     assert {int(k): int(result["swaps"][k]) for k in np.flatnonzero(result["count"])} == {
         5: 0,
         10: 1,
@@ -222,14 +227,16 @@ def test_a_rate_equal_to_the_accepted_one_is_accepted() -> None:
     cube = make_cube([[0.05, 0.00, 0.05], [0.00, 0.05, 0.00]])
     # One swap in 10 trials is a rate of 10 %, and 1 - 0.9 in floats is less than 0.1.
     trials = [((0,), (1,))] + [((0,), (2,))] * 9
-    result = replay(cube, Swap(size=1, confidence=(0.9, 0.91)), trials)
+    result = replay(cube, paper_swap(size=1, confidence=(0.9, 0.91)), trials)
     np.testing.assert_array_equal(result["required_difference"], [0.05, np.nan])
 
 
 @pytest.mark.parametrize("confidence", [2 / 3, 1 - 0.07, 0.1 + 0.2])
 def test_a_confidence_of_many_digits_is_read_exactly(confidence: float) -> None:
     cube = make_cube([[0.35, 0.4, 0.5], [0.05, 0.1, 0.2]])
-    result = analyse(cube, Swap(size=1, confidence=(confidence,)), trials=20_000, seed=1, workers=1)
+    result = analyse(
+        cube, paper_swap(size=1, confidence=(confidence,)), trials=20_000, seed=1, workers=1
+    )
     assert int(result["swaps"].sum()) == 0
     np.testing.assert_array_equal(result["required_difference"].values, [[[[0.2]]]])
 
@@ -237,7 +244,7 @@ def test_a_confidence_of_many_digits_is_read_exactly(confidence: float) -> None:
 def test_confidence_rows_are_in_the_order_asked_for() -> None:
     cube = make_cube([[0.05, 0.00, 0.05], [0.00, 0.05, 0.00]])
     trials = [((0,), (1,))] + [((0,), (2,))] * 7
-    result = replay(cube, Swap(size=1, confidence=(0.8, 0.99, 0.875)), trials)
+    result = replay(cube, paper_swap(size=1, confidence=(0.8, 0.99, 0.875)), trials)
     assert result["confidence"].values.tolist() == [0.8, 0.99, 0.875]
     np.testing.assert_array_equal(result["required_difference"], [0.05, np.nan, 0.05])
 
@@ -245,12 +252,12 @@ def test_confidence_rows_are_in_the_order_asked_for() -> None:
 @pytest.mark.parametrize(
     ("n", "swap", "warns"),
     [
-        (6, Swap(), True),
-        (6, Swap(size=3), True),
-        (6, Swap(size=2), False),
-        (7, Swap(), False),
-        (6, Swap(sampling="replacement", size=3), False),
-        (6, Swap(sampling="independent", size=3), False),
+        (6, paper_swap(), True),
+        (6, paper_swap(size=3), True),
+        (6, paper_swap(size=2), False),
+        (7, paper_swap(), False),
+        (6, paper_swap(sampling="replacement", size=3), False),
+        (6, paper_swap(sampling="independent", size=3), False),
     ],
 )
 def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
@@ -263,7 +270,7 @@ def test_halving_is_warned_of(n: int, swap: Swap, warns: bool) -> None:
     ("sampling", "size"), [("disjoint", 3), ("independent", 3), ("replacement", 7)]
 )
 def test_default_size(sampling: str, size: int) -> None:
-    result = analyse(opposed(7, 3), Swap(sampling=sampling), trials=3, seed=0, workers=1)
+    result = analyse(opposed(7, 3), paper_swap(sampling=sampling), trials=3, seed=0, workers=1)
     assert result["size"].values.tolist() == [size]
 
 
@@ -293,7 +300,7 @@ def test_impossible_options_are_refused(
     n: int, options: dict[str, Any], parts: tuple[str, ...]
 ) -> None:
     with pytest.raises(BadPlan) as refusal:
-        analyse(opposed(n, 1), Swap(**options), trials=3, seed=0, workers=1)
+        analyse(opposed(n, 1), paper_swap(**options), trials=3, seed=0, workers=1)
     for part in parts:
         assert part in str(refusal.value)
 
@@ -303,14 +310,14 @@ def test_impossible_options_are_refused(
 )
 def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
     result = analyse(
-        opposed(5, 2), Swap(sampling=sampling, size=size), trials=10, seed=0, workers=1
+        opposed(5, 2), paper_swap(sampling=sampling, size=size), trials=10, seed=0, workers=1
     )
     assert int(result["count"].sum()) == 10
 
 
 def test_one_run_is_refused() -> None:
     with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 runs and 4 topics"):
-        analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1)
+        analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), paper_swap(), trials=3, seed=0, workers=1)
 
 
 def test_missing_scores_are_refused_with_their_place() -> None:
@@ -319,21 +326,25 @@ def test_missing_scores_are_refused_with_their_place() -> None:
         BadPlan,
         match=r"2 scores are missing, the first is AP of run b on topic 001.*drop_missing=True",
     ):
-        analyse(cube, Swap(), trials=3, seed=0, workers=1)
+        analyse(cube, paper_swap(), trials=3, seed=0, workers=1)
 
 
 @pytest.mark.parametrize("score", [math.inf, -math.inf])
 def test_infinite_scores_are_refused(score: float) -> None:
     with pytest.raises(ScorecubeError):
         analyse(
-            make_cube([[0.1, 0.2, score], [0.1, 0.3, 0.4]]), Swap(), trials=3, seed=0, workers=1
+            make_cube([[0.1, 0.2, score], [0.1, 0.3, 0.4]]),
+            paper_swap(),
+            trials=3,
+            seed=0,
+            workers=1,
         )
 
 
 @pytest.mark.parametrize("block_trials", [0, -1])
 def test_blocks_without_trials_are_refused(block_trials: int) -> None:
     with pytest.raises(BadPlan):
-        analyse(opposed(4, 2), Swap(), trials=3, seed=0, workers=1, block_units=block_trials)
+        analyse(opposed(4, 2), paper_swap(), trials=3, seed=0, workers=1, block_units=block_trials)
 
 
 @pytest.mark.process
@@ -366,4 +377,4 @@ except BadPlan:
 def test_samples_that_do_not_fit_are_refused(labels: list[list[list[str]]], text: str) -> None:
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), np.array(labels, object))})
     with pytest.raises(BadPlan, match=text):
-        analyse(opposed(4, 2), Swap(size=1), trials=1, seed=0, samples=samples, workers=1)
+        analyse(opposed(4, 2), paper_swap(size=1), trials=1, seed=0, samples=samples, workers=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -39,8 +40,8 @@ def test_commands_make_the_analysis(
         json.loads(scorecube("show", study, analysis.name, "--format", "json").succeeded().stdout)
     )
     pd.testing.assert_frame_equal(
-        found.drop(columns="collection").convert_dtypes(),
-        expected.drop(columns="collection").convert_dtypes(),
+        found.drop(columns="collection").fillna(np.nan).infer_objects().convert_dtypes(),
+        expected.drop(columns="collection").fillna(np.nan).infer_objects().convert_dtypes(),
     )
 
 
@@ -49,7 +50,7 @@ def test_commands_make_the_analysis(
     [
         ("swap --size 1..", "--size '1..'"),
         ("swap --size 5", "disjoint samples of 5"),
-        ("swap --bins 1", "greater than or equal to 2"),
+        ("swap --bins 1", "auto or a whole number from 2 to 1,000"),
         ("swap --bin-width 0", "--bin-width 0.0:"),
         ("swap --size 2 --interval population --groups 2", "greater than or equal to 3"),
         ("stability --fuzziness x", "--fuzziness 'x'"),

@@ -18,6 +18,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.statistics.decay_curve import fit_decay
 from scorecube.workflow.api import import_scores
+from tests.analyses.topic_samples.papers import paper_swap
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 Array = np.ndarray[Any, Any]
@@ -56,7 +57,7 @@ COLLECTIONS = {
 
 def rates(cube: xr.Dataset, sizes: tuple[int, ...], trials: int, seed: int) -> tuple[Array, Array]:
     """Return swap rates and numbers of comparisons, (bin, size)."""
-    result = sc.analyse(cube, sc.Swap(size=sizes), trials=trials, seed=seed, workers=1).squeeze()
+    result = sc.analyse(cube, paper_swap(size=sizes), trials=trials, seed=seed, workers=1).squeeze()
     return result["swap_rate"].transpose("bin", "size").values, result["count"].transpose(
         "bin", "size"
     ).values

@@ -15,13 +15,21 @@ from scipy.special import expit
 
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.topic_samples.left_out_groups import left_out, n_replicates, random_groups
+from scorecube.analyses.topic_samples.left_out_groups import (
+    n_replicates,
+    random_groups,
+    runs_left_out,
+    topics_left_out,
+)
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.names import Purpose
 from scorecube.report.results import table
 from scorecube.report.views.swap import caption
 from scorecube.statistics.proportion_intervals import effective_size
 from scorecube.workflow.api import analyse
+from tests.analyses.topic_samples.papers import paper_swap
 
 Array = np.ndarray[Any, Any]
 ENDS = ("swap_rate_low", "swap_rate_high")
@@ -80,11 +88,12 @@ def test_intervals_over_trials_hold_the_rate_of_very_many_trials(
     for seed in (1, 2):
         cube = collection(seed, 10, 40, spread)
         many = 20_000 if options.get("share") == "none" else 200_000
-        truth = analyse(cube, Swap(**options), trials=many, seed=999, workers=1)[
+        truth = analyse(cube, paper_swap(**options), trials=many, seed=999, workers=1)[
             "swap_rate"
         ].values.ravel()
         results = [
-            analyse(cube, Swap(**options), trials=trials, seed=k, workers=1) for k in range(200)
+            analyse(cube, paper_swap(**options), trials=trials, seed=k, workers=1)
+            for k in range(200)
         ]
         coverage.append(np.nanmean([held(result, truth)[0] for result in results], axis=0))
     assert 0.93 <= float(np.nanmean(coverage)) <= 1
@@ -105,7 +114,7 @@ def test_intervals_about_the_population_hold_the_mean_rate_of_collections(
 ) -> None:
     """200 collections; bins with 2 % of the comparisons or more, without the open one. At 95 % a bin falls below 88 % once in 60,000 times."""
     others = collections(0, 1500, n_runs, n_topics, spread, uneven)
-    result = analyse(others, Swap(**options), trials=20, seed=1, workers=1)
+    result = analyse(others, paper_swap(**options), trials=20, seed=1, workers=1)
     count, swaps = (result[name].values.reshape(-1, 21).sum(axis=0) for name in ("count", "swaps"))
     truth = swaps / count if spread else np.full(21, 0.5)
     cube = collections(1, 200, n_runs, n_topics, spread, uneven)
@@ -113,7 +122,9 @@ def test_intervals_about_the_population_hold_the_mean_rate_of_collections(
     covered = {
         interval: np.nanmean(
             held(
-                analyse(cube, Swap(interval=interval, **options), trials=300, seed=1, workers=1),
+                analyse(
+                    cube, paper_swap(interval=interval, **options), trials=300, seed=1, workers=1
+                ),
                 truth,
             ),
             axis=0,
@@ -185,7 +196,7 @@ def test_intervals_are_the_same_bits_on_all_chunkings(
     interval: str, options: dict[str, Any]
 ) -> None:
     cube = collection(5, 7, 21, 0.3)
-    swap = Swap(interval=interval, groups=4, **options)
+    swap = paper_swap(interval=interval, groups=4, **options)
     whole = analyse(cube, swap, trials=23, seed=1, workers=1)
     cut = analyse(cube, swap, trials=23, seed=1, workers=2, block_units=5)
     assert whole.attrs["interval"] == interval
@@ -205,7 +216,7 @@ def test_equal_runs_have_intervals(rule: str) -> None:
     )
     for interval in ("trials", "population"):
         result = (
-            analyse(cube, Swap(rule=rule, interval=interval), trials=30, seed=1, workers=1)
+            analyse(cube, paper_swap(rule=rule, interval=interval), trials=30, seed=1, workers=1)
             .isel(bin=0)
             .squeeze()
         )
@@ -221,9 +232,9 @@ def test_fewer_trials_have_wider_intervals_over_trials_only() -> None:
     widths = {}
     for interval in ("trials", "population"):
         for trials in (200, 3200):
-            result = analyse(cube, Swap(interval=interval), trials=trials, seed=2, workers=1).isel(
-                bin=slice(1, 8)
-            )
+            result = analyse(
+                cube, paper_swap(interval=interval), trials=trials, seed=2, workers=1
+            ).isel(bin=slice(1, 8))
             widths[interval, trials] = float((result[ENDS[1]] - result[ENDS[0]]).mean())
     # A quarter with 16 times as many.
     assert 3.2 < widths["trials", 200] / widths["trials", 3200] < 5
@@ -231,13 +242,14 @@ def test_fewer_trials_have_wider_intervals_over_trials_only() -> None:
 
 
 def test_every_group_is_left_out_once() -> None:
-    cube, swap = collection(4, 9, 25, 0.3), Swap(interval="population", groups=5)
+    cube, swap = collection(4, 9, 25, 0.3), paper_swap(interval="population", groups=5)
     inputs = swap.inputs(swap.prepare(cube), 10, 7)
-    topics, runs = random_groups(7, 25, 9, 5)
+    key = stream_key(7, Purpose.SWAP_GROUPS)
+    topics, runs = random_groups(key, 25, np.arange(9), (5, 5))
     assert sorted(np.bincount(topics)) == [5] * 5
     assert sorted(np.bincount(runs)) == [1, 2, 2, 2, 2]
-    parts = list(left_out(inputs))
-    assert len(parts) == n_replicates(25, 9, 5) == 15
+    parts = [*topics_left_out(inputs), *runs_left_out(inputs)]
+    assert len(parts) == n_replicates(5, 5) == 15
     scores = inputs["scores"]
     for k, part in enumerate(parts[:10]):
         stay, half = topics != k // 2, runs % 2 == k % 2
@@ -254,27 +266,29 @@ def test_every_group_is_left_out_once() -> None:
 def test_what_an_interval_about_the_population_cannot_have_is_refused() -> None:
     cube = collection(1, 3, 20, 0.3)
     with pytest.raises(BadPlan, match="needs 4 runs"):
-        analyse(cube, Swap(interval="population"), trials=3, seed=1)
+        analyse(cube, paper_swap(interval="population"), trials=3, seed=1)
     with pytest.raises(BadPlan, match="groups=2"):
-        analyse(collection(1, 5, 20, 0.3), Swap(interval="population", groups=2), trials=3, seed=1)
+        analyse(
+            collection(1, 5, 20, 0.3), paper_swap(interval="population", groups=2), trials=3, seed=1
+        )
     with pytest.raises(BadPlan, match="interval 'wald'"):
-        analyse(cube, Swap(interval="wald"), trials=3, seed=1)
-    swap = Swap(interval="population")
+        analyse(cube, paper_swap(interval="wald"), trials=3, seed=1)
+    swap = paper_swap(interval="population")
     larger = collection(1, 5, 20, 0.3)
     with pytest.raises(BadPlan, match="use interval='trials'"):
         analyse(larger, swap, trials=3, seed=1, samples=swap.samples(larger, 1, 3))
 
 
 def test_groups_without_use_do_not_make_another_plan() -> None:
-    assert Swap(groups=5) == Swap()
-    assert Swap(interval="population", groups=5) != Swap(interval="population")
+    assert paper_swap(groups=5) == paper_swap()
+    assert paper_swap(interval="population", groups=5) != paper_swap(interval="population")
 
 
 def test_blocks_without_products_are_not_read() -> None:
     """Plans of the version before had no word about intervals: their blocks lack what intervals are made of."""
     cube = collection(1, 5, 20, 0.3)
     plans = [
-        make_plan(cube, Swap(interval=interval), trials=3, seed=1).plan
+        make_plan(cube, paper_swap(interval=interval), trials=3, seed=1).plan
         for interval in ("trials", "population")
     ]
     assert all("interval" in plan.record()["options"] for plan in plans)
@@ -284,11 +298,15 @@ def test_blocks_without_products_are_not_read() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "text"),
-    [("trials", "infinitely many trials"), ("population", "other topics and runs")],
+    [("trials", "infinitely many trials"), ("population", "other topics and teams")],
 )
 def test_tables_and_captions_say_what_intervals_are_about(interval: str, text: str) -> None:
     result = analyse(
-        collection(1, 5, 20, 0.3), Swap(interval=interval, groups=4), trials=9, seed=1, workers=1
+        collection(1, 5, 20, 0.3),
+        paper_swap(interval=interval, groups=4),
+        trials=9,
+        seed=1,
+        workers=1,
     )
     assert set(table(result, "rates")["interval"]) == {interval}
     assert text in caption(result)

@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 import scorecube as sc
 from scorecube.collection.evaluation import cube_dataset
+from tests.analyses.topic_samples.papers import paper_swap
 
 ALPHA = 0.001
 """Of the binomial test; the seeds are fixed."""
@@ -20,7 +21,7 @@ def swaps_of(shift: float, seed: int) -> int:
     scores[:, :, 0] += shift
     names = [f"m{k:04d}" for k in range(EXPERIMENTS)]
     cube = cube_dataset(scores, names, ["auto"], ["a", "b"], [f"{k:02d}" for k in range(TOPICS)])
-    result = sc.analyse(cube, sc.Swap(size=TOPICS // 2), trials=1, seed=seed, workers=1)
+    result = sc.analyse(cube, paper_swap(size=TOPICS // 2), trials=1, seed=seed, workers=1)
     assert int(result["count"].sum()) == EXPERIMENTS
     return int(result["swaps"].sum())
 

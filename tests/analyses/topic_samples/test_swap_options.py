@@ -19,6 +19,7 @@ from scorecube.kernels.random.draws import Sampling
 from scorecube.names import Purpose
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
+from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed, replay
 from tests.analyses.topic_samples.test_swap_oracle import (
     Case,
@@ -38,7 +39,7 @@ from tests.oracles.swap import (
 
 
 def changed(case: Case, **options: Any) -> Swap:
-    return Swap(**{key: getattr(case.swap, key) for key in case.swap.options()} | options)
+    return paper_swap(**{key: getattr(case.swap, key) for key in case.swap.options()} | options)
 
 
 def drawn_samples(case: Case, cube: xr.Dataset) -> list[tuple[list[int], list[int]]]:
@@ -68,7 +69,7 @@ def test_signed_and_symmetric_counts_are_exact(case: Case, signed: bool, symmetr
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, scores in case.tables.items():
         expected = count_swaps(
-            scores, drawn, swap.width, swap.bins, signed=signed, symmetric=symmetric
+            scores, drawn, swap.width, stated_bins(swap), signed=signed, symmetric=symmetric
         )
         assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
 
@@ -129,7 +130,7 @@ def test_samples_of_every_pair_are_exact(case: Case, signed: bool, symmetric: bo
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1, block_units=5)
     for metric, scores in case.tables.items():
         expected = count_swaps(
-            scores, samples, swap.width, swap.bins, signed=signed, symmetric=symmetric
+            scores, samples, swap.width, stated_bins(swap), signed=signed, symmetric=symmetric
         )
         assert_counts(result.sel(metric=metric, gain="auto").isel(size=0), expected, swap)
     trials = [[set(half) for half in trial] for each in samples.values() for trial in each]
@@ -143,23 +144,27 @@ def test_samples_of_every_pair_are_exact(case: Case, signed: bool, symmetric: bo
 
 def test_samples_of_every_pair_have_the_same_expectation() -> None:
     trials, rate = 20_000, 7 / 15
-    result = analyse(opposed(10, 7), Swap(size=1, share="none"), trials=trials, seed=2, workers=1)
+    result = analyse(
+        opposed(10, 7), paper_swap(size=1, share="none"), trials=trials, seed=2, workers=1
+    )
     found = float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20))
     assert abs(found - rate) < 4 * math.sqrt(rate * (1 - rate) / trials)
 
 
 def test_samples_of_every_pair_can_be_neither_saved_nor_given() -> None:
-    cube, swap = opposed(6, 2), Swap(size=2, share="none")
+    cube, swap = opposed(6, 2), paper_swap(size=2, share="none")
     with pytest.raises(BadPlan, match="cannot be saved"):
         swap.samples(cube, 1, 3)
     with pytest.raises(BadPlan, match="cannot be replayed"):
-        analyse(cube, swap, trials=3, seed=0, samples=Swap(size=2).samples(cube, 1, 3), workers=1)
+        analyse(
+            cube, swap, trials=3, seed=0, samples=paper_swap(size=2).samples(cube, 1, 3), workers=1
+        )
 
 
 def test_signed_bins_are_numbered_and_mirrored() -> None:
     # Differences of -0.03, 0, 0.03 and -0.5: a bin holds its edge on the side of zero.
     cube = make_cube([[0.5, 0.5, 0.53, 0.0], [0.53, 0.5, 0.5, 0.5]])
-    result = replay(cube, Swap(size=1, signed=True, bins=5), [((k,), (1,)) for k in range(4)])
+    result = replay(cube, paper_swap(size=1, signed=True, bins=5), [((k,), (1,)) for k in range(4)])
     filled = result["bin"].values[result["count"].values > 0]
     assert filled.tolist() == [-5, -4, 0, 3]
     assert result["bin"].values.tolist() == list(range(-5, 5))
@@ -172,7 +177,7 @@ def test_signed_bins_are_numbered_and_mirrored() -> None:
 def test_signed_bins_pooled_are_absolute_bins(rule: str) -> None:
     cube = simulate_cube(n_runs=8, metrics=("AP", "P@10"), seed=3)
     signed, absolute = (
-        analyse(cube, Swap(signed=each, rule=rule), trials=100, seed=4, workers=1)
+        analyse(cube, paper_swap(signed=each, rule=rule), trials=100, seed=4, workers=1)
         for each in (True, False)
     )
     for name in ("count", "swaps"):
@@ -198,7 +203,7 @@ def test_a_required_difference_of_zero_is_a_choice(case: Case, allow_zero: bool)
     drawn = drawn_samples(case, cube)
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, scores in case.tables.items():
-        expected = count_swaps(scores, drawn, swap.width, swap.bins)
+        expected = count_swaps(scores, drawn, swap.width, stated_bins(swap))
         swaps = expected.swaps_s0 if swap.rule == "s0" else expected.swaps_s1
         row = result.sel(metric=metric, gain="auto").isel(size=0)
         for confidence in swap.confidence:
@@ -218,7 +223,9 @@ def test_a_required_difference_of_zero_is_a_choice(case: Case, allow_zero: bool)
 
 def test_runs_that_never_swap_require_no_difference_if_zero_is_allowed() -> None:
     scores = [0.25, 0.5, 0.75, 1.0]
-    result = replay(make_cube([scores, scores]), Swap(size=1, allow_zero=True), [((0,), (1,))])
+    result = replay(
+        make_cube([scores, scores]), paper_swap(size=1, allow_zero=True), [((0,), (1,))]
+    )
     np.testing.assert_array_equal(result["required_difference"], [0.0] * 3)
     np.testing.assert_array_equal(result["share"], [1.0] * 3)
     assert float(result["support"]) == 0
@@ -282,7 +289,7 @@ def test_many_runs_and_few_give_alike_counts() -> None:
     names = [f"r{k:03d}" for k in range(300)]
     whole = analyse(
         cube_from_scores({"AP": pd.DataFrame(scores, index=names)}),
-        Swap(),
+        paper_swap(),
         trials=3,
         seed=2,
         workers=1,
@@ -302,7 +309,7 @@ def counts_of(
     scores: np.ndarray[Any, Any], names: list[str], chosen: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     frame = pd.DataFrame(scores[chosen], index=[names[k] for k in chosen])
-    part = analyse(cube_from_scores({"AP": frame}), Swap(), trials=3, seed=2, workers=1)
+    part = analyse(cube_from_scores({"AP": frame}), paper_swap(), trials=3, seed=2, workers=1)
     return np.stack([part["count"].values.ravel(), part["swaps"].values.ravel()])
 
 
@@ -312,7 +319,9 @@ def test_tables_tell_both_rules_and_the_support() -> None:
         [[["000"], ["003"]], [["001"], ["002"]], [["003"], ["000"]], [["003"], ["001"]]], object
     )
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), labels)})
-    row = table(analyse(cube, Swap(size=1), trials=4, seed=0, samples=samples, workers=1)).iloc[0]
+    row = table(
+        analyse(cube, paper_swap(size=1), trials=4, seed=0, samples=samples, workers=1)
+    ).iloc[0]
     assert (row["required_difference"], row["required_difference_first"]) == (0.15, 0.05)
     assert (row["support"], round(row["max_difference"], 9), row["size"]) == (0.15, 0.15, 1)
 
@@ -320,7 +329,9 @@ def test_tables_tell_both_rules_and_the_support() -> None:
 def test_the_required_difference_follows_the_chosen_rule() -> None:
     cube = simulate_cube(n_runs=12, seed=5)
     suffix, first = (
-        analyse(cube, Swap(size=10, required=rule, bin_width=0.005, bins=60), trials=200, seed=1)
+        analyse(
+            cube, paper_swap(size=10, required=rule, bin_width=0.005, bins=60), trials=200, seed=1
+        )
         for rule in ("suffix", "first")
     )
     by_first = suffix["required_difference_first"].values

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Swap
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
+from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.oracles.swap import SwapCounts, count_swaps, required_first, required_suffix, share
 
 FILES = {"AP": "ap.csv", "P@10": "p10.csv", "RR": "rr.csv"}
@@ -98,9 +99,9 @@ def read_exactly(path: Path, runs: list[str]) -> Table:
 @pytest.mark.parametrize(
     ("swap", "trials"),
     [
-        (Swap(sampling="disjoint", size=25), 30),
-        (Swap(sampling="replacement", size=50), 30),
-        (Swap(sampling="independent", size=17), 20),
+        (paper_swap(sampling="disjoint", size=25), 30),
+        (paper_swap(sampling="replacement", size=50), 30),
+        (paper_swap(sampling="independent", size=17), 20),
     ],
     ids=["disjoint", "replacement", "independent"],
 )
@@ -127,7 +128,7 @@ def test_every_bin_of_real_runs_is_exact(data: Path, swap: Swap, trials: int) ->
         for units in exact["P@10"].differences
     )
     for rule in RULES:
-        ruled = Swap(sampling=swap.sampling, size=swap.size, rule=rule)
+        ruled = paper_swap(sampling=swap.sampling, size=swap.size, rule=rule)
         result = analyse(cube, ruled, trials=trials, seed=5, samples=samples, workers=1)
         for metric, expected in exact.items():
             assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, ruled)
@@ -169,7 +170,7 @@ def cases(draw: st.DrawFn) -> Case:
     largest = {"disjoint": n_topics // 2, "replacement": 2 * n_topics, "independent": n_topics}[
         sampling
     ]
-    swap = Swap(
+    swap = paper_swap(
         sampling=sampling,
         size=draw(st.integers(1, largest)),
         rule=draw(st.sampled_from(RULES)),
@@ -188,7 +189,9 @@ def test_drawn_trials_of_discrete_scores_are_exact(case: Case) -> None:
     drawn = sample_positions(case.swap.samples(cube, case.seed, case.trials), topics)
     result = analyse(cube, case.swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, table in case.tables.items():
-        expected = count_swaps(table, drawn, Fraction(str(case.swap.bin_width)), case.swap.bins)
+        expected = count_swaps(
+            table, drawn, Fraction(str(case.swap.bin_width)), stated_bins(case.swap)
+        )
         assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)
 
 
@@ -207,6 +210,6 @@ def test_given_trials_of_discrete_scores_are_exact(case: Case, data: st.DataObje
     result = analyse(cube, case.swap, trials=case.trials, seed=0, samples=samples, workers=1)
     for metric, table in case.tables.items():
         expected = count_swaps(
-            table, given_samples, Fraction(str(case.swap.bin_width)), case.swap.bins
+            table, given_samples, Fraction(str(case.swap.bin_width)), stated_bins(case.swap)
         )
         assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
-from scorecube.analyses import Stability, Swap
+from scorecube.analyses import Stability
 from scorecube.analyses.topic_samples.base import parse_sizes
 from scorecube.errors import BadPlan
 from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, table
+from tests.analyses.topic_samples.papers import paper_swap, stated_bins
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
 from tests.analyses.topic_samples.test_swap_oracle import (
     Case,
@@ -54,10 +55,10 @@ def numbers(result: xr.Dataset) -> xr.Dataset:
 )
 def test_every_size_is_that_of_its_own_run(cube: xr.Dataset, options: dict[str, Any]) -> None:
     several = analyse(
-        cube, Swap(size=(3, 10, 25), **options), trials=40, seed=8, workers=1, block_units=7
+        cube, paper_swap(size=(3, 10, 25), **options), trials=40, seed=8, workers=1, block_units=7
     )
     for size in (3, 10, 25):
-        alone = analyse(cube, Swap(size=size, **options), trials=40, seed=8, workers=1)
+        alone = analyse(cube, paper_swap(size=size, **options), trials=40, seed=8, workers=1)
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
 
 
@@ -66,15 +67,15 @@ def test_every_size_is_that_of_its_own_run(cube: xr.Dataset, options: dict[str, 
 def test_any_sizes_are_those_of_their_own_runs(
     cube: xr.Dataset, sizes: set[int], seed: int
 ) -> None:
-    several = analyse(cube, Swap(size=tuple(sizes)), trials=11, seed=seed, workers=1)
+    several = analyse(cube, paper_swap(size=tuple(sizes)), trials=11, seed=seed, workers=1)
     assert several["size"].values.tolist() == sorted(sizes)
     for size in sizes:
-        alone = analyse(cube, Swap(size=size), trials=11, seed=seed, workers=1)
+        alone = analyse(cube, paper_swap(size=size), trials=11, seed=seed, workers=1)
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
 
 
 def test_given_samples_serve_all_sizes(cube: xr.Dataset) -> None:
-    swap = Swap(sampling="replacement", size=(4, 30))
+    swap = paper_swap(sampling="replacement", size=(4, 30))
     samples = swap.samples(cube, 3, 20)
     assert samples.sizes["draw"] == 30
     replayed = analyse(cube, swap, trials=20, seed=0, samples=samples, workers=1)
@@ -90,14 +91,14 @@ def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
     (largest,) = case.swap.sizes(cube)
     sizes = sorted({largest, *data.draw(st.lists(st.integers(1, largest), max_size=3))})
     drawn = sample_positions(case.swap.samples(cube, case.seed, case.trials), topics)
-    swap = Swap(
+    swap = paper_swap(
         **{**{key: getattr(case.swap, key) for key in case.swap.options()}, "size": tuple(sizes)}
     )
     result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
     for metric, scores in case.tables.items():
         for size in sizes:
             beginnings = [(first[:size], second[:size]) for first, second in drawn]
-            expected = count_swaps(scores, beginnings, swap.width, swap.bins)
+            expected = count_swaps(scores, beginnings, swap.width, stated_bins(swap))
             assert_agrees(result.sel(metric=metric, gain="auto", size=size), expected, swap)
 
 
@@ -107,7 +108,7 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
     trials = np.array(list(product(drawn, repeat=2)))
     topics = cube["topic"].values.astype(object)
     samples = xr.Dataset({"topic_sample": (("trial", "half", "draw"), topics[trials])})
-    swap = Swap(sampling="replacement", size=(1, 2))
+    swap = paper_swap(sampling="replacement", size=(1, 2))
     result = analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
         metric=0, gain=0
     )
@@ -122,7 +123,7 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
 def test_overlap_by_size_is_as_expected(sampling: str) -> None:
     n, sizes, trials = 40, (1, 5, 10, 20), 4000
     result = analyse(
-        opposed(n, 5), Swap(sampling=sampling, size=sizes), trials=trials, seed=9, workers=1
+        opposed(n, 5), paper_swap(sampling=sampling, size=sizes), trials=trials, seed=9, workers=1
     )
     for size in sizes:
         at = result.sel(size=size)
@@ -143,7 +144,7 @@ def test_runs_that_differ_by_chance_alone_swap_in_half_of_the_comparisons() -> N
     n_metrics, sizes = 4000, (1, 4, 10)
     random = np.random.default_rng(20260101)
     frames = {f"m{k:04d}": pd.DataFrame(random.normal(size=(2, 20))) for k in range(n_metrics)}
-    result = analyse(cube_from_scores(frames), Swap(size=sizes), trials=1, seed=5, workers=1)
+    result = analyse(cube_from_scores(frames), paper_swap(size=sizes), trials=1, seed=5, workers=1)
     swaps = result["swaps"].sum(("metric", "gain", "bin"))
     assert (result["count"].sum(("metric", "gain", "bin")) == n_metrics).all()
     # Bonferroni over the three sizes: 3.59 is the normal quantile of 1 - 0.001 / 6.
@@ -151,9 +152,9 @@ def test_runs_that_differ_by_chance_alone_swap_in_half_of_the_comparisons() -> N
 
 
 def test_equal_sizes_are_one_plan() -> None:
-    assert Swap(size=[25, 5, 5, 10]) == Swap(size=(5, 10, 25))
-    assert Swap(size=(7,)) == Swap(size=7)
-    assert Swap(size=range(5, 26, 5)).options()["size"] == [5, 10, 15, 20, 25]
+    assert paper_swap(size=[25, 5, 5, 10]) == paper_swap(size=(5, 10, 25))
+    assert paper_swap(size=(7,)) == paper_swap(size=7)
+    assert paper_swap(size=range(5, 26, 5)).options()["size"] == [5, 10, 15, 20, 25]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_equal_sizes_are_one_plan() -> None:
 )
 def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:
     with pytest.raises(BadPlan, match=text):
-        analyse(opposed(10, 3), Swap(size=size), trials=3, seed=0, workers=1)
+        analyse(opposed(10, 3), paper_swap(size=size), trials=3, seed=0, workers=1)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_curves_need_three_rates_of_which_two_are_not_zero() -> None:
 
 
 def test_curves_beyond_the_sizes_are_marked(cube: xr.Dataset) -> None:
-    result = analyse(cube, Swap(size=(5, 10, 15)), trials=200, seed=1, workers=1)
+    result = analyse(cube, paper_swap(size=(5, 10, 15)), trials=200, seed=1, workers=1)
     frame = table(result, "curves")
     assert list(frame.columns) == [
         "collection",
@@ -220,6 +221,7 @@ def test_curves_beyond_the_sizes_are_marked(cube: xr.Dataset) -> None:
         "swap_rate",
         "fitted",
         "extrapolated",
+        "lack_of_fit",
     ]
     assert sorted(frame.loc[frame["extrapolated"], "size"].unique()) == [20, 25, 30]
     assert frame.loc[frame["extrapolated"], "swap_rate"].isna().all()
@@ -230,7 +232,7 @@ def test_curves_beyond_the_sizes_are_marked(cube: xr.Dataset) -> None:
     np.testing.assert_array_equal(
         one["swap_rate"], result["swap_rate"].sel(metric="AP", size=10).isel(gain=0)
     )
-    alone = table(analyse(cube, Swap(size=5), trials=20, seed=1, workers=1), "curves")
+    alone = table(analyse(cube, paper_swap(size=5), trials=20, seed=1, workers=1), "curves")
     assert not alone["extrapolated"].any()
     assert alone["fitted"].isna().all()
     assert sizes_beyond(np.array([5.0, 10.0])).size == 0
@@ -246,4 +248,4 @@ def test_sizes_of_stability_are_those_of_their_own_runs(cube: xr.Dataset) -> Non
 def test_one_topic_more_than_half_is_too_many() -> None:
     cube = make_cube([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     with pytest.raises(BadPlan, match="use size=1 or less"):
-        Swap(size=(1, 2)).prepare_checked(cube)
+        paper_swap(size=(1, 2)).prepare_checked(cube)

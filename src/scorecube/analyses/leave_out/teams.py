@@ -43,6 +43,15 @@ from scorecube.analyses.leave_out.trial_statistics import (
 )
 from scorecube.analyses.options import option_field
 from scorecube.collection import schema
+from scorecube.collection.pool_depth import (
+    CUTOFFS,
+    PERSISTENCE,
+    TOLERATED,
+    PoolDepth,
+    estimate_pool_depth,
+    judged_shares,
+    rbp_residuals,
+)
 from scorecube.collection.pools import Pools, build_pools, team_bits
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
@@ -53,10 +62,12 @@ from scorecube.statistics.quantiles import defined_mean, tails
 
 
 class TeamPools(NamedTuple):
-    """Pools and metrics of a cube."""
+    """Pools and metrics of a cube, the depth of the pools, and its estimate if no depth was stated."""
 
     pools: Pools
     metrics: list[Metric]
+    depth: int
+    estimated: PoolDepth | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +84,8 @@ class Teams(Analysis):
     topic_sizes
         Numbers of topics of a nested chain of random topic sets, drawn once, in addition to all topics. None for no chain.
     pool_depth
-        Number of ranks of each run whose judged documents are in the pool.
+        Number of ranks of each run whose judged documents are in the pool; None or ``auto`` for the estimate of
+        `scorecube.collection.pool_depth`.
     keep_unpooled
         Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.
     lost_topics
@@ -131,8 +143,12 @@ class Teams(Analysis):
         may_be_empty=True,
         unit="topics",
     )
-    pool_depth: int = option_field(
-        10, "Ranks of every run that contribute to the pool.", minimum=1, unit="ranks"
+    pool_depth: int | None = option_field(
+        None,
+        "Ranks of every run that contribute to the pool; auto: as deep as runs of half of the teams are judged.",
+        aliases={"auto": None},
+        minimum=1,
+        unit="ranks",
     )
     keep_unpooled: bool = option_field(
         True,
@@ -161,7 +177,9 @@ class Teams(Analysis):
         """See `Analysis.prepare`; the shared record is `TeamPools`."""
         metrics = check_metrics(cube)
         refuse_other_summaries(cube, "leaving teams out")
-        return Prepared(cube, TeamPools(build_pools(cube, self.pool_depth), metrics))
+        depth = estimate_pool_depth(cube) if self.pool_depth is None else None
+        n_ranks = int(self.pool_depth or (depth.depth if depth else 0))
+        return Prepared(cube, TeamPools(build_pools(cube, n_ranks), metrics, n_ranks, depth))
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
@@ -183,10 +201,11 @@ class Teams(Analysis):
                 f"{option('topic_sizes')}: {wrong[0]} of the {n_topics} topics cannot be kept; use 2 to {n_topics}",
                 option="topic_sizes",
             )
-        return self._warnings(prepared.cube, pools)
+        return self._warnings(prepared.cube, prepared.shared)
 
-    def _warnings(self, cube: xr.Dataset, pools: Pools) -> list[str]:
-        """Return warnings about runs without a team, and about unpooled documents."""
+    def _warnings(self, cube: xr.Dataset, shared: TeamPools) -> list[str]:
+        """Return warnings about runs without a team, about unpooled documents, and about the estimated depth of the pool."""
+        pools = shared.pools
         runs = schema.labels_of(cube, names.RUN)
         n_alone = sum(
             run == team for run, team in zip(runs, schema.labels_of(cube, names.TEAM), strict=True)
@@ -200,13 +219,15 @@ class Teams(Analysis):
         if unpooled.any():
             warnings.append(
                 f"{int(unpooled.sum()):,} of {int(judged.sum()):,} judged documents ({int((pools.levels[unpooled] > 0).sum()):,} of "
-                f"{int((pools.levels > 0).sum()):,} relevant ones) are in no team's pool of depth {self.pool_depth}: they "
+                f"{int((pools.levels > 0).sum()):,} relevant ones) are in no team's pool of depth {shared.depth}: they "
                 + (
                     "stay judged"
                     if self.keep_unpooled
                     else "become unjudged whenever a team is left out"
                 )
             )
+        if shared.estimated is not None:
+            warnings.append(_depth_text(shared.estimated, len(pools.teams)))
         return warnings
 
     def leaves(self, n_teams: int) -> tuple[int, ...]:
@@ -311,12 +332,17 @@ class Teams(Analysis):
             "n_unique": pools.n_unique(0),
             "n_unique_relevant": pools.n_unique(1),
         }
+        cutoffs = tuple(sorted({*CUTOFFS, prepared.shared.depth}))
+        values["judged_share"] = judged_shares(cube, cutoffs)
+        values["rbp_residual"] = np.array([rbp_residuals(cube, p) for p in PERSISTENCE]).T
         coords = {
             names.LEAVE: leaves,
             names.TOPIC_STEP: np.array(self.steps(cube)),
             names.TOPIC: cube[names.TOPIC],
             names.RUN: schema.label_array(schema.labels_of(cube, names.RUN)),
             names.TEAM: schema.label_array(pools.teams),
+            names.CUTOFF: np.array(cutoffs),
+            names.PERSISTENCE: np.array(PERSISTENCE),
             names.TEAM_OF_RUN: (names.RUN, schema.label_array(schema.labels_of(cube, names.TEAM))),
         }
         attrs = {
@@ -324,7 +350,8 @@ class Teams(Analysis):
             "n_runs": n_runs,
             "n_topics": cube.sizes[names.TOPIC],
             "n_teams": len(pools.teams),
-            "pool_depth": self.pool_depth,
+            "pool_depth": prepared.shared.depth,
+            "pool_depth_estimated": self.pool_depth is None,
             "lost_topics": self.lost_topics,
             "interval": self.interval,
             "confidence": self.confidence,
@@ -401,6 +428,19 @@ class Teams(Analysis):
             {variable.name: (variable.dims, array) for variable, array in variables}, coords
         )
         return schema.annotate(samples.assign_attrs(seed=str(seed)), schema.TEAM_SAMPLES)
+
+
+def _depth_text(found: PoolDepth, n_teams: int) -> str:
+    """Return what was estimated about the depth of the pool, for users."""
+    if not found.found:
+        return (
+            f"no depth was found at which runs of half of the teams are judged: a pool of depth {found.depth} is assumed; "
+            f"state {option('pool_depth')} if it is known"
+        )
+    return (
+        f"the pool has an estimated depth of {found.depth}: up to there a run of {found.n_teams} of {n_teams} teams is judged "
+        f"(at most {TOLERATED:.0%} of its documents are not); state {option('pool_depth')} if it is known"
+    )
 
 
 _CELL = (names.METRIC, names.GAIN)
@@ -521,5 +561,19 @@ VARIABLES = (
         "n_unique", (names.TEAM,), "i", "documents", "judged documents that only a team contributed"
     ),
     Variable("n_unique_relevant", (names.TEAM,), "i", "documents", "relevant ones of these"),
+    Variable(
+        "judged_share",
+        (names.RUN, names.CUTOFF),
+        "f",
+        "1",
+        "share of judged documents among the first ranks of a run",
+    ),
+    Variable(
+        "rbp_residual",
+        (names.RUN, names.PERSISTENCE),
+        "f",
+        "score",
+        "mean residual of RBP: range of the score if unjudged documents may be relevant",
+    ),
 )
 """Along leave: 0 for the whole collection, then numbers of teams. Along topic_step: numbers of topics, all topics first."""

@@ -24,6 +24,7 @@ from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Pre
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
+from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.pair_decisions import (
     DECISIONS,
     TOP_PAIR_COUNTS,
@@ -53,11 +54,14 @@ FLOATS = ("tau_ap", "rbo")
 class Agreement(Analysis):
     """Agreement of rankings and significant differences under two sets of judgements.
 
-    The first set is the reference. A trial draws n topics with replacement, those of the bootstrap test with
-    the same seed, for both sets and all metrics. Intervals cover the variation of the agreement with the
-    topics, given these runs and judgements. A sample with replacement holds fewer distinct topics than the
-    collection, so the agreement on samples tends to be lower than on all topics (``bias``), and a percentile
-    interval can lie below the observed value.
+    The first set is the reference. ``population`` estimates the agreement of the two rankings of these runs over
+    infinitely many topics, with an interval (`scorecube.analyses.rank_agreement.population`; docs/believe/intervals.md has its
+    coverage). The observed agreement is an unbiased estimate of the one expected of other topics, as many.
+
+    A trial draws n topics with replacement, those of the bootstrap test with the same seed, for both sets and all
+    metrics. A sample with replacement holds fewer distinct topics than the collection, so the agreement on
+    samples tends to be lower than on all topics (``bias``), and a percentile interval can lie below the observed
+    value; it is no confidence interval.
 
     Parameters
     ----------
@@ -162,14 +166,8 @@ class Agreement(Analysis):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         """See `Analysis.inputs`; integer scores, for exact ties."""
-        scores = judgement_set_cells(prepared.cube)[0]
-        n_rankings, n_runs, n_topics = scores.shape
-        grid = make_grid(n_topics, WIDTH, scores)
-        units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
         return {
-            "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)),
-            "shape": np.array(scores.shape),
-            "tolerances": np.full(n_rankings, grid.tolerance),
+            **rankings_of(judgement_set_cells(prepared.cube)[0]),
             "key": stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS),
             **(samples or {}),
         }
@@ -217,10 +215,31 @@ class Agreement(Analysis):
         """
         n_rankings, n_runs, _ = (int(number) for number in inputs["shape"])
         sums = (counts.T @ inputs["units"].T).reshape(counts.shape[1], n_rankings, n_runs)
+        return self.statistics_of_means(sums, inputs["tolerances"])
+
+    def statistics_of_means(
+        self, sums: np.ndarray[Any, Any], tolerances: np.ndarray[Any, Any]
+    ) -> Arrays:
+        """Return the statistics of rankings.
+
+        Parameters
+        ----------
+        sums
+            float64 (trial, set * cell, run): sums or means as integers; the cells of the first set, then those of
+            the second.
+        tolerances
+            float64 (set * cell,): largest difference of tied sums.
+
+        Returns
+        -------
+        statistics
+            The outputs of a block: (cell, trial).
+        """
+        n_rankings = sums.shape[1]
         n_cells = n_rankings // 2
         first, second = np.arange(n_cells), np.arange(n_cells, n_rankings)
-        concordance = compare(sums, inputs["tolerances"], first, second)
-        above, until = tie_bounds(sums, inputs["tolerances"])
+        concordance = compare(sums, tolerances, first, second)
+        above, until = tie_bounds(sums, tolerances)
         integers: dict[str, np.ndarray[Any, Any]] = {
             "concordant": concordance.concordant,
             "discordant": concordance.discordant,
@@ -244,44 +263,87 @@ class Agreement(Analysis):
         """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         scores, cell_of = judgement_set_cells(cube)
-        half, pairs = len(scores) // 2, pairs_of(cube.sizes[names.RUN])
-        inputs = self.inputs(prepared, trials, 0)
-        n_topics = scores.shape[-1]
-        observed = self.statistics(inputs, np.ones((n_topics, 1)))
-        sums = (inputs["units"].sum(axis=-1)).reshape(1, *scores.shape[:2])
-        ranks = 1 + tie_bounds(sums, inputs["tolerances"])[0][0].astype(np.int64)
-        drops = ranks[half:] - ranks[:half]
-        # Ties in the loss of ranks go to the run with the best rank under the first set.
-        drop_run = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
-        replicates = coefficients(totals, pairs)
+        half = len(scores) // 2
+        by_cell = self.observed(scores[:half], scores[half:])
+        replicates = coefficients(totals, pairs_of(cube.sizes[names.RUN]))
         tail = (1 - Fraction(str(self.confidence))) / 2
-        agreement, (low, high) = coefficients(observed, pairs)[..., 0], tails(replicates, tail)
+        agreement, (low, high) = by_cell["agreement"], tails(replicates, tail)
         if self.interval == "basic":
             low, high = np.maximum(2 * agreement - high, -1.0), np.minimum(2 * agreement - low, 1.0)
         drop_low, drop_high = tails(totals["drop"].astype(np.float64), tail)
-        means = scores.mean(axis=-1)
-        decisions = count_decisions(
-            scores, sums[0], inputs["tolerances"], ranks, self.test, self.alphas, self.top
-        )
-        by_cell = {
-            "agreement": agreement,
+        by_cell |= {
             "low": low,
             "high": high,
             "replicate": replicates,
             "bias": defined_mean(replicates) - agreement,
+            "drop_low": drop_low,
+            "drop_high": drop_high,
+        }
+        return self._labelled(cube, by_cell, cell_of, trials)
+
+    def observed(
+        self, first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what needs no trials: agreement, losses of ranks, means and decisions on pairs of runs.
+
+        Parameters
+        ----------
+        first, second
+            float64 (cell, run, topic): scores under both sets. Their topics are the same, or there are as many of
+            each set as it has: then there is nothing known about infinitely many topics.
+
+        Returns
+        -------
+        values
+            Arrays (cell, ...) by the names of `VARIABLES`, without those of trials; and `only_first` and
+            `only_second`, the pairs of runs that are significant under one set only.
+        """
+        half, n_runs = first.shape[:2]
+        paired = first.shape == second.shape
+        parts = (
+            [rankings_of(np.concatenate([first, second]))]
+            if paired
+            else [rankings_of(first), rankings_of(second)]
+        )
+        sums = np.concatenate([part["units"].sum(axis=-1) for part in parts])
+        sums = sums.reshape(1, 2 * half, n_runs)
+        tolerances = np.concatenate([part["tolerances"] for part in parts])
+        observed = self.statistics_of_means(sums, tolerances)
+        ranks = 1 + tie_bounds(sums, tolerances)[0][0].astype(np.int64)
+        drops = ranks[half:] - ranks[:half]
+        # Ties in the loss of ranks go to the run with the best rank under the first set.
+        drop_run = np.array([np.lexsort((ranks[k], -drops[k]))[0] for k in range(half)])
+        return {
+            "agreement": coefficients(observed, pairs_of(n_runs))[..., 0],
+            **self._population(parts[0], (2 * half, *first.shape[1:]), paired),
             "tied_first": observed["tied_first"][:, 0],
             "tied_second": observed["tied_second"][:, 0],
             "drop": drops.max(axis=-1),
-            "drop_low": drop_low,
-            "drop_high": drop_high,
             "drop_run": drop_run,
-            "mean_first": means[:half],
-            "mean_second": means[half:],
+            "mean_first": first.mean(axis=-1),
+            "mean_second": second.mean(axis=-1),
             "rank_first": ranks[:half],
             "rank_second": ranks[half:],
-            **decisions,
+            **count_decisions(
+                [*first, *second], sums[0], tolerances, ranks, self.test, self.alphas, self.top
+            ),
         }
-        return self._labelled(cube, by_cell, cell_of, trials)
+
+    def _population(
+        self, inputs: Mapping[str, np.ndarray[Any, Any]], shape: tuple[int, ...], paired: bool
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the `STATISTICS` over infinitely many topics, (cell, statistic); missing for few runs or topics, or other topics."""
+        half, (_, n_runs, n_topics) = shape[0] // 2, shape
+        if not paired or population.refusal(n_runs, n_topics):
+            return dict.fromkeys(population.MEANINGS, np.full((half, len(STATISTICS)), np.nan))
+        cells, no_ties = np.arange(2 * half), np.zeros(2 * half)
+        drawn = [
+            coefficients(self.statistics_of_means(means, no_ties), pairs_of(n_runs))
+            for means in population.population_rankings(
+                inputs["units"].reshape(shape), cells[:half], cells[half:]
+            )
+        ]
+        return population.summary(np.concatenate(drawn, axis=-1), self.confidence)
 
     def _labelled(
         self,
@@ -322,6 +384,7 @@ class Agreement(Analysis):
             "ties": self.ties,
             "top": min(self.top, cube.sizes[names.RUN]),
             "notes": list(cube.attrs.get(NOT_COMMON, [])),
+            "no_interval": population.refusal(cube.sizes[names.RUN], cube.sizes[names.TOPIC]),
         }
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
@@ -339,11 +402,12 @@ class Agreement(Analysis):
         score_bytes = 8.0 * n_rankings * n_runs * n_topics
         decisions = 2 * SECONDS_PER_PAIR[self.test] * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_rankings / 2
+        drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
         return Cost(
             seconds + decisions / max(trials, 1),
             per_trial,
             fixed,
-            result_bytes=trials * (per_trial + 16.0 * n_rankings) + 4 * score_bytes,
+            result_bytes=trials * (per_trial + 16.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
             input_bytes=2 * score_bytes,
         )
 
@@ -351,6 +415,24 @@ class Agreement(Analysis):
         """Return ``topic_sample[trial, half, draw]``, topic labels; one half."""
         key = stream_key(seed, names.Purpose.BOOTSTRAP_TOPICS)
         return labelled_samples(bootstrap_samples(key, cube.sizes[names.TOPIC], 0, trials), cube)
+
+
+def rankings_of(scores: np.ndarray[Any, Any]) -> Arrays:
+    """Return what ranks runs: ``units``, integer scores for exact ties (ranking * run, topic), ``shape`` and ``tolerances``.
+
+    Parameters
+    ----------
+    scores
+        float64 (ranking, run, topic).
+    """
+    n_rankings, n_runs, n_topics = scores.shape
+    grid = make_grid(n_topics, WIDTH, scores)
+    units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
+    return {
+        "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)),
+        "shape": np.array(scores.shape),
+        "tolerances": np.full(n_rankings, grid.tolerance),
+    }
 
 
 def coefficients(counts: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.ndarray[Any, Any]:
@@ -376,6 +458,7 @@ VARIABLES = tuple(
             "1",
             "agreement of the rankings of runs under both sets of judgements",
         ),
+        *((name, _STATISTIC, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
         ("low", _STATISTIC, "f", "1", "lower limit of the interval over topic samples"),
         ("high", _STATISTIC, "f", "1", "upper limit of the interval over topic samples"),
         (

@@ -20,6 +20,7 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.ranking_pairs import (
     ALONG,
     STATISTICS,
@@ -61,9 +62,13 @@ class Correlation(Analysis):
     equal means are ties. A trial draws as many topics, or runs, as there are, with replacement, for all
     comparisons. Copies of a run in a sample of runs do not form a pair.
 
-    Intervals over topics cover the variation with the topics, given these runs. Resampling topics adds noise
-    to both rankings, so these intervals tend to lie below the observed value of similar rankings. Intervals
-    over runs cover the variation with the runs, given these topics.
+    ``population`` estimates the coefficients of the two rankings of these runs over infinitely many topics, with
+    an interval (`scorecube.analyses.rank_agreement.population`; docs/believe/intervals.md has its coverage). The observed
+    coefficients are unbiased estimates of those expected of other topics, as many.
+
+    Percentile intervals over topics are no confidence intervals of either: resampling topics adds noise to both
+    rankings, and they tend to lie below the observed value of similar rankings. Intervals over runs cover the
+    variation with the runs, given these topics.
 
     Parameters
     ----------
@@ -264,6 +269,7 @@ class Correlation(Analysis):
         if self.intervals:
             low, high, error = percentiles(totals["drawn"], self.confidence)
             values |= {"low": low, "high": high, "standard_error": error}
+        values |= self._population(cube, pairs)
         if n_runs < MIN_RUNS:
             values = {name: np.full_like(array, np.nan) for name, array in values.items()}
         values["mean"] = summarise(cube).values
@@ -277,11 +283,9 @@ class Correlation(Analysis):
             names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             **pairs.coords(cube),
         }
+        coords[names.STATISTIC] = schema.label_array(STATISTICS)
         if self.intervals:
-            coords |= {
-                names.STATISTIC: schema.label_array(STATISTICS),
-                names.RESAMPLED: schema.label_array(self.intervals),
-            }
+            coords[names.RESAMPLED] = schema.label_array(self.intervals)
         result = xr.Dataset(
             {item.name: (item.dims, (values | counts)[item.name]) for item in variables},
             coords=coords,
@@ -292,8 +296,27 @@ class Correlation(Analysis):
             "n_topics": cube.sizes[names.TOPIC],
             "confidence": self.confidence,
             "bold": "" if self.bold is None else self.bold,
+            "no_interval": population.refusal(n_runs, cube.sizes[names.TOPIC]),
         }
         return schema.annotate(result.assign_attrs(attrs), variables)
+
+    def _population(self, cube: xr.Dataset, pairs: Comparisons) -> dict[str, np.ndarray[Any, Any]]:
+        """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
+        units, n_pairs, n_runs = ranking_values(cube)[0], len(pairs.first), cube.sizes[names.RUN]
+        drawn = np.full((len(STATISTICS), population.N_DRAWS, n_pairs), np.nan)
+        is_mean = np.array([kind != AREA for kind in cell_kinds(cube)])
+        chosen = np.flatnonzero(is_mean[pairs.first] & is_mean[pairs.second])
+        if len(chosen) and not population.refusal(n_runs, cube.sizes[names.TOPIC]):
+            (first, second), start = np.arange(2 * len(chosen)).reshape(2, -1), 0
+            for means in population.population_rankings(
+                units, pairs.first[chosen], pairs.second[chosen]
+            ):
+                counts = compare(means, np.zeros(2 * len(chosen)), first, second)
+                drawn[:, start : start + len(means), chosen] = coefficients(
+                    counts, first, second, n_runs
+                )
+                start += len(means)
+        return population.summary(drawn.swapaxes(1, 2), self.confidence)
 
     def _null_statistics(
         self, tau: Any, counts: Mapping[str, Any], n_runs: int
@@ -328,6 +351,7 @@ class Correlation(Analysis):
         per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
         fixed = 64.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
         score_bytes = 8.0 * n_cells * n_runs * n_topics
+        drawn_bytes = 24.0 * len(STATISTICS) * population.N_DRAWS * n_pairs
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
             + 1e-8 * (n_topics + n_runs)
@@ -337,7 +361,7 @@ class Correlation(Analysis):
             seconds,
             per_trial,
             fixed,
-            result_bytes=2.2 * per_trial * trials + 2.5 * score_bytes,
+            result_bytes=2.2 * per_trial * trials + 2.5 * score_bytes + drawn_bytes,
             input_bytes=2 * score_bytes,
         )
 
@@ -388,6 +412,7 @@ def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.d
 
 
 _PAIR = (names.COMPARISON,)
+_POPULATION = (names.STATISTIC, names.COMPARISON)
 _DRAWN = (names.RESAMPLED, names.STATISTIC, names.COMPARISON)
 VARIABLES = tuple(
     Variable(*fields)
@@ -433,6 +458,7 @@ VARIABLES = tuple(
         ("tied_a", _PAIR, "i", "pairs", "pairs of runs tied in the first ranking"),
         ("tied_b", _PAIR, "i", "pairs", "pairs of runs tied in the second ranking"),
         ("tied_pairs", _PAIR, "i", "pairs", "pairs of runs tied in either ranking"),
+        *((name, _POPULATION, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
         ("low", _DRAWN, "f", "1", "lower limit of the bootstrap percentile interval"),
         ("high", _DRAWN, "f", "1", "upper limit of the bootstrap percentile interval"),
         ("standard_error", _DRAWN, "f", "1", "standard deviation over the trials"),

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.analyses.pair_tests.classical import (
+from scorecube.analyses.pair_tests.classical import classical_p_values
+from scorecube.analyses.pair_tests.score_differences import (
     PAIRS_AT_ONCE,
-    classical_p_values,
     score_differences,
     score_rounding,
 )
@@ -43,10 +43,15 @@ TOP_PAIR_COUNTS = {
     "false_negatives": "of these, significant under the first set but not under the second",
 }
 """Names and meanings of the counts over pairs of the best runs."""
+ONE_SET = {
+    "only_first": "pairs significant under the first set only",
+    "only_second": "pairs significant under the second set only",
+}
+"""Names and meanings of the two parts of the mixed pairs."""
 
 
 def count_decisions(
-    scores: np.ndarray[Any, Any],
+    scores: Sequence[np.ndarray[Any, Any]],
     sums: np.ndarray[Any, Any],
     tolerances: np.ndarray[Any, Any],
     ranks: np.ndarray[Any, Any],
@@ -59,7 +64,7 @@ def count_decisions(
     Parameters
     ----------
     scores
-        float64 (set * cell, run, topic): the cells of the first set, then those of the second.
+        float64 (run, topic), one for each set and cell: the cells of the first set, then those of the second.
     sums, tolerances
         float64 (set * cell, run) and (set * cell,): sums of scores as integers, and the largest difference of
         tied sums.
@@ -75,15 +80,17 @@ def count_decisions(
     Returns
     -------
     counts
-        int64 (cell, alpha) for each name of `DECISIONS` and `TOP_PAIR_COUNTS`.
+        int64 (cell, alpha) for each name of `DECISIONS`, `TOP_PAIR_COUNTS` and `ONE_SET`.
     """
     half, levels = len(scores) // 2, [float(Fraction(str(alpha))) for alpha in alphas]
-    first, second = label_order(scores.shape[1])
+    n_runs = sums.shape[1]
+    first, second = label_order(n_runs)
     counts = {
-        name: np.zeros((half, len(levels)), np.int64) for name in (*DECISIONS, *TOP_PAIR_COUNTS)
+        name: np.zeros((half, len(levels)), np.int64)
+        for name in (*DECISIONS, *TOP_PAIR_COUNTS, *ONE_SET)
     }
     for cell in range(half):
-        best = np.zeros(scores.shape[1], bool)
+        best = np.zeros(n_runs, bool)
         best[np.argsort(ranks[cell], kind="stable")[:top]] = True
         for low in range(0, len(first), PAIRS_AT_ONCE):
             a, b = first[low : low + PAIRS_AT_ONCE], second[low : low + PAIRS_AT_ONCE]
@@ -112,6 +119,8 @@ def count_decisions(
                     "top_significant_second": top_pairs & under_second,
                     "false_positives": top_pairs & under_second & ~under_first,
                     "false_negatives": top_pairs & under_first & ~under_second,
+                    "only_first": under_first & ~under_second,
+                    "only_second": under_second & ~under_first,
                 }
                 for name, mask in masks.items():
                     counts[name][cell, level] += int(mask.sum())

@@ -102,7 +102,8 @@ class TopicSampling(Analysis):
         refuse_other_summaries(cube, f"the {self.name} method")
         if self.sampling == "disjoint" and 2 * largest == n_topics:
             return [
-                f"disjoint samples of {largest} out of {n_topics} topics halve the topic set: the two samples of a trial are not independent"
+                f"disjoint samples of {largest} out of {n_topics} topics halve the topic set: trials are independent given the collection, "
+                "the two samples of a trial are not"
             ]
         return []
 

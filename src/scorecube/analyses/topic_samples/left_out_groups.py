@@ -1,6 +1,7 @@
-"""Groups of topics and runs that are left out in turn, for population intervals.
+"""Groups of topics and teams that are left out in turn, for intervals about other topics and runs.
 
-Each replicate leaves out one group; `scorecube.statistics.population_interval` computes the interval from the replicates.
+Each replicate leaves out one group; `scorecube.statistics.population_interval` and
+`scorecube.statistics.replicate_limits` compute intervals from the replicates.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays
 from scorecube.analyses.topic_samples.base import scales
+from scorecube.collection.schema import labels_of
 from scorecube.kernels.random.draws import Sampling, topic_samples
-from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_grid import Grid
 
 Array = np.ndarray[Any, Any]
@@ -23,27 +25,64 @@ GROUP_TRIAL = 2**40
 """Trial whose random words assign topics to groups, the next one runs; earlier trials draw samples of half of the runs."""
 
 
-def n_replicates(n_topics: int, n_runs: int, groups: int) -> int:
-    """Return the number of replicates, that is of inputs that `left_out` yields."""
-    return 2 * min(groups, n_topics) + min(groups, n_runs)
+def n_replicates(topic_groups: int, run_groups: int) -> int:
+    """Return the number of replicates: of inputs that `topics_left_out` and `runs_left_out` yield."""
+    return 2 * topic_groups + run_groups
 
 
-def random_groups(seed: int, n_topics: int, n_runs: int, groups: int) -> tuple[Array, Array]:
-    """Return the group of each topic and of each run; their sizes differ by at most 1.
+def units_of_runs(cube: xr.Dataset, kind: str) -> Array:
+    """Return the number of the team of each run, int64 (run,); or of the run, also where teams are not known.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    kind
+        What is left out: ``teams`` or ``runs``.
+    """
+    dim = names.TEAM if kind == "teams" and names.TEAM in cube.coords else names.RUN
+    return np.unique(labels_of(cube, dim), return_inverse=True)[1].astype(np.int64)
+
+
+def n_groups(cube: xr.Dataset, most: int, kind: str) -> tuple[int, int]:
+    """Return the numbers of groups of topics, and of teams or runs, if there are at most so many."""
+    n_units = int(units_of_runs(cube, kind).max()) + 1
+    return min(most, cube.sizes[names.TOPIC]), min(most, n_units)
+
+
+def random_groups(
+    key: Array, n_topics: int, teams: Array, groups: tuple[int, int]
+) -> tuple[Array, Array]:
+    """Return the group of each topic and of each run.
+
+    The numbers of topics, and of teams, in groups differ by at most 1; the runs of a team are in the same group.
+
+    Parameters
+    ----------
+    key
+        Of the random words.
+    n_topics
+        Number of topics.
+    teams
+        int64 (run,): of `units_of_runs`.
+    groups
+        Numbers of groups of topics and of runs; fewer if there are fewer topics or teams.
 
     Examples
     --------
-    >>> topics, runs = random_groups(1, 6, 4, groups=3)
+    >>> from scorecube.kernels.random.philox import stream_key
+    >>> topics, runs = random_groups(stream_key(1, names.Purpose.SWAP_GROUPS), 6, np.arange(4), (3, 3))
     >>> np.bincount(topics).tolist(), np.bincount(runs).tolist()
     ([2, 2, 2], [2, 1, 1])
     """
-    key = stream_key(seed, names.Purpose.SWAP_GROUPS)
-    topic_groups, run_groups = np.empty(n_topics, np.int64), np.empty(n_runs, np.int64)
-    for trial, group_of in enumerate((topic_groups, run_groups), start=GROUP_TRIAL):
+    n_teams = int(teams.max()) + 1
+    topic_groups, team_groups = np.empty(n_topics, np.int64), np.empty(n_teams, np.int64)
+    parts = zip((topic_groups, team_groups), groups, strict=True)
+    for trial, (group_of, most) in enumerate(parts, start=GROUP_TRIAL):
         n = len(group_of)
         order = topic_samples(key, int(Sampling.INDEPENDENT), n, n, trial, trial + 1)[0, 0]
-        group_of[order] = np.arange(n) % min(groups, n)
-    return topic_groups, run_groups
+        group_of[order] = np.arange(n) % min(most, n)
+    return topic_groups, team_groups[teams]
 
 
 def kept_size(sampling: str, size: int, n_topics: int, groups: int) -> int:
@@ -57,54 +96,74 @@ def kept_size(sampling: str, size: int, n_topics: int, groups: int) -> int:
 
 
 def group_inputs(
-    inputs: Mapping[str, Array], seed: int, groups: int, sampling: str, grids: list[Grid]
+    key: Array,
+    cube: xr.Dataset,
+    groups: tuple[int, int],
+    sampling: str,
+    grids: list[Grid],
+    kind: str,
 ) -> Arrays:
-    """Return the arrays that `left_out` reads in addition to those of all topics and runs."""
-    _, n_runs, n_topics = (int(length) for length in inputs["shape"])
-    topic_groups, run_groups = random_groups(seed, n_topics, n_runs, groups)
-    sizes = [kept_size(sampling, grid.size, n_topics, groups) for grid in grids]
+    """Return the arrays that `topics_left_out` and `runs_left_out` read in addition to those of all topics and runs.
+
+    Parameters
+    ----------
+    key
+        Of the random words for groups, and for the samples of one half of the runs.
+    cube
+        Scores (metric, gain, run, topic).
+    groups
+        Numbers of groups of topics and of runs.
+    sampling, grids
+        Sampling, and grid of each size.
+    kind
+        What is left out: ``teams`` or ``runs``.
+    """
+    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+    topic_groups, run_groups = random_groups(key, n_topics, units_of_runs(cube, kind), groups)
+    sizes = [kept_size(sampling, grid.size, n_topics, groups[0]) for grid in grids]
     kept = [Grid(size, grid.width, grid.bits) for size, grid in zip(sizes, grids, strict=True)]
     return {
         "topic_groups": topic_groups,
         "run_groups": run_groups,
         "kept_sizes": np.array(sizes),
-        "other_key": stream_key(seed, names.Purpose.SWAP_GROUPS),
+        "other_key": key,
         "kept_tolerances": np.array([grid.tolerance for grid in kept]),
         "kept_scales": np.repeat([scales(grid) for grid in kept], n_runs, axis=1),
     }
 
 
-def left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
-    """Yield inputs without one group: of topics, for each half of the runs, then of runs.
+def topics_left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
+    """Yield inputs without each group of topics, for each half of the runs in turn.
 
     The halves of the runs have different trials, so that only the topics are common to them.
     """
+    halves = inputs["run_groups"] % 2
+    for group in range(int(inputs["topic_groups"].max()) + 1):
+        for half in range(2):
+            key = inputs["other_key" if half else "key"]
+            yield _part(inputs, inputs["topic_groups"] != group, halves == half, "kept_", key)
+
+
+def runs_left_out(inputs: Mapping[str, Array]) -> Iterator[Arrays]:
+    """Yield inputs without each group of runs."""
+    every_topic = np.ones(len(inputs["topic_groups"]), bool)
+    for group in range(int(inputs["run_groups"].max()) + 1):
+        yield _part(inputs, every_topic, inputs["run_groups"] != group, "", inputs["key"])
+
+
+def _part(
+    inputs: Mapping[str, Array], topics: Array, runs: Array, prefix: str, key: Array
+) -> Arrays:
+    """Return the inputs of some topics and runs; sizes, tolerances and scales have the prefix."""
     n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
-    groups, halves = inputs["run_groups"], inputs["run_groups"] % 2
-    replicates = [
-        (
-            inputs["topic_groups"] != group,
-            halves == half,
-            "kept_",
-            inputs["other_key" if half else "key"],
-        )
-        for group in range(int(inputs["topic_groups"].max()) + 1)
-        for half in range(2)
-    ]
-    replicates += [
-        (np.ones(n_topics, bool), groups != group, "", inputs["key"])
-        for group in range(int(groups.max()) + 1)
-    ]
-    all_scores = inputs["scores"].reshape(n_topics, n_cells, n_runs)
-    for topics, runs, prefix, key in replicates:
-        sizes, tolerances, scales_of_all = (inputs[prefix + name] for name in PER_SIZE)
-        scores = all_scores[topics][:, :, runs]
-        kept_scales = scales_of_all.reshape(-1, n_cells, n_runs)[:, :, runs]
-        yield dict(inputs) | {
-            "scores": np.ascontiguousarray(scores.reshape(len(scores), -1)),
-            "scales": kept_scales.reshape(len(kept_scales), -1),
-            "key": key,
-            "shape": np.array([n_cells, int(runs.sum()), len(scores)]),
-            "sizes": sizes,
-            "tolerances": tolerances,
-        }
+    sizes, tolerances, scales_of_all = (inputs[prefix + name] for name in PER_SIZE)
+    scores = inputs["scores"].reshape(n_topics, n_cells, n_runs)[topics][:, :, runs]
+    kept_scales = scales_of_all.reshape(-1, n_cells, n_runs)[:, :, runs]
+    return dict(inputs) | {
+        "scores": np.ascontiguousarray(scores.reshape(len(scores), -1)),
+        "scales": kept_scales.reshape(len(kept_scales), -1),
+        "key": key,
+        "shape": np.array([n_cells, int(runs.sum()), len(scores)]),
+        "sizes": sizes,
+        "tolerances": tolerances,
+    }

@@ -1,0 +1,127 @@
+"""Rankings of the same runs over infinitely many topics: an estimate of their correlation, and an interval.
+
+The estimand is the correlation of two rankings of these runs (by two metrics, gain settings or sets of judgements) over infinitely many topics
+of which the collection's are a random sample. The observed correlation is not a good estimate of it: with few topics runs are ranked partly
+by chance. It is an unbiased estimate of another quantity, the expected correlation of two rankings from as many topics. Percentile intervals
+of resampled topics are about neither, as samples with replacement have fewer distinct topics: see docs/believe/intervals.md.
+
+The interval is between quantiles of the correlation of true means drawn by `scorecube.statistics.effect_posterior`; the estimate is their
+median. A third of the draws is from each of three models. Draws depend on the scores alone, and on no seed: more draws, blocks or workers change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.names import Purpose
+from scorecube.statistics.effect_posterior import (
+    MODELS,
+    N_COVARIANCE,
+    Effects,
+    draw_effects,
+    fit_effects,
+)
+from scorecube.statistics.quantiles import percentiles
+
+N_DRAWS = 1_000
+"""Draws of the true means of the runs."""
+LEAST_RUNS, LEAST_TOPICS = 10, 10
+"""Fewest runs and topics for which an estimate and an interval are computed; the coverage for fewer was not measured."""
+SEED = 0
+"""Seed of the draws, whatever the seed of the analysis."""
+MEANINGS = {
+    "population": "estimate over infinitely many topics, given these runs: median of draws",
+    "population_low": "lower limit of the interval over infinitely many topics",
+    "population_high": "upper limit of the interval over infinitely many topics",
+}
+"""Variables of `summary` and their meanings."""
+UNITS = 2.0**40
+"""Units of the largest true mean: draws are ranked as integers, and rounding errors of sums do not order runs."""
+
+
+def refusal(n_runs: int, n_topics: int) -> str:
+    """Return why there is no interval for the correlation over infinitely many topics; empty if there is one."""
+    if n_runs < LEAST_RUNS:
+        return f"{n_runs} runs, of {LEAST_RUNS} that are needed"
+    return f"{n_topics} topics, of {LEAST_TOPICS} that are needed" if n_topics < LEAST_TOPICS else ""  # fmt: skip
+
+
+def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
+    """Yield draws of the means that pairs of rankings would have over infinitely many topics.
+
+    Parameters
+    ----------
+    units
+        float64 (cell, run, topic): scores, integers for sums without rounding.
+    first, second
+        int64 (comparison,): cells of each comparison.
+
+    Yields
+    ------
+    means
+        float64 (draw, 2 * comparison, run): the first ranking of every comparison, then the second of every; integers. `N_DRAWS` draws in all.
+    """
+    n_runs = units.shape[1]
+    effects = [
+        [fit_effects(units[a], units[b], model) for model in MODELS]
+        for a, b in zip(first, second, strict=True)
+    ]
+    needed = np.unique(np.concatenate([first, second]))
+    at_once = trials_at_once(2 * len(first) * n_runs)
+    for low in range(0, N_DRAWS, at_once):
+        high = min(low + at_once, N_DRAWS)
+        uniforms = _uniforms(low, high, N_COVARIANCE + 2 * n_runs)
+        errors = dict(zip(needed.tolist(), _errors(units[needed], low, high), strict=True))
+        means = np.empty((high - low, 2 * len(first), n_runs))
+        for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+            both = np.array([errors[a], errors[b]])
+            for place, model in enumerate(effects[k]):
+                # Each model has every third draw, wherever the part begins.
+                own = slice((place - low) % len(MODELS), None, len(MODELS))
+                drawn = _draw(model, uniforms[own], both[:, own])
+                means[own, k], means[own, k + len(first)] = drawn
+        yield means
+
+
+def summary(draws: Any, confidence: float) -> dict[str, Any]:
+    """Return the median and the interval of draws of a statistic, (..., draw), by the names of variables."""
+    low, high, _ = percentiles(draws, confidence)
+    middle = np.sort(draws, axis=-1)[..., (draws.shape[-1] - 1) // 2]
+    return {"population": middle, "population_low": low, "population_high": high}
+
+
+def _draw(effects: Effects, uniforms: Any, errors: Any) -> Any:
+    """Return draws of true means as integers: (2, draw, run)."""
+    drawn = draw_effects(effects, uniforms, errors)
+    if effects.same:
+        drawn[1] = np.sign(effects.spread[1]) * drawn[0]
+    largest = np.abs(drawn).max(axis=(1, 2), keepdims=True)
+    return np.rint(drawn * (UNITS / np.where(largest > 0, largest, 1.0)))
+
+
+def _uniforms(start: int, stop: int, n_words: int) -> Any:
+    """Return uniform numbers (draw, position), each a function of its address; NumPy's Philox has the words of `kernels.random`."""
+    key = stream_key(SEED, Purpose.POPULATION_EFFECTS)
+    words = np.array(
+        [
+            np.random.Philox(counter=[0, draw, 0, 0], key=key).random_raw(n_words)
+            for draw in range(start, stop)
+        ]
+    )
+    return ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
+def _errors(units: Any, start: int, stop: int) -> Any:
+    """Return errors of means, as those of topic samples: (cell, draw, run)."""
+    n_cells, n_runs, n_topics = units.shape
+    key = stream_key(SEED, Purpose.POPULATION_TOPICS)
+    counts = multiplicity_columns(bootstrap_samples(key, n_topics, start, stop), n_topics)
+    drawn = (units.reshape(-1, n_topics) @ (counts - 1)).reshape(n_cells, n_runs, -1)
+    # Samples of n topics vary less about their mean than topics about theirs, by (n - 1) / n.
+    return np.ascontiguousarray(drawn.swapaxes(1, 2)) / np.sqrt(n_topics * (n_topics - 1.0))

@@ -1,0 +1,246 @@
+"""Confidence limits of required differences and sensitivities over topics and runs: counts without groups, limits.
+
+The replicates have topic samples of their own, the same for every seed, so that limits of replayed samples are those
+of drawn ones. Only every fourth trial has samples for the replicates of runs, and every tenth for those of topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Arrays, Combine, Output
+from scorecube.analyses.topic_samples.base import counts_of, units_of
+from scorecube.analyses.topic_samples.left_out_groups import group_inputs, n_groups, topics_left_out
+from scorecube.collection.selection import cells, n_cells
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.swap.by_group import count_by_group, n_places
+from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.statistics.integer_grid import Grid
+from scorecube.statistics.replicate_limits import Replicates, behind_best, first_probability
+from scorecube.statistics.required_difference import crossing, isotonic_bins, share_beyond
+
+Array = np.ndarray[Any, Any]
+RUN_GROUPS, TOPIC_GROUPS = 20, 10
+"""Largest numbers of groups that are left out."""
+FEWEST = 4
+"""Teams and topics without which there are no limits: each half of the teams has two."""
+TRIALS_PER_RUN_SAMPLE, TRIALS_PER_TOPIC_SAMPLE = 4, 10
+"""Trials for one sample of the replicates: their number has a small part in the width of the limits."""
+SHARE_FLOOR = 0.002
+"""Added to a share and to its rest before the logarithm of their ratio, so that a replicate without a required
+difference, whose share is 0, has one."""
+
+
+def has_limits(cube: xr.Dataset, kind: str) -> bool:
+    """Return whether a cube has enough topics and teams (or runs) for limits."""
+    return min(n_groups(cube, FEWEST, kind)) >= FEWEST
+
+
+def limit_inputs(cube: xr.Dataset, sampling: str, grids: list[Grid], kind: str) -> Arrays:
+    """Return the arrays that `count_groups` reads, by names that begin with ``limit_``."""
+    key = stream_key(0, names.Purpose.SWAP_LIMITS)
+    own = group_inputs(key, cube, (TOPIC_GROUPS, RUN_GROUPS), sampling, grids, kind)
+    own |= {"key": stream_key(2, names.Purpose.SWAP_LIMITS)}
+    return {f"limit_{name}": array for name, array in own.items()}
+
+
+def limit_outputs(cube: xr.Dataset, n_sizes: int, n_bins: int, kind: str) -> tuple[Output, ...]:
+    """Return the outputs of `count_groups`."""
+    topics, runs = n_groups(cube, TOPIC_GROUPS, kind)[0], n_groups(cube, RUN_GROUPS, kind)[1]
+    shape = (n_sizes, n_cells(cube))
+    return (
+        Output("by_run_group", (*shape, 1 + runs, n_places(n_bins)), Combine.ADD),
+        Output("by_topic_group", (topics, 2, *shape, n_places(n_bins)), Combine.ADD),
+    )
+
+
+def count_groups(inputs: Mapping[str, Array], start: int, stop: int) -> Arrays:
+    """Return the counts of `limit_outputs` for the trials start .. stop-1."""
+    own = {
+        name.removeprefix("limit_"): array
+        for name, array in inputs.items()
+        if name.startswith("limit_")
+    }
+    plain = {name: array for name, array in inputs.items() if name != "samples"} | own
+    groups = own["run_groups"].astype(np.int64)
+    by_run = [
+        _count(plain, step, *_interval(start, stop, TRIALS_PER_RUN_SAMPLE), groups)
+        for step in range(len(plain["sizes"]))
+    ]
+    by_topic = []
+    for part in topics_left_out(plain):
+        one_group = np.zeros(int(part["shape"][1]), np.int64)
+        trials = _interval(start, stop, TRIALS_PER_TOPIC_SAMPLE)
+        by_topic.append(
+            [_count(part, step, *trials, one_group)[:, 0] for step in range(len(part["sizes"]))]
+        )
+    counted: Array = np.array(by_topic)
+    return {
+        "by_run_group": np.array(by_run),
+        "by_topic_group": counted.reshape(-1, 2, *counted.shape[1:]),
+    }
+
+
+def _interval(start: int, stop: int, every: int) -> tuple[int, int]:
+    """Return the samples that belong to the trials start .. stop-1: one for every so many trials."""
+    return -(-start // every), -(-stop // every)
+
+
+def _count(inputs: Mapping[str, Array], step: int, start: int, stop: int, groups: Array) -> Array:
+    """Return the counts of `count_by_group` (cell, 1 + group, place) for the samples start .. stop-1."""
+    n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
+    size, units = int(inputs["sizes"][step]), units_of(inputs, step)
+    n_bins = int(inputs["n_bins"])
+    counted = np.zeros((n_cells, 2 + int(groups.max()), n_places(n_bins)), np.int64)
+    chunk = trials_at_once(n_cells * n_runs)
+    for low in range(start, stop, chunk):
+        counts = counts_of(inputs, size, low, min(low + chunk, stop))
+        rows = counts.reshape(-1, n_topics)
+        sums = (units.T @ rows.T).reshape(n_cells, n_runs, 2, -1)
+        tolerance = float(inputs["tolerances"][step])
+        count_by_group(sums, groups, inputs["units_per_bin"], tolerance, counted)
+    return counted
+
+
+def counts_and_swaps(counted: Array, rule: str) -> tuple[Array, Array]:
+    """Return comparisons and swaps (..., bin) of the counts of `count_by_group` (..., place)."""
+    by_class = counted[..., :-1].reshape(*counted.shape[:-1], 3, -1)
+    count, swaps = by_class.sum(axis=-2), by_class[..., 1:, :].sum(axis=-2)
+    count[..., 0] += counted[..., -1]
+    if rule == "s1":
+        swaps[..., 0] += counted[..., -1]
+    return count, swaps
+
+
+def tie_shares(counted: Array) -> Array:
+    """Return the share of comparisons with an exact tie on either sample (..., bin), NaN for empty bins."""
+    by_class = counted[..., :-1].reshape(*counted.shape[:-1], 3, -1)
+    ties, count = by_class[..., 2, :].copy(), counts_and_swaps(counted, "s0")[0]
+    ties[..., 0] += counted[..., -1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(count > 0, ties / count, np.nan))
+
+
+@dataclass(frozen=True)
+class Functionals:
+    """What limits are about, of many curves: required difference in bin widths (logarithm), and share.
+
+    Parameters
+    ----------
+    log_required
+        float64 (..., confidence); without a required difference one beyond the largest difference.
+    share
+        float64 (..., confidence): share of comparisons with the required difference, 0 without.
+    known
+        bool (..., confidence): whether there is a required difference.
+    """
+
+    log_required: Array
+    share: Array
+    known: Array
+
+    @classmethod
+    def of(
+        cls, count: Array, swaps: Array, confidence: Sequence[float], lowest: int, n_closed: int
+    ) -> Functionals:
+        """Return the functionals of swap counts (..., bin), of which the first `n_closed` bins are closed."""
+        bins = isotonic_bins(count, swaps, confidence, lowest=lowest)
+        bins = np.where(bins < n_closed, bins, -1)
+        width = crossing(count, swaps, bins, confidence)
+        n_bins = count.shape[-1]
+        beyond = n_bins + 1.0 - np.argmax(count[..., ::-1] > 0, axis=-1)[..., np.newaxis]
+        known = bins >= 0
+        required = np.where(known, width, beyond)
+        return cls(np.log(np.maximum(required, 0.5)), share_beyond(count, width), known)
+
+
+def limits(
+    point: Functionals,
+    by_run: tuple[Array, Array],
+    by_topic: tuple[Array, Array],
+    cell_of: Array,
+    settings: Mapping[str, Any],
+) -> dict[str, Array]:
+    """Return confidence limits and probabilities, by the names of variables.
+
+    Parameters
+    ----------
+    point
+        Functionals of all comparisons, (metric, gain, size, confidence).
+    by_run, by_topic
+        Comparisons and swaps without each group: int64 (group, metric, gain, size, bin) and (group, half, ...).
+    cell_of
+        int64 (metric, gain): number of the cell.
+    settings
+        Of `Functionals.of`: confidence, lowest, n_closed; and the width of a bin.
+    """
+    width = settings["width"]
+    rules = {name: settings[name] for name in ("confidence", "lowest", "n_closed")}
+    runs, topics = (Functionals.of(*each, **rules) for each in (by_run, by_topic))
+    always = point.known & runs.known.all(axis=0)
+    low, high = Replicates(runs.log_required, topics.log_required).limits(point.log_required)
+    values = {
+        "required_low": np.exp(low) * width,
+        "required_high": np.where(always, np.exp(high) * width, np.nan),
+    }
+    low, high = (
+        _share(end)
+        for end in Replicates(_logit(runs.share), _logit(topics.share)).limits(_logit(point.share))
+    )
+    values |= {"share_low": np.where(always, low, 0.0), "share_high": high}
+    return values | _compared(point.share, runs.share, topics.share, point.known, cell_of)
+
+
+def _compared(
+    share: Array, runs: Array, topics: Array, known: Array, cell_of: Array
+) -> dict[str, Array]:
+    """Return the limits of how far shares are below the largest, and the probabilities of being the largest.
+
+    Parameters
+    ----------
+    share, runs, topics
+        float64 (metric, gain, size, confidence), with groups in front for the replicates.
+    known
+        bool (metric, gain, size, confidence): whether there is a required difference; without any nothing is compared.
+    cell_of
+        int64 (metric, gain): number of the cell, so that metrics without gains count once.
+    """
+    first_of = np.unique(cell_of, return_index=True)[1]
+    joint = np.full((3, len(first_of), *share.shape[2:]), np.nan)
+    for size, level in np.ndindex(*share.shape[2:]):
+        if not known[:, :, size, level].any():
+            continue
+        parts = [
+            each[..., size, level].reshape(*each.shape[:-4], -1)[..., first_of]
+            for each in (share, runs, topics)
+        ]
+        # The same multipliers for every size and confidence.
+        random = np.random.Generator(np.random.Philox(key=stream_key(1, names.Purpose.SWAP_LIMITS)))
+        joint[:2, :, size, level] = behind_best(parts[0], Replicates(*parts[1:]), random)
+        estimate, *replicates = (_logit(each) for each in parts)
+        joint[2, :, size, level] = first_probability(estimate, Replicates(*replicates), random)
+    names_of = ("share_behind_low", "share_behind_high", "first_probability")
+    return {name: each[cell_of] for name, each in zip(names_of, joint, strict=True)}
+
+
+def _logit(share: Array) -> Array:
+    return np.asarray(np.log((share + SHARE_FLOOR) / (1 - share + SHARE_FLOOR)))
+
+
+def _share(logit: Array) -> Array:
+    odds = np.exp(logit)
+    return np.asarray(np.clip((odds * (1 + SHARE_FLOOR) - SHARE_FLOOR) / (1 + odds), 0.0, 1.0))
+
+
+def by_group(totals: Mapping[str, Array], cube: xr.Dataset) -> tuple[Array, Array]:
+    """Return the counts (group, metric, gain, size, place), those of all runs first, and (group, half, ...)."""
+    cell_of = cells(cube)[1]
+    of_runs = np.moveaxis(totals["by_run_group"], (2, 1), (0, 1))[:, cell_of]
+    of_topics = np.moveaxis(totals["by_topic_group"], 3, 2)[:, :, cell_of]
+    return np.moveaxis(of_runs, 3, 3), of_topics

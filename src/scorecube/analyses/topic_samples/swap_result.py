@@ -1,0 +1,413 @@
+"""Result of the swap method: rates, intervals, required differences and their limits, from combined counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.base import Prepared, labelled_result
+from scorecube.analyses.topic_samples.left_out_groups import n_groups
+from scorecube.analyses.topic_samples.swap_limits import (
+    Functionals,
+    by_group,
+    counts_and_swaps,
+    limits,
+    tie_shares,
+)
+from scorecube.analyses.topic_samples.swap_options import SwapOptions
+from scorecube.collection.schema import Variable
+from scorecube.collection.selection import cells
+from scorecube.statistics.population_interval import population_interval
+from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
+from scorecube.statistics.required_difference import (
+    crossing,
+    fitted_rates,
+    isotonic_bins,
+    required_bins,
+)
+
+DECIMALS = 12
+"""Decimals of means in results; further decimals are rounding errors of the grid."""
+Array = np.ndarray[Any, Any]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+LIMITS = (
+    "required_low",
+    "required_high",
+    "share_low",
+    "share_high",
+    "share_behind_low",
+    "share_behind_high",
+    "first_probability",
+)
+
+
+def make_result(
+    swap: SwapOptions, prepared: Prepared, totals: Mapping[str, Array], trials: int
+) -> xr.Dataset:
+    """Return the labelled result; its variables are described in `VARIABLES`."""
+    cube, bins = prepared.cube, prepared.shared
+    # From (size, cell, ...) to (metric, gain, size, ...).
+    cell_of = cells(cube)[1]
+    by_cell = {
+        name: np.moveaxis(totals[name], 0, 1)[cell_of]
+        for name in ("count", "swap", "both_zero", "products", "largest", "widest")
+    }
+    count, swaps, both_zero = by_cell["count"], by_cell["swap"], by_cell["both_zero"]
+    if swap.rule == "s1":
+        swaps[..., count.shape[-1] - bins.number] += both_zero
+    replicates = np.moveaxis(totals["left_out"], 2, 1)[:, cell_of] if "left_out" in totals else None
+    low, high = _rate_limits(
+        swap, prepared, (swaps, count), by_cell["products"], replicates, trials
+    )
+    grid = swap.grids(cube, swap.width)[0]
+    to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
+    max_performance, max_difference = (
+        np.round(by_cell[name].astype(np.float64) * to_score, DECIMALS)
+        for name in ("largest", "widest")
+    )
+    n_runs = cube.sizes[names.RUN]
+    samples = trials * (n_runs * (n_runs - 1) // 2 if swap.share == "none" else 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.where(count > 0, swaps / count, np.nan)
+    absolute = (_absolute(count, bins.number), _absolute(swaps, bins.number))
+    groups = by_group(totals, cube) if "by_run_group" in totals else None
+    fitted, ties = fitted_rates(*absolute), np.full(absolute[0].shape, np.nan)
+    if groups is not None:
+        ties = tie_shares(groups[0][0])
+    values = {
+        "count": count,
+        "swaps": swaps,
+        "both_zero": both_zero,
+        "swap_rate": rate,
+        "swap_rate_low": low,
+        "swap_rate_high": high,
+        "swap_rate_fitted": _by_sign(fitted, swap.signed),
+        "tie_share": _by_sign(ties, swap.signed),
+        **_required(swap, bins.closed, *absolute, max_performance),
+        "max_performance": max_performance,
+        "max_difference": max_difference,
+        "unique": (totals["overlap"][:, 0] + totals["overlap"][:, 1]) / (2 * samples),
+        "common": totals["overlap"][:, 2] / samples,
+    }
+    values |= _limits(swap, prepared, absolute, groups, values)
+    filled = absolute[0].any(axis=(0, 1, 2))
+    shown = (
+        max(int(np.flatnonzero(filled).max(initial=0)) + 1, 2) if bins.automatic else bins.number
+    )
+    return _labelled(swap, cube, values, trials, (bins.number, shown))
+
+
+def _labelled(
+    swap: SwapOptions,
+    cube: xr.Dataset,
+    values: dict[str, Array],
+    trials: int,
+    bins: tuple[int, int],
+) -> xr.Dataset:
+    """Return the labelled result with the bins that are shown."""
+    counted, shown = bins
+    first = counted - shown if swap.signed else 0
+    of_bins = slice(first, first + swap.places(shown))
+    trimmed = {
+        variable.name: values[variable.name][..., of_bins]
+        if names.BIN in variable.dims
+        else values[variable.name]
+        for variable in VARIABLES
+    }
+    edges = np.array([float(k * swap.width) for k in range(shown)])
+    coords = {
+        names.SIZE: np.array(swap.sizes(cube)),
+        names.BIN: np.arange(swap.places(shown)) - (shown if swap.signed else 0),
+        "lower": (
+            names.BIN,
+            np.concatenate([[np.nan], -edges[:0:-1], edges]) if swap.signed else edges,
+        ),
+        names.CONFIDENCE: np.array(swap.confidence),
+    }
+    attrs = {"trials": trials} | {
+        name: getattr(swap, name) for name in ("sampling", "rule", "share", "interval", "required")
+    }
+    attrs |= {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
+    return labelled_result(cube, VARIABLES, trimmed, coords, attrs)
+
+
+def _rate_limits(
+    swap: SwapOptions,
+    prepared: Prepared,
+    counts: tuple[IntArray, IntArray],
+    products: IntArray,
+    replicates: IntArray | None,
+    trials: int,
+) -> tuple[Any, Any]:
+    """Return lower and upper limits of the swap rates."""
+    swaps, count = counts
+    halves = np.moveaxis(products.astype(object), (-3, -2), (0, 1))
+    exact, first = halves[:, 0] + halves[:, 1] * 2**32, count.shape[-1] - prepared.shared.number
+    if swap.rule == "s1":
+        exact[..., first] = exact[..., -1]
+    max_size = 1.0 + swap.symmetric if swap.share == "none" else None
+    size, freedom = effective_size(swaps, count, exact[..., :-1], trials, most=max_size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = swaps / count
+        if replicates is None:
+            return wilson(np.where(count > 0, rate, 0.0) * size, size, student_quantile(freedom))
+        if swap.rule == "s1":
+            replicates[..., first] = replicates[..., -1]
+        replicate_rates = replicates[..., 1, :-1] / replicates[..., 0, :-1]
+    topic_groups, _ = n_groups(prepared.cube, swap.groups, swap.run_groups)
+    return population_interval(rate, count, size, replicate_rates, topic_groups)
+
+
+def _absolute(counts: IntArray, n_bins: int) -> IntArray:
+    """Return the counts by absolute difference."""
+    signed = counts.shape[-1] > n_bins
+    return counts[..., n_bins:] + counts[..., n_bins - 1 :: -1] if signed else counts
+
+
+def _by_sign(values: Array, signed: bool) -> Array:
+    """Return values of bins of absolute differences for all bins."""
+    return np.concatenate([values[..., ::-1], values], axis=-1) if signed else values
+
+
+def _required(
+    swap: SwapOptions, closed: int, count: IntArray, swaps: IntArray, max_performance: Array
+) -> dict[str, Array]:
+    """Return required differences by all rules, and the shares of comparisons that reach the chosen one."""
+    lowest = 0 if swap.allow_zero else 1
+    first, suffix = required_bins(count, swaps, swap.confidence, lowest=lowest)
+    isotonic = isotonic_bins(count, swaps, swap.confidence, lowest=lowest)
+    chosen = {"isotonic": isotonic, "suffix": suffix, "first": first}[swap.required]
+    is_open = chosen >= closed
+    isotonic = np.where(isotonic < closed, isotonic, -1)
+    if swap.required == "isotonic":
+        chosen = isotonic
+    edges = np.array([float(k * swap.width) for k in range(count.shape[-1])])
+    required = _edge(edges, chosen)
+    at_least = np.cumsum(count[..., ::-1], axis=-1)[..., ::-1]
+    reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
+    share = np.where(chosen >= 0, reached, np.nan)
+    smooth = crossing(count, swaps, isotonic, swap.confidence) * float(swap.width)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = required / max_performance[..., np.newaxis]
+    shares = np.nan_to_num(share)
+    behind = np.where(np.isnan(share).all(axis=(0, 1)), np.nan, shares.max(axis=(0, 1)) - shares)
+    return {
+        "required_difference": required,
+        "required_difference_smooth": smooth,
+        "required_difference_first": _edge(edges, first),
+        "required_suffix": _edge(edges, suffix),
+        "open_bin": is_open,
+        "relative_difference": relative,
+        "share": share,
+        "share_behind": behind,
+        "support": edges[count.shape[-1] - 1 - np.argmax(count[..., ::-1] > 0, axis=-1)],
+    }
+
+
+def _edge(edges: Array, chosen: IntArray) -> Array:
+    """Return the lower edges of bins, NaN for -1."""
+    return np.where(chosen >= 0, edges[chosen], np.nan)
+
+
+def _limits(
+    swap: SwapOptions,
+    prepared: Prepared,
+    counts: tuple[IntArray, IntArray],
+    groups: tuple[Array, Array] | None,
+    values: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Return the limits over topics and teams, NaN without replicates; each interval contains its estimate."""
+    required, share, behind = (
+        values[name] for name in ("required_difference", "share", "share_behind")
+    )
+    if groups is None:
+        return dict.fromkeys(LIMITS, np.full(required.shape, np.nan))
+    by_run, by_topic = groups
+    closed = prepared.shared.closed
+    width, lowest = float(swap.width), 0 if swap.allow_zero else 1
+    settings = {"confidence": swap.confidence, "lowest": lowest, "n_closed": closed, "width": width}
+    found = limits(
+        Functionals.of(*counts, swap.confidence, lowest, closed),
+        counts_and_swaps(by_run[:1] - by_run[1:], swap.rule),
+        counts_and_swaps(by_topic, swap.rule),
+        cells(prepared.cube)[1],
+        settings,
+    )
+    # Estimates are at edges of bins, limits are not.
+    for name, low, high in (
+        (required, "required_low", "required_high"),
+        (share, "share_low", "share_high"),
+        (behind, "share_behind_low", "share_behind_high"),
+    ):
+        with np.errstate(invalid="ignore"):
+            found[low] = np.where(name < found[low], name, found[low])
+            found[high] = np.where(name > found[high], name, found[high])
+    # An open bin says where the required difference begins at the earliest.
+    edge = (closed if closed < counts[0].shape[-1] else 0) * width
+    found["required_low"] = np.where(values["open_bin"], edge, found["required_low"])
+    return found
+
+
+_CELL = (names.METRIC, names.GAIN, names.SIZE)
+_BINS = (*_CELL, names.BIN)
+_LEVELS = (*_CELL, names.CONFIDENCE)
+VARIABLES = (
+    Variable(
+        "count",
+        _BINS,
+        "i",
+        "comparisons",
+        "pairs of runs and trials whose first difference lies in the bin",
+    ),
+    Variable(
+        "swaps",
+        _BINS,
+        "i",
+        "comparisons",
+        "comparisons on which the second sample disagrees, by the rule",
+    ),
+    Variable(
+        "both_zero",
+        _CELL,
+        "i",
+        "comparisons",
+        "pairs and trials with no difference in either sample",
+    ),
+    Variable("swap_rate", _BINS, "f", "1", "swaps / count; missing where the bin is empty"),
+    Variable(
+        "swap_rate_low",
+        _BINS,
+        "f",
+        "1",
+        "lower limit of the swap rate (95 %), see the attribute interval",
+    ),
+    Variable(
+        "swap_rate_high",
+        _BINS,
+        "f",
+        "1",
+        "upper limit of the swap rate (95 %), see the attribute interval",
+    ),
+    Variable(
+        "required_difference",
+        _LEVELS,
+        "f",
+        "score",
+        "lower edge of the bin that the option required chooses",
+    ),
+    Variable(
+        "required_difference_smooth",
+        _LEVELS,
+        "f",
+        "score",
+        "difference at which the fitted rates, interpolated between middles of bins, reach the accepted rate",
+    ),
+    Variable(
+        "required_suffix",
+        _LEVELS,
+        "f",
+        "score",
+        "lower edge of the lowest bin from which on no swap rate is too high",
+    ),
+    Variable(
+        "open_bin",
+        _LEVELS,
+        "b",
+        "1",
+        "whether only the open last bin has an accepted rate: its lower edge is a lower limit of what is required",
+    ),
+    Variable(
+        "required_low",
+        _LEVELS,
+        "f",
+        "score",
+        "lower limit (95 %) of the required difference of collections of as many teams and topics",
+    ),
+    Variable(
+        "required_high",
+        _LEVELS,
+        "f",
+        "score",
+        "its upper limit; missing if some groups of teams or topics decide whether there is one",
+    ),
+    Variable(
+        "required_difference_first",
+        _LEVELS,
+        "f",
+        "score",
+        "lower edge of the lowest bin whose swap rate is not too high",
+    ),
+    Variable(
+        "max_performance",
+        _CELL,
+        "f",
+        "score",
+        "largest mean score over runs, trials and both samples",
+    ),
+    Variable(
+        "max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"
+    ),
+    Variable("relative_difference", _LEVELS, "f", "1", "required difference / largest mean score"),
+    Variable(
+        "share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"
+    ),
+    Variable("share_low", _LEVELS, "f", "1", "lower limit (95 %) of the share of such collections"),
+    Variable(
+        "share_high", _LEVELS, "f", "1", "upper limit (95 %) of the share of such collections"
+    ),
+    Variable(
+        "share_behind",
+        _LEVELS,
+        "f",
+        "1",
+        "largest share of all metrics and gain settings, minus this share (0 without a required difference)",
+    ),
+    Variable(
+        "share_behind_low",
+        _LEVELS,
+        "f",
+        "1",
+        "lower limit of share_behind, 95 % for all pairs of metrics together; above 0 they are separated",
+    ),
+    Variable(
+        "share_behind_high",
+        _LEVELS,
+        "f",
+        "1",
+        "upper limit of share_behind, 95 % for all pairs of metrics together",
+    ),
+    Variable(
+        "first_probability",
+        _LEVELS,
+        "f",
+        "1",
+        "probability of the largest share of all metrics and gain settings, given the shares and their errors",
+    ),
+    Variable(
+        "swap_rate_fitted",
+        _BINS,
+        "f",
+        "1",
+        "weighted isotonic regression of the swap rates on the absolute difference",
+    ),
+    Variable(
+        "tie_share",
+        _BINS,
+        "f",
+        "1",
+        "share of comparisons with an exact tie on at least one sample, from the samples of the limits",
+    ),
+    Variable("support", _CELL, "f", "score", "lower edge of the highest bin that is not empty"),
+    Variable("unique", (names.SIZE,), "f", "topics", "mean number of distinct topics in a sample"),
+    Variable(
+        "common",
+        (names.SIZE,),
+        "f",
+        "topics",
+        "mean number of distinct topics common to both samples",
+    ),
+)

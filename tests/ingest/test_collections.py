@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scorecube.errors import counted
 from scorecube.workflow.api import open_study
 from tests.conftest import Cli
 
@@ -105,7 +106,7 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
     outcome = scorecube("import", study, "--name", "x", *files, *words).succeeded()
     told = outcome.stderr.splitlines()
     assert told[0].endswith(
-        f"x: {n_runs} runs x {n_topics} topics, {len(metrics)} metrics x 1 gain settings"
+        f"x: {n_runs} runs x {n_topics} topics, {counted(len(metrics), 'metric')} x 1 gain setting"
     )
     n_scores = len(metrics) * n_runs * n_topics
     assert told[1:] == ([f"{missing} of {n_scores} scores are missing"] if missing else [])

@@ -87,7 +87,7 @@ def test_every_layout_gives_the_same_cube(
     ]
     outcome = scorecube("import", tmp_path / "s", "--name", "x", *paths, *more).succeeded()
     assert outcome.stderr.splitlines() == [
-        f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metrics x 1 gain settings"
+        f"{tmp_path}/s: x: 2 runs x 2 topics, 1 metric x 1 gain setting"
     ]
     cube = open_study(str(tmp_path / "s"))["x"].cube
     assert {dim: cube[dim].values.tolist() for dim in cube.sizes} == {

@@ -188,7 +188,7 @@ def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
     [
         ("run,topic,score\n", ": a header without scores"),
         ("run,score\na,1\n", ":1: the header has no column for the topic (topic, topics, topic_id"),
-        ("name,topic,score\na,1,1\n", ":1: the header has no column for the run (run, runs,"),
+        ("label,topic,score\na,1,1\n", ":1: the header has no column for the run (run, runs,"),
         ("run,topic,AP\na,1,1\n", ":1: the header has no column for the score (score, scores,"),
         (
             "run,query,qid,score\na,b,1,1\n",

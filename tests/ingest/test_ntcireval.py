@@ -89,7 +89,7 @@ def test_from_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
         "3:2:1",
     ]
     outcome = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
-    assert "2 runs x 2 topics, 3 metrics x 1 gain settings" in outcome.stderr
+    assert "2 runs x 2 topics, 3 metrics x 1 gain setting" in outcome.stderr
     scorecube(
         "evaluate", tmp_path / "s", "--name", "x", *options, "--unjudged", "condense"
     ).succeeded()

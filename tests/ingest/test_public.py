@@ -260,7 +260,7 @@ def test_files_of_others_are_not_overwritten_unless_asked(tmp_path: Path, toy: P
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["adhoc"], "no public collection 'adhoc'; known: adhoc5"),
+        (["adhoc"], "no public collection 'adhoc'; known: adhoc"),
         ([], "name at least one; scorecube fetch --list"),
         (["adhoc5"], "no destination: use --into STUDY for the scores, or --out DIR"),
     ],
@@ -327,5 +327,5 @@ def test_real_collections_arrive_as_the_registry_says(
 
 
 def test_an_unknown_name_is_no_collection() -> None:
-    with pytest.raises(BadName, match="no public collection 'web2012'; known: web20"):
-        fetch("web2012")
+    with pytest.raises(BadName, match="no public collection 'web2009'; known: web20"):
+        fetch("web2009")

@@ -11,9 +11,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
+from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
-from scorecube.metrics import Metric, gain_values, parse_metric, score_by_intent
+from scorecube.metrics import Metric, gain_values, score_by_intent
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
@@ -74,7 +75,7 @@ def evaluate(
     check_choice("no_relevant", no_relevant, ("exclude", "zero"))
     schema.check(rankings, schema.RANKINGS, "rankings")
     named = metric_names("metrics", metrics)
-    parsed = _distinct([parse_metric(text) for text in named], "metric", "metrics")
+    parsed = _distinct([read_metric(text) for text in named], "metric", "metrics")
     gain_labels = _distinct(labels("gains", gains), "gain setting", "gains")
     judged = rankings[names.N_JUDGED].values
     gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
@@ -108,7 +109,7 @@ def evaluate(
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
-    return cube_dataset(
+    cube = cube_dataset(
         scores,
         parsed,
         gain_labels,
@@ -117,6 +118,15 @@ def evaluate(
         [str(team) for team in rankings[names.TEAM].values],
         attrs,
     )
+    return _with_systems_of(rankings, cube)
+
+
+def _with_systems_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:
+    """Return a cube whose runs have the systems of the rankings, where they have any."""
+    if names.SYSTEM not in rankings.coords:
+        return cube
+    systems = rankings[names.SYSTEM].sel({names.RUN: cube[names.RUN].values})
+    return cube.assign_coords({names.SYSTEM: (names.RUN, systems.values)})
 
 
 def _intents(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,18 @@ class Qrels:
         )
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
+
+    def document_keys(self) -> IntArray:
+        """Return hashes of the ids of documents, (topic, document); 0 behind the last document of a topic."""
+        keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
+        hashes = [
+            int.from_bytes(
+                blake2b(self.document(line), digest_size=8).digest(), "little", signed=True
+            )
+            for line in range(len(self.topic_of))
+        ]
+        keys[self.topic_of, self.document_of] = hashes
+        return keys
 
     def n_judged(self) -> IntArray:
         """Return the numbers of judged documents (topic, level); a class counts once."""

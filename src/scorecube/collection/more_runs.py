@@ -44,6 +44,8 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
             f"{what} has {counted(len(again), 'run')} of these names already: {', '.join(again[:5])}; give the files of new runs only, "
             f"or all files with {option('replace', True)}"
         )
+    if names.DOCUMENT_KEY not in stored:  # of an earlier version
+        new = new.drop_vars(names.DOCUMENT_KEY, errors="ignore")
     of_judgements = [
         name for name, array in stored.variables.items() if names.RUN not in array.dims
     ]

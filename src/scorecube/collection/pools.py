@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -20,6 +19,9 @@ from scorecube.collection import schema
 from scorecube.collection.rankings import check_documents
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.pools.contributing_teams import WORD, leave_out, pool_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +219,8 @@ def removed_when_left_out(
     unique = pools.unique()
     topic, document = np.nonzero(unique >= 0)
     labels = schema.labels_of(rankings, names.TOPIC)
+    import pandas as pd
+
     document_ids: list[Any] = (
         document.tolist()
         if documents is None

@@ -223,7 +223,7 @@ def build_rankings(
     -------
     rankings
         Dataset with `level_at_rank` and `document_at_rank` (run, topic, rank), `level_of_document` (topic,
-        document), `n_retrieved` (run, topic), `n_judged` (topic, level) and the coordinate `team` (run); with
+        document), `n_retrieved` (run, topic), `n_judged` (topic, level), `document_key` (topic, document) and the coordinate `team` (run); with
         judgements by intent also `schema.INTENTS`. Runs and topics are sorted; documents are numbered within
         their topic, in the order of ids as bytes.
 
@@ -244,6 +244,7 @@ def build_rankings(
         by_name[run.name] = run
     ordered = [by_name[name] for name in sorted(by_name)]
     _compare_topics(ordered, qrels, notify)
+    keys = qrels.document_keys()
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
         np.stack([run.lengths for run in ordered]),
@@ -253,6 +254,9 @@ def build_rankings(
         teams_of([run.name for run in ordered], teams, path=teams_path, notify=notify),
         attrs or {},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
+    )
+    dataset = schema.annotate(
+        dataset.assign({names.DOCUMENT_KEY: (schema.KEYS[0].dims, keys)}), schema.KEYS
     )
     return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
 

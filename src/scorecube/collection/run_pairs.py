@@ -9,6 +9,9 @@ from scorecube import names
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.kernels.pairs.pair_order import label_order
 
+FIRST_RUN, SECOND_RUN = "first_run", "second_run"
+"""Stored coordinates along pair: positions of runs, which are much smaller than their labels."""
+
 
 def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     """Return the positions of the first and the second run of every pair, in the order of results.
@@ -32,18 +35,22 @@ def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     return label_order(n_runs)
 
 
-def pair_labels(runs: xr.Variable | xr.DataArray) -> dict[str, xr.Variable]:
-    """Return the coordinates `run_a` and `run_b` of all pairs of runs.
+def pair_labels(
+    runs: xr.Variable | xr.DataArray, pairs: tuple[Int32Array1, Int32Array1] | None = None
+) -> dict[str, xr.Variable]:
+    """Return the coordinates `run_a` and `run_b` of pairs of runs.
 
     Parameters
     ----------
     runs
         Labels (run,), sorted.
+    pairs
+        Positions of the first and the second runs; None for all pairs in the order of `pair_positions`.
 
     Returns
     -------
     coords
-        Labels (pair,) of the first and the second run of each pair, in the order of `pair_positions`.
+        Labels (pair,) of the first and the second run of each pair.
 
     Examples
     --------
@@ -52,8 +59,45 @@ def pair_labels(runs: xr.Variable | xr.DataArray) -> dict[str, xr.Variable]:
     (['a', 'a', 'b'], ['b', 'c', 'c'])
     """
     labels = np.asarray(runs.values, object)
-    first, second = pair_positions(len(labels))
+    first, second = pair_positions(len(labels)) if pairs is None else pairs
     return {
         names.RUN_A: xr.Variable((names.PAIR,), labels[first]),
         names.RUN_B: xr.Variable((names.PAIR,), labels[second]),
     }
+
+
+def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
+    """Return the positions of the first and the second run of every pair of a result.
+
+    Parameters
+    ----------
+    result
+        Has the dims run and pair, with labels, or positions as it is stored.
+
+    Returns
+    -------
+    first, second
+        int32 (pair,).
+
+    Examples
+    --------
+    >>> runs = xr.Variable("run", ["a", "b", "c"])
+    >>> coords = pair_labels(runs, (np.array([0, 2]), np.array([1, 1])))
+    >>> [runs.tolist() for runs in positions_of_pairs(xr.Dataset(coords={"run": runs, **coords}))]
+    [[0, 2], [1, 1]]
+    """
+    if FIRST_RUN in result.coords:
+        return result[FIRST_RUN].values, result[SECOND_RUN].values
+    n_runs = result.sizes[names.RUN]
+    runs = result[names.RUN].values.tolist()
+    # Labels of millions of pairs are not looked up; two runs make one pair, which may stand in either order.
+    if result.sizes[names.PAIR] == n_runs * (n_runs - 1) // 2 and (
+        n_runs != 2 or result[names.RUN_A].values[0] == runs[0]
+    ):
+        return pair_positions(n_runs)
+    place = {run: position for position, run in enumerate(runs)}
+    first, second = (
+        np.array([place[run] for run in result[name].values.tolist()], np.int32)
+        for name in (names.RUN_A, names.RUN_B)
+    )
+    return first, second

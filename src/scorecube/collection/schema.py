@@ -78,6 +78,16 @@ DOCUMENTS = (
     ),
 )
 """Documents at ranks; absent from rankings stored by the first versions."""
+KEYS = (
+    Variable(
+        names.DOCUMENT_KEY,
+        (names.TOPIC, names.DOCUMENT),
+        "i",
+        "1",
+        "hash of the id of a judged document; 0 behind the topic's last document",
+    ),
+)
+"""Documents under other judgements; absent from rankings stored by earlier versions, and from digests."""
 INTENTS = (
     Variable(
         names.INTENT_LEVEL,

@@ -11,9 +11,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_cube, labels, metric_names
+from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import kinds_of, summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
-from scorecube.metrics import Metric, parse_metric
+from scorecube.metrics import Metric
 
 
 def select(
@@ -51,12 +52,21 @@ def select(
         Labels that the cube does not have, with the nearest ones it has.
     BadPlan
         A single text instead of a list, or a number of runs that is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> dict(select(simulate_cube(n_runs=5), metrics=["AP"], top_runs=2).sizes)
+    {'metric': 1, 'gain': 1, 'run': 2, 'topic': 50}
     """
     check_cube(cube)
     wanted = {
         names.METRIC: None
         if metrics is None
-        else [str(parse_known(metric)) for metric in metric_names("metrics", metrics)],
+        else [
+            metric if metric in schema.labels_of(cube, names.METRIC) else str(parse_known(metric))
+            for metric in metric_names("metrics", metrics)
+        ],
         names.GAIN: None if gains is None else labels("gains", gains),
         names.RUN: None if runs is None else labels("runs", runs),
         names.TOPIC: None if topics is None else labels("topics", topics),
@@ -103,7 +113,7 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
 def parse_known(text: str) -> Metric | str:
     """Parse a metric name; return the text itself if it is no metric, as imported scores may have any name."""
     try:
-        return parse_metric(text)
+        return read_metric(text)
     except BadName:
         return text
 

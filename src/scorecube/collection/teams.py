@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
 from scorecube.errors import BadInput, counted
 
 SHOWN = 5
@@ -20,8 +24,9 @@ def teams_of(
     *,
     path: str | None = None,
     notify: Callable[[str], None],
+    kind: str = "team",
 ) -> list[str]:
-    """Return the team of each run; a run without a team is a team of its own.
+    """Return the team of each run; a run without a team is a team of its own. The same of systems.
 
     Parameters
     ----------
@@ -33,6 +38,8 @@ def teams_of(
         The file it was read from, for messages.
     notify
         Called with a line of text about runs without a team, and one about teams of other runs.
+    kind
+        ``team`` or ``system``, for messages.
 
     Returns
     -------
@@ -53,20 +60,45 @@ def teams_of(
     if alike := [(run, folded[_folded(run)]) for run in lacking if _folded(run) in folded]:
         pairs = listed([f"{named!r} for {run!r}" for run, named in alike])
         raise BadInput(
-            f"the teams name {counted(len(alike), 'run')} differently: {pairs}; spell runs as in the run files",
+            f"the {kind}s name {counted(len(alike), 'run')} differently: {pairs}; spell runs as in the run files",
             path,
         )
     where = "" if path is None else f"{path}: "
     if lacking:
-        verb = "is a team of its own" if len(lacking) == 1 else "are teams of their own"
+        verb = f"is a {kind} of its own" if len(lacking) == 1 else f"are {kind}s of their own"
         notify(
-            f"{where}no team for {counted(len(lacking), 'run')}, which {verb}: {listed(lacking)}"
+            f"{where}no {kind} for {counted(len(lacking), 'run')}, which {verb}: {listed(lacking)}"
         )
     if others:
         notify(
-            f"{where}teams of {counted(len(others), 'run')} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
+            f"{where}{kind}s of {counted(len(others), 'run')} that {'is' if len(others) == 1 else 'are'} not here: {listed(others)}"
         )
     return [teams.get(run, run) for run in runs]
+
+
+def with_systems(
+    dataset: xr.Dataset,
+    systems: Mapping[str, str] | None,
+    *,
+    path: str | None = None,
+    notify: Callable[[str], None],
+) -> xr.Dataset:
+    """Return scores or rankings that tell which runs are repetitions of one system; a run without a system is a system of its own.
+
+    Parameters
+    ----------
+    dataset
+        Has the dim run.
+    systems
+        Run -> system; None or nothing leaves the dataset as it is.
+    path, notify
+        As of `teams_of`.
+    """
+    if not systems:
+        return dataset
+    runs = schema.labels_of(dataset, names.RUN)
+    labels = teams_of(runs, systems, path=path, notify=notify, kind=names.SYSTEM)
+    return dataset.assign_coords({names.SYSTEM: (names.RUN, schema.label_array(labels))})
 
 
 def listed(labels: Sequence[str]) -> str:

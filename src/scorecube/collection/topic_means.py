@@ -34,6 +34,11 @@ def kinds_of(cube: xr.Dataset) -> list[str]:
     return [summary_of(label) for label in schema.labels_of(cube, names.METRIC)]
 
 
+def without_other_summaries(cube: xr.Dataset) -> xr.Dataset:
+    """Return the metrics of a cube whose summary over topics is the arithmetic mean."""
+    return cube.isel({names.METRIC: [kind == MEAN for kind in kinds_of(cube)]})
+
+
 def log_scores(scores: FloatArray) -> FloatArray:
     """Return the logarithms of scores; scores below 1e-5 count as 1e-5 (trec_eval gm_map)."""
     logs: FloatArray = np.log(np.maximum(scores, GEOMETRIC_FLOOR))

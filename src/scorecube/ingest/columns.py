@@ -15,10 +15,10 @@ from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import (
     BYTE_ORDER_MARK,
     MAGIC,
-    NOT_TEXT,
     PathLike,
     content_of,
     opened,
+    refuse_binary,
     refuse_unprintable,
 )
 from scorecube.kernels.parsing.byte_words import PADDING, address
@@ -294,8 +294,7 @@ def read_padded(path: PathLike, padding: int, workspace: Workspace) -> Buffer:
                 return text
             file.seek(0)
         content = content_of(file, path, may_be_empty=False, largest=LARGEST_FILE)
-    if b"\0" in content[:1000]:
-        raise BadInput(NOT_TEXT, path)
+    refuse_binary(content, path)
     if b"\r" in content and b"\n" not in content:
         content = content.replace(b"\r", b"\n")
     return np.frombuffer(content + bytes(padding), np.uint8)

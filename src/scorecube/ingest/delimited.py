@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.files import NOT_TEXT, PathLike, read_bytes
+from scorecube.ingest.files import PathLike, read_bytes, refuse_binary
 
 Row = tuple[int, list[str]]
 """Line number and cells, stripped of blanks."""
@@ -24,7 +24,14 @@ RUN_HEADERS = (
     "systems",
     "system_id",
     "sys",
+    "model",
+    "models",
+    "model_id",
+    "model_name",
 )
+SYSTEM_HEADERS = RUN_HEADERS[RUN_HEADERS.index("system") :]
+"""Headers of runs that are those of systems if there is a column of runs, too."""
+SEED_HEADERS = ("seed", "seeds", "seed_id", "random_seed", "repetition", "repeat", "replicate")
 TOPIC_HEADERS = (
     "topic",
     "topics",
@@ -35,6 +42,9 @@ TOPIC_HEADERS = (
     "query_id",
     "queryid",
     "q_id",
+    "item",
+    "items",
+    "item_id",
 )
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "measure")
@@ -56,8 +66,7 @@ def read_text(path: PathLike) -> str:
         A file that cannot be read, is empty or damaged, or is not text in UTF-8.
     """
     content = read_bytes(path)
-    if b"\0" in content[:1000]:
-        raise BadInput(NOT_TEXT, path)
+    refuse_binary(content, path)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:

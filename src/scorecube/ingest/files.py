@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import shlex
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,15 @@ UNCHECKED, HIGHEST_RATIO = 2**26, 100
 have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
 CHUNK = 2**20
 NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
+ARCHIVES = (
+    (257, b"ustar", "a tar archive of files", "tar -xf {name}"),
+    (0, b"PK\3\4", "a zip archive of files", "unzip {name}"),
+    (0, b"BZh", "compressed by bzip2", "bunzip2 {name}"),
+    (0, b"\xfd7zXZ\0", "compressed by xz", "unxz {name}"),
+    (0, b"\x28\xb5\x2f\xfd", "compressed by zstd", "unzstd {name}"),
+    (0, b"7z\xbc\xaf", "a 7z archive of files", "7z x {name}"),
+)
+"""Where the mark of a packed file stands, the mark, what the file is, and the command that unpacks it."""
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
@@ -172,6 +182,32 @@ def refuse_unprintable(
     if bad is not None:
         kind = "control character" if unicodedata.category(bad) == "Cc" else "invalid character"
         raise BadInput(f"the {what} {text!r} has the {kind} {bad!r} in it; remove it", path, line)
+
+
+def refuse_binary(content: bytes, path: PathLike) -> None:
+    """Refuse content that is no text: archives, other compressions than gzip, texts of 16 bits.
+
+    Parameters
+    ----------
+    content
+        Of a file, decompressed if it is gzip.
+    path
+        The file.
+
+    Raises
+    ------
+    BadInput
+        Archives with the command that unpacks them.
+    """
+    for start, mark, what, command in ARCHIVES:
+        if content[start : start + len(mark)] == mark:
+            unpack = command.format(name=shlex.quote(Path(path).name))
+            raise BadInput(
+                f"is {what}, not text; unpack it ({unpack}), then name the files, or the folder with them",
+                path,
+            )
+    if b"\0" in content[:1000]:
+        raise BadInput(NOT_TEXT, path)
 
 
 def bare_name(path: PathLike) -> str:

@@ -15,10 +15,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.teams import listed, teams_of
+from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest.delimited import LARGEST_SCORE, RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.files import refuse_unprintable
+from scorecube.ingest.repetitions import matrices_of_records, without_levels
 from scorecube.metrics import parse_metric
 from scorecube.metrics.registry import has_known_name
 
@@ -88,6 +89,18 @@ def from_ir_measures(measure: str) -> str:
         return f"ir_measures:{measure}"
     label = IR_MEASURES.get(name, name) + inside + (f"@{cutoff}" if cutoff else "")
     return _canonical(label) or measure
+
+
+def from_pyterrier(measure: str) -> str:
+    """Return the name here of a measure in PyTerrier's frames, which has the name of trec_eval or of ir_measures.
+
+    Examples
+    --------
+    >>> [from_pyterrier(measure) for measure in ("map", "ndcg_cut_10", "nDCG@10", "R@100", "AP@10")]
+    ['AP', 'nDCG@10', 'nDCG@10', 'Recall@100', 'map_cut_10']
+    """
+    known = from_trec_eval(measure)
+    return from_ir_measures(measure) if known == measure else known
 
 
 def from_gdeval(measure: str) -> str:
@@ -172,7 +185,7 @@ def matrices_of(scores: Nested) -> Matrices:
     return result
 
 
-def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
+def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
     """Convert per-topic scores of any known form into matrices; the form is detected.
 
     Parameters
@@ -180,7 +193,8 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
     scores
         Metric -> data frame (unchanged); metric -> run -> topic -> value, as in ranx and plain programs;
         run -> topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, as ``Run.scores`` of
-        ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures.
+        ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures;
+        or one data frame with a row for each score, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
         Measures of other tools get the names of this package where they mean the same; counts are left out.
 
     Returns
@@ -200,6 +214,10 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
     a  0.50
     b  0.25
     """
+    if isinstance(scores, pd.DataFrame):
+        scores = {
+            from_pyterrier(metric): frame for metric, frame in matrices_of_records(scores).items()
+        }
     if not isinstance(scores, Mapping):
         raise BadInput(f"scores are a {type(scores).__name__}; expected {FORMS}", option="scores")
     if not scores:
@@ -224,13 +242,17 @@ def to_matrices(scores: Mapping[Any, Any]) -> Matrices:
 def with_axes(matrices: Matrices) -> Matrices:
     """Return matrices of runs x topics whose axes have names, so that their labels are not doubted."""
     return {
-        metric: frame.rename_axis(index=names.RUN, columns=names.TOPIC)
+        metric: frame.rename_axis(columns=names.TOPIC)
+        if frame.index.nlevels > 1
+        else frame.rename_axis(index=names.RUN, columns=names.TOPIC)
         for metric, frame in matrices.items()
     }
 
 
 def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
     """Return a data frame with runs as index: names of its axes decide, else labels that look exchanged are refused."""
+    if frame.index.nlevels > 1 or frame.columns.nlevels > 1:
+        return frame
     down, across = (_role(axis.name) for axis in (frame.index, frame.columns))
     if down == across != "":
         raise BadInput(
@@ -368,10 +390,11 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
 
 
 def cube_from_scores(
-    scores: Mapping[str, Any],
+    scores: Mapping[str, Any] | pd.DataFrame,
     *,
     gain: str = names.AUTO,
     teams: Mapping[str, str] | None = None,
+    systems: Mapping[str, str] | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Return a cube of per-topic scores.
@@ -381,11 +404,15 @@ def cube_from_scores(
     scores
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
         ``run``), missing cells NaN; or an object of pytrec_eval, ir_measures or ranx, or nested dictionaries, see
-        `scorecube.ingest.in_memory.to_matrices`. Scores are at most 1e9, and the largest of a metric is 0 or at least 1e-9.
+        `scorecube.ingest.in_memory.to_matrices`; or one data frame with a row for each score (run, topic, score, perhaps metric, and
+        system or seed). Scores are at most 1e9, and the largest of a metric is 0 or at least 1e-9.
     gain
         Label of the gain axis, whose length is 1.
     teams
         Run -> team.
+    systems
+        Run -> system whose repetition it is, such as a model trained with several seeds; in data frames, rows may have the labels system and seed
+        instead, and the runs are called ``system#seed``.
     notify
         Called with a line of text about runs without a team and teams of other runs; a warning is logged by default.
 
@@ -411,7 +438,10 @@ def cube_from_scores(
     arrays: list[np.ndarray[Any, np.dtype[np.float64]]] = []
     runs: list[str] = []
     topics: list[str] = []
-    for metric, frame in matrices.items():
+    found: dict[str, str] = {}
+    for metric, rows in matrices.items():
+        frame, of_rows = without_levels(rows, metric)
+        found |= of_rows
         ordered = frame.rename(index=str, columns=str).sort_index(axis=0).sort_index(axis=1)
         new_runs, new_topics = list(ordered.index), list(ordered.columns)
         _check_labels(new_runs, names.RUN, metric)
@@ -428,9 +458,11 @@ def cube_from_scores(
         _check_range(arrays[-1], metric, runs, topics)
     stacked = np.stack(arrays)[:, np.newaxis]
     team_of = teams_of(runs, teams, notify=notify or LOGGER.warning)
-    for label in [*matrices, *team_of]:
+    systems = found | dict(systems or {})
+    for label in [*matrices, *team_of, *systems.values()]:
         _check_text(label, "name")
-    return cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
+    cube = cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
+    return with_systems(cube, systems, notify=notify or LOGGER.warning)
 
 
 def _check_labels(labels: list[str], dim: str, metric: str) -> None:

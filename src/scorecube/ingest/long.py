@@ -1,4 +1,4 @@
-"""One score a line: a header with the columns run, topic and score, and perhaps metric and gain."""
+"""One score a line: a header with the columns run, topic and score, and perhaps metric, gain, and system or seed."""
 
 from __future__ import annotations
 
@@ -7,31 +7,22 @@ from collections.abc import Iterable
 
 from scorecube.errors import BadInput, counted, option
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import (
-    GAIN_HEADERS,
-    METRIC_HEADERS,
-    RUN_HEADERS,
-    SCORE_HEADERS,
-    TOPIC_HEADERS,
-    header_word,
-    read_rows,
-    score,
-)
+from scorecube.ingest.delimited import header_word, read_rows, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, from_trec_eval, matrices_of
+from scorecube.ingest.in_memory import Matrices, from_pyterrier, from_trec_eval, matrices_of
 from scorecube.ingest.matrix import metric_of_file
+from scorecube.ingest.repetitions import (
+    NEEDED,
+    PYTERRIER_RUN,
+    ROLES,
+    columns_of,
+    named_runs,
+    rows_of_systems,
+)
 
-ROLES = {
-    "run": RUN_HEADERS,
-    "topic": TOPIC_HEADERS,
-    "score": SCORE_HEADERS,
-    "metric": METRIC_HEADERS,
-    "gain": GAIN_HEADERS,
-}
-NEEDED = ("run", "topic", "score")
-Row = tuple[str, str, str]
-"""Gain setting ('' for none), metric, run."""
+Row = tuple[str, str, tuple[str, str]]
+"""Gain setting ('' for none), metric, and run with its seed or system ('' for none)."""
 Rows = dict[Row, dict[str, float]]
 """Row -> topic -> score."""
 
@@ -39,7 +30,8 @@ Rows = dict[Row, dict[str, float]]
 def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str, Matrices]:
     """Read files with one score a line; several files are read as one.
 
-    Other columns are ignored. Labels that `scorecube show` protected from spreadsheets lose their apostrophe. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
+    With a column of systems beside that of runs, runs of one system are its repetitions; with a column of seeds, run and seed name the run (``a#1``),
+    and the run is its system. Other columns are ignored. Labels that `scorecube show` protected from spreadsheets lose their apostrophe. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
 
     Parameters
     ----------
@@ -51,7 +43,7 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
     Returns
     -------
     matrices
-        Gain setting -> metric -> runs x topics, NaN for combinations that no line has. The gain setting is '' where
+        Gain setting -> metric -> runs x topics, NaN for combinations that no line has; rows have the labels system and run where systems have repetitions. The gain setting is '' where
         no file has a gain column.
 
     Raises
@@ -61,38 +53,41 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
         length; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric.
     """
     found: Rows = {}
+    is_seed: set[bool] = set()
     others: set[str] = set()
     first = ""
     for path in paths:
         first = first or str(path)
-        _read_one(path, metric, found, others)
+        is_seed.add(_read_one(path, metric, found, others))
     if not found:
         known = f"; there are {', '.join(sorted(others))}" if others else ""
         raise BadInput(
             f"no score of {metric}{known}" if others else "a header without scores", first
         )
-    return _by_gain(found, first)
+    if len(is_seed) > 1:
+        raise BadInput(
+            "one file has a column of systems and another none; give all files the same columns",
+            first,
+        )
+    return _by_gain(found, first, by_seed=is_seed.pop())
 
 
-def columns_of(header: list[str]) -> dict[str, list[int]]:
-    """Return the columns of a header that may be run, topic, score, metric and gain."""
-    words = [header_word(cell) for cell in header]
-    return {
-        role: [k for k, word in enumerate(words) if word in known] for role, known in ROLES.items()
-    }
-
-
-def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str]) -> None:
+def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str]) -> bool:
+    """Add the scores of a file; return whether its runs are identified by seeds, instead of by names beside those of systems."""
     (first, header), body = read_rows(path)
     at = _columns(header, path, first)
+    # PyTerrier calls its measures as trec_eval or as ir_measures does.
+    pyterrier = header_word(header[at["run"]]) == PYTERRIER_RUN
+    name_of = from_pyterrier if pyterrier else from_trec_eval
     label: dict[str, str] = {}
     name = metric or metric_of_file(path)
+    inner = next((role for role in ("system", "seed") if role in at), "")
     for line, cells in body:
         if len(cells) != len(header):
             raise BadInput(
                 f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
             )
-        for role in ("run", "topic", "metric"):
+        for role in ("run", "topic", "metric", "seed", "system"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)
         value = score(cells[at["score"]], path, line)
@@ -102,17 +97,20 @@ def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str])
         measure = name
         if "metric" in at:
             measure_in_file = label_of_spreadsheet(cells[at["metric"]])
-            measure = label.setdefault(measure_in_file, from_trec_eval(measure_in_file))
+            measure = label.setdefault(measure_in_file, name_of(measure_in_file))
             if metric is not None and metric not in (measure_in_file, measure):
                 others.add(measure)
                 continue
-        row = found.setdefault((gain, measure, run), {})
+        other = label_of_spreadsheet(cells[at[inner]]) if inner else ""
+        row = found.setdefault((gain, measure, (run, other)), {})
         if topic in row:
-            where = f" at gain setting {gain}" if gain else ""
+            where = f" with {inner} {other!r}" if inner == "seed" else ""
+            where += f" at gain setting {gain}" if gain else ""
             raise BadInput(
                 f"a second score of {measure} for run {run!r} on topic {topic!r}{where}", path, line
             )
         row[topic] = value
+    return inner != "system"
 
 
 def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
@@ -134,10 +132,11 @@ def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
     return at
 
 
-def _by_gain(found: Rows, path: PathLike) -> dict[str, Matrices]:
+def _by_gain(found: Rows, path: PathLike, *, by_seed: bool) -> dict[str, Matrices]:
     nested: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    for (gain, metric, run), row in found.items():
-        nested.setdefault(gain, {}).setdefault(metric, {})[run] = row
+    label, systems = _runs_and_systems([pair for _, _, pair in found], path, by_seed=by_seed)
+    for (gain, metric, pair), row in found.items():
+        nested.setdefault(gain, {}).setdefault(metric, {})[label[pair]] = row
     without = nested.pop("", {}) if len(nested) > 1 else {}
     # One call for all gain settings, so that all get the same runs and topics.
     labelled = {
@@ -156,9 +155,27 @@ def _by_gain(found: Rows, path: PathLike) -> dict[str, Matrices]:
             labelled[gain, metric] = runs
     frames = matrices_of({f"{gain}\0{metric}": runs for (gain, metric), runs in labelled.items()})
     return {
-        gain: {metric: frames[f"{gain}\0{metric}"] for metric in [*names, *without]}
+        gain: {
+            metric: rows_of_systems(frames[f"{gain}\0{metric}"], systems)
+            for metric in [*names, *without]
+        }
         for gain in nested
     }
+
+
+def _runs_and_systems(
+    pairs: list[tuple[str, str]], path: PathLike, *, by_seed: bool
+) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
+    """Return the names of runs with seeds, or beside systems, and the system of each run where they are known."""
+    if by_seed:
+        label = named_runs(pairs)
+        systems = {label[pair]: pair[0] for pair in label}
+        return label, systems if any(label[pair] != pair[0] for pair in label) else {}
+    label, systems = {pair: pair[0] for pair in pairs}, {}
+    for run, system in dict.fromkeys(pairs):
+        if systems.setdefault(run, system) != system:
+            raise BadInput(f"run {run!r} has two systems: {systems[run]!r} and {system!r}", path)
+    return label, systems
 
 
 def _detect(head: FileHead) -> bool:

@@ -29,7 +29,7 @@ from scorecube.ingest.delimited import (
 )
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.ingest.formats import BUILT_IN, MATRIX, FileHead, Format
-from scorecube.ingest.in_memory import Matrices
+from scorecube.ingest.in_memory import Matrices, from_pyterrier
 from scorecube.metrics import parse_metric
 
 ALIASES = {
@@ -178,6 +178,7 @@ def _label_columns(
 ) -> int:
     """Return how many columns hold labels: 0 or 1."""
     word = header[0].lower()
+    _refuse_means(header, beginning, path, line)
     if transpose:
         if not any(known in word for known in ("", *RUN_HEADERS)[bool(word) :]):
             raise BadInput(
@@ -193,6 +194,30 @@ def _label_columns(
             line,
         )
     return 1 if word in ("", *TOPIC_HEADERS) else 0
+
+
+def _refuse_means(header: list[str], beginning: list[str], path: PathLike, line: int) -> None:
+    """Refuse a table of runs by metrics, such as PyTerrier's ``Experiment`` without ``perquery``: it has no topics."""
+    names = [k for k, cell in enumerate(header[:2]) if header_word(cell) in ("name", *RUN_HEADERS)]
+    if not names or len(beginning) != len(header) or is_score(beginning[names[0]]):
+        return
+    metrics = header[names[0] + 1 :]
+    if metrics and all(_is_metric(cell) for cell in metrics):
+        raise BadInput(
+            f"a table of runs by metrics ({', '.join(metrics[:3])}) has means, not scores of single topics; export these "
+            "(PyTerrier: Experiment(..., perquery=True))",
+            path,
+            line,
+        )
+
+
+def _is_metric(cell: str) -> bool:
+    """Return whether a header names a metric, as scorecube, trec_eval or ir_measures spell it."""
+    try:
+        parse_metric(from_pyterrier(cell))
+    except BadName:
+        return False
+    return True
 
 
 def _numbers(cells: list[str], path: PathLike, line: int) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from scorecube.collection.judgements import RunLines
 from scorecube.errors import BadInput
@@ -14,7 +15,7 @@ from scorecube.ingest.columns import (
     number,
     read_columns,
 )
-from scorecube.ingest.delimited import read_table
+from scorecube.ingest.delimited import header_word, read_rows, read_table
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.kernels.workspace import Workspace
 
@@ -73,6 +74,55 @@ def read_run(
 def file_label(path: PathLike) -> str:
     """Return a file's name without .gz, as the name of a run. Raises `BadInput` as `label_text`."""
     return label_text(os.fsencode(bare_name(path)), "file name", path)
+
+
+class RunLabels(NamedTuple):
+    """What a table tells about runs.
+
+    Parameters
+    ----------
+    teams, systems
+        Run -> team, and run -> system whose repetition it is; None without such a column.
+    """
+
+    teams: dict[str, str] | None
+    systems: dict[str, str] | None
+
+
+def read_run_labels(path: PathLike) -> RunLabels:
+    """Read a CSV file with the header ``run,team``, ``run,system`` or both, in any order, see `read_teams`.
+
+    Parameters
+    ----------
+    path
+        As of `read_teams`; the cell of the system may be empty.
+
+    Returns
+    -------
+    labels
+        Teams and systems.
+
+    Raises
+    ------
+    BadInput
+        As of `read_teams`; a run with two systems.
+    """
+    words = [header_word(cell) for cell in read_rows(path)[0][1]]
+    if words.count("system") != 1:
+        return RunLabels(read_teams(path), None)
+    systems: dict[str, str] = {}
+    for line, (run, system) in read_table(path, ("run", "system")):
+        refuse_unprintable(run, "run", path, line)
+        refuse_unprintable(system, "system", path, line)
+        if not run:
+            raise BadInput("the run is missing", path, line)
+        if system and systems.setdefault(run, system) != system:
+            raise BadInput(
+                f"run {run!r} has two systems: {system!r} here and {systems[run]!r} before",
+                path,
+                line,
+            )
+    return RunLabels(read_teams(path) if "team" in words else None, systems)
 
 
 def read_teams(path: PathLike) -> dict[str, str]:

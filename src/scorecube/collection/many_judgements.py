@@ -1,0 +1,232 @@
+"""Cubes of the same runs under any number of sets of judgements, the first of which is the truth, combined into one cube.
+
+Topics may be shared, nested or disjoint: scores on topics that a set lacks are missing. So are those of a topic on which every run scores 0 under a
+set by every metric: nothing is judged relevant there, and evaluation leaves such topics out by default, while imported scores may hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.judgement_sets import MAX_LISTED, NOT_COMMON
+from scorecube.collection.label_pairs import label_counts
+from scorecube.collection.selection import uses_gains
+from scorecube.errors import BadPlan, counted, option
+
+LEAST_COMMON = 2
+"""Fewest runs that two sets have in common, and fewest topics of a set."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedScores:
+    """Scores under several sets of judgements.
+
+    Parameters
+    ----------
+    sets
+        Names; the first is the truth.
+    scores
+        float64 (set, cell, run, topic); NaN for missing.
+    cell_of
+        int64 (metric, setting): index of the cell of a metric and gain setting.
+    settings
+        Gain settings within a set.
+    """
+
+    sets: tuple[str, ...]
+    scores: np.ndarray[Any, Any]
+    cell_of: np.ndarray[Any, Any]
+    settings: tuple[str, ...]
+
+
+def many_judgement_sets(
+    cubes: Mapping[str, xr.Dataset], rankings: Mapping[str, xr.Dataset] | None = None
+) -> xr.Dataset:
+    """Combine cubes of the same runs, with different judgements, along gain.
+
+    Parameters
+    ----------
+    cubes
+        Name of a set of judgements -> cube, as from `scorecube.evaluate`; the first is the truth.
+    rankings
+        Of some or all sets, by the same names: the agreement of labels needs them.
+
+    Returns
+    -------
+    cube
+        As from `scorecube.judgement_sets`, of any number of sets; with the runs of the truth, and the topics of all sets. With rankings it also holds
+        ``label_counts`` (judge, topic, level, judge_level): documents by their levels under the truth and under each judge.
+
+    Raises
+    ------
+    BadPlan
+        There are fewer than two sets, no common metric or gain setting, or a set with fewer than two runs of the truth.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> cube = simulate_cube(n_runs=4)
+    >>> many_judgement_sets({"nist": cube, "a": cube, "b": cube.isel(topic=slice(9))}).gain.values.tolist()
+    ['nist', 'a', 'b']
+    """
+    sets = list(cubes)
+    if len(sets) < 2:
+        raise BadPlan(
+            f"a truth and at least one judge are needed; found {', '.join(sets) or 'none'}: name them with {option('truth')} and {option('judges')}"
+        )
+    notes: list[str] = []
+    truth = cubes[sets[0]]
+    metrics = _common(cubes, names.METRIC, notes)
+    settings = _settings(cubes, notes)
+    runs = schema.labels_of(truth, names.RUN)
+    topics = sorted(
+        {topic for cube in cubes.values() for topic in schema.labels_of(cube, names.TOPIC)}
+    )
+    parts = []
+    for name, cube in cubes.items():
+        chosen = cube[[names.SCORE]].sel({names.METRIC: metrics, names.GAIN: settings[name]})
+        parts.append(_scores(chosen, name, sets[0], runs, topics, notes))
+    shown = [" | ".join(dict.fromkeys(each)) for each in zip(*settings.values(), strict=True)]
+    gains = [name if len(shown) == 1 else f"{name} {setting}" for name in sets for setting in shown]
+    kept = {
+        str(name): coord
+        for name, coord in truth.sel({names.METRIC: metrics}).coords.items()
+        if not {names.GAIN, names.TOPIC} & set(coord.dims) and coord.dims
+    }
+    of_settings = np.any([uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()], axis=0)  # fmt: skip
+    coords = kept | {
+        names.TOPIC: schema.label_array(topics),
+        names.GAIN: schema.label_array(gains),
+        names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name in sets for _ in shown)),
+        names.SETTING: (names.GAIN, schema.label_array(shown * len(sets))),
+        names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
+        names.USES_SETTINGS: (names.METRIC, of_settings),
+    }
+    combined = xr.Dataset(
+        {names.SCORE: (schema.CUBE[0].dims, np.concatenate(parts, axis=1))},
+        coords=coords,
+        attrs={NOT_COMMON: notes},
+    )
+    schema.check(combined, schema.CUBE, "the combined cube")
+    if rankings:
+        combined = combined.assign(_labels(sets, rankings, topics))
+    return schema.annotate(combined, schema.CUBE)
+
+
+def _scores(
+    cube: xr.Dataset,
+    name: str,
+    truth: str,
+    runs: Sequence[str],
+    topics: Sequence[str],
+    notes: list[str],
+) -> np.ndarray[Any, Any]:
+    """Return the scores of a set for all runs of the truth and all topics, (metric, gain, run, topic), NaN for missing; note what it lacks."""
+    own = set(schema.labels_of(cube, names.RUN))
+    lacking, others = [run for run in runs if run not in own], sorted(own - set(runs))
+    if len(runs) - len(lacking) < LEAST_COMMON:
+        raise BadPlan(
+            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; {LEAST_COMMON} are needed"
+        )
+    notes += [f"{name} lacks runs of {truth}: {_listed(lacking)}"] if lacking else []
+    notes += [f"left out, as {truth} lacks them (run): {_listed(others)}"] if others else []
+    full = cube.reindex({names.RUN: list(runs), names.TOPIC: list(topics)})[names.SCORE]
+    scores: np.ndarray[Any, Any] = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
+    empty = (np.nan_to_num(scores) == 0).all(axis=(0, 1, 2)) & (scores == 0).any(axis=(0, 1, 2))
+    scores[..., empty] = np.nan
+    if empty.any():
+        zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
+        notes.append(
+            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every metric, as without any relevant document: {_listed(zero)}"
+        )
+    return scores
+
+
+def _labels(
+    sets: Sequence[str], rankings: Mapping[str, xr.Dataset], topics: Sequence[str]
+) -> dict[str, Any]:
+    """Return the counts of labels; none for judges without rankings, or of a truth without."""
+    empty = np.zeros((len(topics), 1, 1), np.int64)
+    counts = [
+        label_counts(rankings[sets[0]], rankings[judge], topics)
+        if sets[0] in rankings and judge in rankings
+        else empty
+        for judge in sets[1:]
+    ]
+    n_levels = max(each.shape[-1] for each in counts)
+    padded = [np.pad(each, [(0, 0), *[(0, n_levels - each.shape[-1])] * 2]) for each in counts]
+    dims = (names.JUDGE, names.TOPIC, names.LEVEL, names.JUDGE_LEVEL)
+    return {names.LABEL_COUNTS: (dims, np.stack(padded))}
+
+
+def judged_scores(cube: xr.Dataset) -> JudgedScores:
+    """Return the scores of a cube from `many_judgement_sets` or `scorecube.judgement_sets`.
+
+    Raises
+    ------
+    BadPlan
+        The cube does not hold several sets of judgements.
+    """
+    if names.JUDGEMENTS in cube.coords:
+        of_gain, settings = (
+            schema.labels_of(cube, dim) for dim in (names.JUDGEMENTS, names.SETTING)
+        )
+        sets = tuple(dict.fromkeys(of_gain))
+        n = len(of_gain) // len(sets)
+        whole = of_gain == [name for name in sets for _ in range(n)]
+        if len(sets) > 1 and whole and settings == settings[:n] * len(sets):
+            return _by_set(cube, sets, tuple(settings[:n]))
+    raise BadPlan(
+        f"several sets of judgements are needed: name the truth and judges, collections of the same runs ({option('truth', 'A')}), or combine their cubes with "
+        "many_judgement_sets"
+    )
+
+
+def _by_set(cube: xr.Dataset, sets: tuple[str, ...], settings: tuple[str, ...]) -> JudgedScores:
+    uses = np.asarray(cube[names.USES_SETTINGS].values, bool)
+    cell_of = np.empty((cube.sizes[names.METRIC], len(settings)), np.int64)
+    kept: list[tuple[int, int]] = []
+    for i, j in np.ndindex(*cell_of.shape):
+        if j == 0 or uses[i]:
+            kept.append((i, j))
+        cell_of[i, j] = len(kept) - 1
+    values = cube.variables[names.SCORE].values
+    scores = np.stack(
+        [
+            np.stack([values[i, j + place * len(settings)] for i, j in kept])
+            for place in range(len(sets))
+        ]
+    )
+    return JudgedScores(sets, scores.astype(np.float64), cell_of, settings)
+
+
+def _common(cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str]) -> list[str]:
+    """Return the labels that all sets have, in the order of the truth; note others."""
+    own = [schema.labels_of(cube, dim) for cube in cubes.values()]
+    common = [label for label in own[0] if all(label in each for each in own)]
+    if not common:
+        has = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(cubes, own, strict=True))
+        raise BadPlan(f"the sets of judgements have no {dim} in common ({has}); evaluate all with one {dim}")  # fmt: skip
+    others = sorted({label for each in own for label in each} - set(common))
+    if others:
+        notes.append(f"left out, as not all sets have it ({dim}): {_listed(others)}")
+    return common
+
+
+def _settings(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> dict[str, list[str]]:
+    """Return the gain settings of each set that belong together, in order; one of each whatever its name."""
+    if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):
+        return {name: schema.labels_of(cube, names.GAIN) for name, cube in cubes.items()}
+    return dict.fromkeys(cubes, _common(cubes, names.GAIN, notes))
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - MAX_LISTED} more" if len(labels) > MAX_LISTED else ""
+    return ", ".join(labels[:MAX_LISTED]) + more

@@ -1,0 +1,138 @@
+"""Names of metrics as people type them: spellings of trec_eval, ir_measures, ranx and NTCIREVAL, in any case.
+
+A spelling stands for a metric here only if both are the same number. Where they are not, the message says what differs and what to type.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from scorecube.errors import BadName
+from scorecube.metrics import DEFINITIONS, Metric, parse_metric
+
+SPELLINGS = {
+    "map": "AP",
+    "averageprecision": "AP",
+    "gmap": "geo:AP",
+    "gmmap": "geo:AP",
+    "mrr": "RR",
+    "reciprank": "RR",
+    "reciprocalrank": "RR",
+    "precision": "P",
+    "r": "Recall",
+    "success": "Hit",
+    "hitrate": "Hit",
+    "hits": "Hit",
+    "accuracy": "Hit",
+    "rprecision": "Rprec",
+    "ndcgcut": "nDCG",
+    "msndcg": "nDCG",
+    "mapia": "AP-IA",
+    "strec": "I-rec",
+    "strecall": "I-rec",
+    "irec": "I-rec",
+    "pplus": "P+",
+    "qmeasure": "Q",
+    "omeasure": "O",
+}
+"""Spelling in small letters, without hyphens, underscores and blanks -> name here."""
+DIFFERENT = {
+    "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), as NTCIREVAL. Type AP{cut} if that will do",
+    "ndcgburges": "gains of 2^level - 1 are a gain setting here: type nDCG{cut} and, for levels 0 to 2, gains 3:1",
+    "judged": "the share of judged documents is no score of a run here; the analysis teams has the table judged",
+    "infap": "inferred AP is not computed here; bpref and AP(judged_only=True) are made for incomplete judgements",
+    "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
+    "setf": "F measures are not computed here; type P{cut} and Recall{cut}",
+}
+"""Spelling -> why there is no such metric, and what to type."""
+TYPED = re.compile(
+    r"(?P<summary>(?:geo|area):)?(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?(?:[@_.](?P<cut>\d+))?"
+)
+CLOSE = 0.6
+"""Least similarity of a name that is suggested."""
+
+
+def read_metric(text: str) -> Metric:
+    """Parse the name of a metric in the spelling of this package or of another tool.
+
+    Parameters
+    ----------
+    text
+        Name, perhaps with parameters in brackets and a cut-off behind ``@`` or, as in trec_eval, ``_``.
+
+    Returns
+    -------
+    metric
+        With all parameters set.
+
+    Raises
+    ------
+    BadName
+        An unknown name, with names to type instead; a name that means something else elsewhere.
+
+    Examples
+    --------
+    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "MRR@10", "R@100", "Success@5", "GMAP")]
+    ['AP', 'P@10', 'nDCG@10', 'RR@10', 'Recall@100', 'Hit@5', 'geo:AP']
+    """
+    try:
+        return parse_metric(text)
+    except BadName as error:
+        known = _respelled(text)
+        if known is None:
+            raise _unknown(text, error) from None
+    return parse_metric(known)
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters without hyphens, underscores and blanks."""
+    return re.sub(r"[\s_\-]", "", name.lower())
+
+
+def _respelled(text: str) -> str | None:
+    """Return the name here of a name in another spelling; None if there is none.
+
+    Raises
+    ------
+    BadName
+        A name that means something else elsewhere, or is not computed here.
+    """
+    shape = TYPED.fullmatch(text.strip())
+    if shape is None:
+        return None
+    cut = f"@{int(shape['cut'])}" if shape["cut"] else ""
+    plain = _plain(shape["name"])
+    if plain in DIFFERENT:
+        raise BadName(f"metric {text!r}: {DIFFERENT[plain].format(cut=cut)}")
+    name = SPELLINGS.get(plain) or _known_names().get(plain)
+    if name is None:
+        return None
+    return f"{shape['summary'] or ''}{name}{shape['inside'] or ''}{cut}"
+
+
+def _known_names() -> dict[str, str]:
+    """Return all names here by their plain spelling."""
+    return {_plain(name): name for name in DEFINITIONS}
+
+
+def _unknown(text: str, error: BadName) -> BadName:
+    """Return the error of a name that nothing stands for, with whole names to type."""
+    shape = TYPED.fullmatch(text.strip())
+    if shape is None or "unknown metric" not in str(error):
+        return error
+    plain = _plain(shape["name"])
+    spellings = {_plain(name): name for name in DEFINITIONS} | SPELLINGS
+    close = difflib.get_close_matches(plain, list(spellings), 3, CLOSE)
+    typed = [_complete(spellings[name], shape["cut"]) for name in close]
+    if not typed:
+        return BadName(f"unknown metric {text!r}; scorecube list metrics has all")
+    return BadName(f"unknown metric {text!r}; type one of: {', '.join(dict.fromkeys(typed))}")
+
+
+def _complete(name: str, cut: str | None) -> str:
+    """Return a name that can be typed: with its cut-off, with one of 10 where one is needed, without where there is none."""
+    rule = DEFINITIONS[name.rpartition(":")[2]].cutoff
+    if rule == "none" or (cut is None and rule == "optional"):
+        return name
+    return f"{name}@{int(cut) if cut else 10}"

@@ -1,0 +1,55 @@
+"""Names of metrics as people type them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scorecube.collection.metric_spellings import DIFFERENT, SPELLINGS, read_metric
+from scorecube.errors import BadName
+from scorecube.metrics import DEFINITIONS, parse_metric
+
+SAME = {
+    "map": "AP", "MAP": "AP", "P_10": "P@10", "p@10": "P@10", "precision@5": "P@5", "ndcg": "nDCG", "NDCG@10": "nDCG@10",
+    "ndcg_cut_10": "nDCG@10", "MRR": "RR", "MRR@10": "RR@10", "recip_rank": "RR", "R@100": "Recall@100", "recall_1000": "Recall@1000",
+    "Success@5": "Hit@5", "success_1": "Hit@1", "hit_rate@3": "Hit@3", "GMAP": "geo:AP", "gm_map": "geo:AP", "r-precision": "Rprec",
+    "Rprec": "Rprec", "Bpref": "bpref", "err@20": "ERR@20", "rbp(p=0.8)": "RBP(p=0.8)", "AP(rel=2)": "AP(rel=2)",
+    "map(rel=2)": "AP(rel=2)", "alpha_nDCG@10": "alpha-nDCG@10", "MAP-IA": "AP-IA", "StRecall@10": "I-rec@10", "P+": "P+",
+    "geo:map": "geo:AP", "d#-ndcg@10": "D#-nDCG@10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "name"), SAME.items(), ids=SAME)
+def test_spellings_of_other_tools_are_known(typed: str, name: str) -> None:
+    assert str(read_metric(typed)) == name
+
+
+def test_every_metric_is_known_in_any_case() -> None:
+    for name, definition in DEFINITIONS.items():
+        cut = "@10" if definition.cutoff == "required" else ""
+        same = parse_metric(name + cut)
+        assert read_metric(name.lower() + cut) == same
+        assert read_metric(name.upper() + cut) == same
+
+
+def test_every_spelling_leads_to_a_metric() -> None:
+    for name in SPELLINGS.values():
+        assert name.rpartition(":")[2] in DEFINITIONS
+    assert not set(SPELLINGS) & set(DIFFERENT)
+
+
+@pytest.mark.parametrize("typed", ["ndgc@10", "nDGC_10", "mapp", "recal@10", "succes@5", "rpec"])
+def test_suggestions_can_be_pasted(typed: str) -> None:
+    with pytest.raises(BadName) as found:
+        read_metric(typed)
+    listed = re.fullmatch(r"unknown metric .*; type one of: (.*)", str(found.value))
+    assert listed
+    for name in listed[1].split(", "):
+        parse_metric(name)
+
+
+@pytest.mark.parametrize("typed", ["map_cut_10", "ndcg_burges@10", "Judged@10", "infAP", "SetF"])
+def test_measures_that_mean_something_else_say_so(typed: str) -> None:
+    with pytest.raises(BadName, match="here"):
+        read_metric(typed)

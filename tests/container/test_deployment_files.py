@@ -19,6 +19,7 @@ from scorecube import __version__
 from scorecube.execute.certificates import FILES
 from scorecube.execute.clusters import configuration
 from scorecube.execute.profiles import make_profile, read_profile
+from scorecube.workflow.sweep_file import read_sweep
 
 REPO = Path(__file__).parents[2]
 DOCKER, KUBERNETES = REPO / "docker", REPO / "cluster" / "kubernetes"
@@ -36,7 +37,11 @@ CHECKS = {
         ["check-jsonschema", "--builtin-schema", "vendor.compose-spec"],
     ),
     "kubernetes-validate": (
-        ("cluster/kubernetes/*.yaml", "cluster/kubernetes/job/*.yaml"),
+        (
+            "cluster/kubernetes/*.yaml",
+            "cluster/kubernetes/job/*.yaml",
+            "cluster/kubernetes/parts/*.yaml",
+        ),
         ["kubernetes-validate", "--strict", "-k", KUBERNETES_VERSION],
     ),
     "yamllint": (
@@ -45,6 +50,7 @@ CHECKS = {
             "cluster/*.yaml",
             "cluster/kubernetes/*.yaml",
             "cluster/kubernetes/job/*.yaml",
+            "cluster/kubernetes/parts/*.yaml",
         ),
         ["yamllint", "--strict", "-d", "{extends: relaxed, rules: {line-length: disable}}"],
     ),
@@ -153,7 +159,12 @@ def refused(pod: dict[str, Any]) -> Iterator[str]:
     for container in pod["containers"]:
         yield from refused_of_container(container)
     for volume in pod.get("volumes", []):
-        if not volume.keys() - {"name"} <= {"secret", "emptyDir", "persistentVolumeClaim"}:
+        if not volume.keys() - {"name"} <= {
+            "secret",
+            "configMap",
+            "emptyDir",
+            "persistentVolumeClaim",
+        }:
             yield f"mounts {volume}"
 
 
@@ -243,7 +254,7 @@ def test_kustomizations_name_files_that_are_there_and_the_version_of_the_package
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_builds_the_kustomizations() -> None:
-    for folder in (KUBERNETES, KUBERNETES / "job"):
+    for folder in (KUBERNETES, KUBERNETES / "job", KUBERNETES / "parts"):
         done = subprocess.run(
             ["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True
         )
@@ -279,6 +290,47 @@ def test_parts_of_the_dask_cluster_are_what_kubernetes_knows(tmp_path: Path) -> 
     path.write_text(yaml.safe_dump_all([*inside, service]))
     done = lint("kubernetes-validate", [path])
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> str:
+    """Run a command where `scorecube` prints its arguments; return what it prints."""
+    program = folder / "bin" / "scorecube"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\necho "scorecube $*"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_array_job_sweeps_the_part_of_its_task(tmp_path: Path) -> None:
+    command = ["bash", str(REPO / "cluster/slurm/parts.sbatch"), "my sweep.toml", "--memory=4GB"]
+    task = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_CPUS_PER_TASK": "4"}
+    said = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="100", **task)
+    assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
+    again = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="2", PARTS="100", **task)
+    assert again == said
+    assert "submit this script with sbatch --array=1-PARTS" in run_with_stand_in(tmp_path, command)
+
+
+def test_the_indexed_job_sweeps_every_part_once(tmp_path: Path) -> None:
+    (job,) = [each for each in of_kind("Job") if each["metadata"]["name"] == "scorecube-parts"]
+    assert job["spec"]["completionMode"] == "Indexed"
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    said = [
+        run_with_stand_in(tmp_path, container["args"], JOB_COMPLETION_INDEX=str(index))
+        for index in (0, job["spec"]["completions"] - 1)
+    ]
+    assert said == [
+        f"scorecube sweep /etc/sweep/sweep.toml --part {number}/100 --workers 4\n"
+        for number in (1, 100)
+    ]
+    assert container["resources"]["requests"]["cpu"] == "4"
+    sweep = read_sweep(KUBERNETES / "parts/sweep.toml")
+    assert sweep.study == "s3://bucket/study.zarr"
+    assert all(entry.seed is not None for entry in sweep.entries)
 
 
 def compose() -> dict[str, Any]:

@@ -173,7 +173,7 @@ MISTAKES = {
     ),
     "an impossible option": (
         ANALYSIS + "bins = 1\n",
-        "sweep.toml:1: bins = 1 of swap; bins=1: expected a whole number from 2 to 1,000",
+        "sweep.toml:1: bins = 1 of swap; bins=1: expected auto or a whole number from 2 to 1,000",
     ),
     "an impossible width": (
         ANALYSIS + "until_width = 2\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,13 +24,17 @@ from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.report.results import table
+from scorecube.report.tables.replicability import replicability
 from scorecube.storage import open_study
+from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
     check_names,
     condensed,
     evaluate_into,
     import_scores,
     judged_documents,
+    judges_of_table,
+    read_families,
     read_rankings,
 )
 from scorecube.workflow.tasks import plan_in_study
@@ -118,30 +122,51 @@ def analyse(
     )
 
 
-def figure(result: xr.Dataset) -> Any:
-    """Return the figure of a result as a matplotlib Figure, drawn as in the papers.
+def figure(
+    result: xr.Dataset,
+    *,
+    gain: str | None = None,
+    metrics: Sequence[str] | None = None,
+    size: tuple[float, float] | None = None,
+) -> Any:
+    """Return the figure of a result as a matplotlib Figure, drawn as in the papers; notebooks show it.
 
     Parameters
     ----------
     result
         Result of an analysis, e.g. from `analyse`.
+    gain
+        Gain setting that is drawn; the first by default.
+    metrics
+        Metrics that are drawn; all by default.
+    size
+        Width and height in inches.
 
     Returns
     -------
     figure
         Save it with ``figure.savefig("swap.svg")``.
 
+    Raises
+    ------
+    BadName
+        A result of an analysis that has no figure; a metric that the result does not have.
+
     Examples
     --------
     >>> from scorecube import Swap
     >>> from scorecube.testing import simulate_cube
     >>> result = analyse(simulate_cube(n_runs=4, seed=3), Swap(size=20), trials=20, seed=1)
-    >>> len(figure(result).axes) > 0
+    >>> len(figure(result, size=(5, 3)).axes) > 0
     True
     """
     from scorecube.report.results import figure as draw
+    from scorecube.report.study_figure import of_metrics, shown
 
-    return draw(result)
+    drawn = shown(draw(of_metrics(result, metrics), gain))
+    if size is not None:
+        drawn.set_size_inches(*size)
+    return drawn
 
 
 def list_metrics() -> pd.DataFrame:
@@ -200,12 +225,16 @@ __all__ = [
     "figure",
     "import_scores",
     "judged_documents",
+    "judges_of_table",
     "list_analyses",
     "list_metrics",
+    "merge",
     "new_seed",
     "open_study",
     "plan_in_study",
+    "read_families",
     "read_rankings",
+    "replicability",
     "select",
     "table",
 ]

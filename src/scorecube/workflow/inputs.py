@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -13,21 +14,25 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import more_runs
 from scorecube.collection.evaluation import evaluate
+from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
+from scorecube.collection.teams import with_systems
 from scorecube.errors import BadPlan, check_choice, option
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.execute.run import for_each
+from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_scores
 from scorecube.ingest.in_memory import cube_from_scores, with_axes
+from scorecube.ingest.judge_labels import is_label_table, write_qrels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
 from scorecube.ingest.run_reader import FileJudge
-from scorecube.ingest.trec import read_teams
-from scorecube.metrics import Metric, parse_metric
+from scorecube.ingest.trec import RunLabels, read_run_labels
+from scorecube.metrics import Metric
 from scorecube.storage import Study
 from scorecube.storage.study import check_collection_name
 
@@ -66,7 +71,7 @@ def read_rankings(
     qrels
         Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic.
     teams
-        CSV file with the columns run and team, or a mapping from run to team.
+        CSV file with the columns run, and team or system or both, or a mapping from run to team. Runs of one system are its repetitions.
     order
         ``score`` (trec_eval: score descending, then document id descending), ``score-docno-asc``, ``score-stable``,
         ``file`` or ``rank``.
@@ -132,7 +137,13 @@ def read_rankings(
     if depth is not None and depth < 0:
         raise BadPlan(f"{option('depth', depth)} must be at least 1", option="depth")
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map, intents=intents)
-    team_of = read_teams(teams) if isinstance(teams, str | os.PathLike) else teams
+    path: str | None = None
+    team_of, systems = None, None
+    if isinstance(teams, str | os.PathLike):
+        path = os.fspath(teams)
+        team_of, systems = read_run_labels(path)
+    elif teams is not None:
+        team_of = dict(teams)
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates, level_map)
     sources = run_sources(runs, judged.topics)
     judged_runs = for_each(
@@ -145,14 +156,10 @@ def read_rankings(
         "duplicates": duplicates,
     }
     attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
-    return build_rankings(
-        judged_runs,
-        judged,
-        team_of,
-        attrs=attrs,
-        teams_path=os.fspath(teams) if isinstance(teams, str | os.PathLike) else None,
-        notify=notify or LOGGER.warning,
+    rankings = build_rankings(
+        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=notify or LOGGER.warning
     )
+    return with_systems(rankings, systems, path=path, notify=notify or LOGGER.warning)
 
 
 def judged_documents(
@@ -190,11 +197,23 @@ def judged_documents(
     }
 
 
+def judges_of_table(path: PathLike, folder: Path) -> dict[str, Path]:
+    """Write the labels of each judge of a table as a file of judgements into a folder; return them by judge, none of a file that is no such table."""
+    return write_qrels(path, folder) if is_label_table(path) else {}
+
+
+def read_families(path: PathLike) -> list[str]:
+    """Read a CSV file with the columns run and judge into ``run=judge`` texts; runs without a judge are left out."""
+    return [
+        f"{run}={judge}" for _, (run, judge) in read_table(path, ("run", "judge")) if judge.strip()
+    ]
+
+
 def check_names(collection: str, metrics: Sequence[str]) -> None:
     """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
     for metric in metrics:
-        parse_metric(metric)
+        read_metric(metric)
 
 
 def condensed(metrics: Sequence[str]) -> list[str]:
@@ -205,7 +224,7 @@ def condensed(metrics: Sequence[str]) -> list[str]:
     >>> condensed(["AP", "nDCG(b=2)@10"])
     ['AP(judged_only=True)', 'nDCG(judged_only=True,b=2)@10']
     """
-    return [str(dataclasses.replace(parse_metric(metric), judged_only=True)) for metric in metrics]
+    return [str(dataclasses.replace(read_metric(metric), judged_only=True)) for metric in metrics]
 
 
 def evaluate_into(
@@ -260,7 +279,7 @@ def evaluate_into(
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         known = _evaluated_metrics(stored)
-        metrics = _union(known, [str(parse_metric(metric)) for metric in metrics])
+        metrics = _union(known, [str(read_metric(metric)) for metric in metrics])
         gains = _union(labels_of(stored, names.GAIN), gains)
         cube = evaluate(rankings, metrics, gains, **options)
         study.add(name, cube=cube)
@@ -286,7 +305,7 @@ def import_scores(
     transpose: bool = False,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Read per-topic scores that other tools computed into a cube.
+    r"""Read per-topic scores that other tools computed into a cube.
 
     Parameters
     ----------
@@ -297,7 +316,7 @@ def import_scores(
     gain
         Gain setting of the scores; of files with a gain column, the only gain setting to read.
     teams
-        CSV file with the columns run and team.
+        CSV file with the columns run, and team or system or both.
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
     notify
@@ -314,6 +333,17 @@ def import_scores(
         Files that cannot be read or parsed, with file and line.
     BadPlan
         Options that do not fit the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ap.csv")
+    ...     _ = path.write_text("topic,a,b\n401,0.5,0.25\n402,0.125,1\n")
+    ...     cube = import_scores([path])
+    >>> cube.score.sel(metric="AP", run="a").values
+    array([[0.5  , 0.125]])
     """
     by_gain = read_scores(
         expand(files, "score files"), layout=layout, metric=metric, transpose=transpose
@@ -325,10 +355,12 @@ def import_scores(
                 option="gain",
             )
         by_gain = {gain: by_gain[gain]}
-    team_of = None if teams is None else read_teams(teams)
+    labels = RunLabels(None, None) if teams is None else read_run_labels(teams)
     said: list[str] = []
     cubes = [
-        cube_from_scores(with_axes(matrices), gain=label or gain, teams=team_of, notify=said.append)
+        cube_from_scores(
+            with_axes(matrices), gain=label or gain, **labels._asdict(), notify=said.append
+        )
         for label, matrices in by_gain.items()
     ]
     for line in dict.fromkeys(said):

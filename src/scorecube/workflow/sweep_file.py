@@ -29,6 +29,7 @@ import itertools
 import os
 import string
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -253,9 +254,9 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         for table, line in _tables(content, COLLECTION, lines)
         for source in _read_sources(table, content, folder, (str(path), line))
     ]
-    names = [source.name for source in sources]
+    counts = Counter(source.name for source in sources)
     for source in sources:
-        if names.count(source.name) > 1:
+        if counts[source.name] > 1 and source.kind != STUDY:  # which may have several collections
             raise BadInput(
                 f'two collections are called {source.name!r}; give them names, e.g. name = "{{folder}}-{{stem}}"',
                 *source.location,

@@ -9,13 +9,16 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.plan import request_digest
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
-from scorecube.errors import BadName, BadPlan
+from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy
 from scorecube.storage import Study
+from scorecube.storage.index import VERSIONS, Row
 from scorecube.workflow.sweep_file import Entry
+from scorecube.workflow.sweep_journal import READING, Journal
 from scorecube.workflow.sweep_sources import matching
-from scorecube.workflow.tasks import ReadCubes, Task, plan_in_study
+from scorecube.workflow.tasks import REQUEST, ReadCubes, Task, plan_in_study
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,13 @@ class SweepPlan:
         In the order of the entries and collections.
     skipped
         Collection, analysis and reason of each impossible plan.
+    stored
+        Collection, analysis and plan digest of results that were stored for the same entry and scores, and need no task.
     """
 
     tasks: tuple[Task, ...]
     skipped: tuple[tuple[str, str, str], ...]
+    stored: tuple[tuple[str, str, str], ...] = ()
 
 
 def plan_sweep(
@@ -40,6 +46,8 @@ def plan_sweep(
     *,
     collections: Sequence[str] | None = None,
     impossible: str = "skip",
+    journal: Journal | None = None,
+    rows: Mapping[str, Row] | None = None,
 ) -> SweepPlan:
     """Plan all analyses of all collections.
 
@@ -53,6 +61,10 @@ def plan_sweep(
         Names of the collections of the sweep; by default all of the study.
     impossible
         What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
+    rows
+        Of the collections in the index; read by default.
+    journal
+        Has the collections that could not be read, which are left out, and takes those whose scores are damaged; None raises the error.
 
     Returns
     -------
@@ -69,15 +81,23 @@ def plan_sweep(
     known = list(collections) if collections is not None else list(study)
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
-    cubes = ReadCubes()
+    stored: dict[tuple[str, str, str], None] = {}
+    cubes, rows = ReadCubes(), study.rows() if rows is None else rows
     for entry in entries:
         matches = matching(known, entry.collections)
         if not matches:
             raise BadPlan(
                 f"{entry.analysis.name}: no collection matches {', '.join(entry.collections)}; there are {', '.join(known) or 'none'}"
             )
-        groups = [matches] if entry.analysis.n_collections == 2 else [[name] for name in matches]
+        groups = [matches] if entry.analysis.n_collections != 1 else [[name] for name in matches]
+        record = record_of(entry)
         for group in groups:
+            if journal is not None and not journal.unread.isdisjoint(group):
+                continue
+            request = digest_of_request(record, [rows.get(name) for name in group])
+            if found := stored_for(request, entry, rows.get(group[0])):
+                stored[group[0], entry.analysis.name, found] = None
+                continue
             try:
                 planned = _plan_group(study, entry, group, cubes)
             except (BadPlan, BadName) as error:
@@ -86,9 +106,53 @@ def plan_sweep(
                 reason = str(error).removeprefix(f"{group[0]}: ")
                 skipped.append((", ".join(group), entry.analysis.name, reason))
                 continue
+            except (CorruptStudy, BadStudy) as error:
+                if journal is None:
+                    raise
+                journal.fail(group[0], READING, error)
+                continue
             for task in planned:
-                tasks.setdefault((task.collection.name, task.plan.digest), task)
-    return SweepPlan(tuple(tasks.values()), tuple(skipped))
+                requested = replace(task, request=request)
+                tasks.setdefault((task.collection.name, task.plan.digest), requested)
+    return SweepPlan(tuple(tasks.values()), tuple(skipped), tuple(stored))
+
+
+def record_of(entry: Entry) -> dict[str, Any]:
+    """Return what an entry asks for, as JSON values."""
+    return {
+        "analysis": entry.analysis.name,
+        "options": entry.analysis.options(),
+        "trials": entry.trials,
+        "seed": entry.seed,
+        "until": entry.until and [entry.until.width, entry.until.most_trials],
+        "selection": {key: str(value) for key, value in entry.selection.items()},
+    }
+
+
+def digest_of_request(record: Mapping[str, Any], rows: Sequence[Row | None]) -> str:
+    """Return the digest of an entry for collections with the scores that they have now; empty if these have no digest.
+
+    Equal digests have equal results, so a repeated sweep need not read the scores to find its plans.
+
+    Parameters
+    ----------
+    record
+        Of the entry, see `record_of`.
+    rows
+        Of the collections in the index; None for one without.
+    """
+    scores = [[] if row is None else [row.collection, *row.facts[VERSIONS]] for row in rows]
+    if not all(each and each[1] for each in scores):
+        return ""
+    return request_digest({**record, "scores": scores})
+
+
+def stored_for(request: str, entry: Entry, row: Row | None) -> str | None:
+    """Return the plan digest of the result that was stored for a request; None if there is none."""
+    if not request or row is None:
+        return None
+    results = row.results(entry.analysis.name)
+    return next((each for each, facts in results.items() if facts.get(REQUEST) == request), None)
 
 
 def _plan_group(study: Study, entry: Entry, group: Sequence[str], cubes: ReadCubes) -> list[Task]:

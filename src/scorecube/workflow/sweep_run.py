@@ -29,7 +29,8 @@ from scorecube.execute.memory import default_memory
 from scorecube.storage import Study, open_study
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.sweep_file import Entry
-from scorecube.workflow.sweep_plan import plan_sweep
+from scorecube.workflow.sweep_journal import Journal, ends_sweep
+from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
 from scorecube.workflow.tasks import Task
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def run_sweep(
     memory: int | None = None,
     program: float | None = None,
     progress: Progress | None = None,
+    journal: Journal | None = None,
 ) -> Utilisation:
     """Run tasks concurrently, except those whose results are stored.
 
@@ -102,6 +104,8 @@ def run_sweep(
         Part of it that is in use before the work; measured by default.
     progress
         Called with estimated milliseconds of work: (done, total).
+    journal
+        Takes what starts, ends and fails, and the others go on after a failure; without it, the first failure ends the sweep.
 
     Returns
     -------
@@ -119,7 +123,7 @@ def run_sweep(
         executor = Executor(client, count, allowed, program=program)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
         first = each.memory.computing(each.block_units)
-        function = _job_function(task, executor, shares.add(name, each.seconds))
+        function = _job_function(task, executor, shares.add(name, each.seconds), journal)
         jobs.append(Job(name, each.memory.working(each.block_units), function, first))
     jobs.sort(key=lambda job: -job.bytes)
     with _short_switch_interval():
@@ -151,12 +155,26 @@ def _short_switch_interval() -> Iterator[None]:
 
 
 def _job_function(
-    task: Task, executor: Executor, progress: Progress
+    task: Task, executor: Executor, progress: Progress, journal: Journal | None
 ) -> Callable[[ThreadPoolExecutor | None, ReserveMemory], None]:
     def run_task(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
         task.run(replace(executor, pool=pool), progress=progress, before_finalize=reserve)
 
-    return run_task
+    def run_noted(pool: ThreadPoolExecutor | None, reserve: ReserveMemory) -> None:
+        assert journal is not None
+        name, analysis = task.collection.name, task.plan.analysis.name
+        journal.start(name)
+        try:
+            run_task(pool, reserve)
+        except BaseException as error:
+            if ends_sweep(error):
+                raise
+            journal.end(name, analysis, error)
+            progress(1, 1)  # nothing more will come
+        else:
+            journal.end(name, analysis)
+
+    return run_task if journal is None else run_noted
 
 
 class _TotalProgress:
@@ -166,6 +184,7 @@ class _TotalProgress:
         self._progress = progress
         self._lock = threading.Lock()
         self._done: dict[str, float] = {}
+        self._sum = 0.0
         self._stopped = False
         self._total = 0.0
 
@@ -182,9 +201,11 @@ class _TotalProgress:
             if self._stopped:
                 raise CancelledError
             with self._lock:
-                self._done[name] = weight * done / max(total, 1)
+                now = weight * done / max(total, 1)
+                self._sum += now - self._done.get(name, 0.0)
+                self._done[name] = now
                 if self._progress is not None:
-                    self._progress(int(sum(self._done.values())), int(self._total))
+                    self._progress(round(self._sum), round(self._total))
 
         return update
 
@@ -250,15 +271,18 @@ def sweep(
     entries = [plan if isinstance(plan, Entry) else Entry(plan) for plan in plans]
     if not entries:
         raise BadPlan("a sweep needs at least one plan: found none")
-    tasks = plan_sweep(opened, entries, impossible=impossible).tasks
-    run_sweep(tasks, client=client, workers=workers, memory=memory, progress=progress)
-    return results_tree(tasks)
+    plan = plan_sweep(opened, entries, impossible=impossible)
+    run_sweep(plan.tasks, client=client, workers=workers, memory=memory, progress=progress)
+    return results_tree(opened, plan)
 
 
-def results_tree(tasks: Iterable[Task]) -> xr.DataTree:
-    """Return the stored results of tasks as a tree whose values are loaded when they are used."""
-    results = {}
-    for task in tasks:
+def results_tree(study: Study, plan: SweepPlan) -> xr.DataTree:
+    """Return the stored results of a sweep as a tree whose values are loaded when they are used."""
+    results = {
+        f"/{name}/{analysis}/{digest}": study[name].open_result(analysis, digest)
+        for name, analysis, digest in plan.stored
+    }
+    for task in plan.tasks:
         result = task.stored()
         assert result is not None
         results[f"/{task.collection.name}/{task.plan.analysis.name}/{result.attrs['digest']}"] = (

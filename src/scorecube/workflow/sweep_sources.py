@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -13,20 +13,31 @@ from typing import Any
 from scorecube import names
 from scorecube.collection.more_runs import new_runs
 from scorecube.errors import BadInput, BadStudy, counted, nearest
+from scorecube.execute.processes import run_portions
 from scorecube.ingest.files import expand
 from scorecube.ingest.qrels import parse_level_map
 from scorecube.storage import Study, open_study
+from scorecube.storage.index import Row
 from scorecube.workflow import api
 from scorecube.workflow.sweep_file import Source
+from scorecube.workflow.sweep_journal import READING as UNREAD
+from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of, noted
 
 SOURCE = "sweep_source"
 """Attribute of a collection: digest of the settings and files it was read from."""
+FEWEST, AT_ONCE, LISTED_AT_ONCE = 32, 16, 512
+"""Imports from which on processes are worth their start, imports that one gets at a time, and collections that are listed together."""
 READING = ("order", "precision", "depth", "run_name", "duplicates", "intents")
 SCORING = ("no_relevant", "missing_topic")
 
 
 def add_collections(
-    study: Study, sources: Sequence[Source], *, notify: Callable[[str], None], **options: Any
+    study: Study,
+    sources: Sequence[Source],
+    *,
+    notify: Callable[[str], None],
+    journal: Journal | None = None,
+    **options: Any,
 ) -> list[str]:
     """Add collections to a study.
 
@@ -38,6 +49,8 @@ def add_collections(
         As from `read_sweep`.
     notify
         Called with a line of text for each collection that is read or copied.
+    journal
+        Takes the collections that cannot be read, while the others are; None raises the first error.
     options
         `workers` and `client`, as of `scorecube.read_rankings`.
 
@@ -52,35 +65,131 @@ def add_collections(
         Files that cannot be read, or that changed and contradict the stored collection.
     """
     collections: list[str] = []
+    rows = study.rows()
+    digests = {source.name: source_digest(source) for source in sources if source.kind != "study"}
+    new = [source for source in sources if source.kind == "scores" and source.name not in rows]
+    workers = options.get("workers") or 1
+    if len(new) >= FEWEST and workers > 1:
+        _import_in_processes(study, new, digests, notify, workers, journal)
+        rows = study.rows()
+    unread = set() if journal is None else journal.unread
     for source in sources:
         if source.kind == "study":
-            collections += _copy(study, source, notify)
+            collections += _copy(study, source, notify, journal)
             continue
-        digest = source_digest(source)
-        recorded = study[source.name].facts.get(SOURCE) if source.name in study else None
-        if recorded != digest:
-            cube = _read(study, source, notify=partial(_about, source.name, notify), **options)
-            study[source.name].note({SOURCE: digest})
-            sizes = cube.sizes
-            notify(
-                f"{source.name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
-            )
         collections.append(source.name)
+        if source.name in unread:
+            continue
+        with noted(journal, source.name):
+            _add(study, source, digests[source.name], rows.get(source.name), notify, **options)
     return collections
+
+
+def _add(
+    study: Study,
+    source: Source,
+    digest: str,
+    row: Row | None,
+    notify: Callable[[str], None],
+    **options: Any,
+) -> None:
+    """Read and add a collection of runs or scores, unless its files are those that were read before."""
+    recorded = None if row is None else row.facts["facts"].get(SOURCE)
+    if recorded == digest:
+        return
+    cube = _read(study, source, notify=partial(_about, source.name, notify), **options)
+    study[source.name].note({SOURCE: digest})
+    notify(_read_line(source.name, cube))
+
+
+def _read_line(name: str, cube: Any) -> str:
+    sizes = cube.sizes
+    return f"{name}: read {sizes['run']} runs x {sizes['topic']} topics, {counted(sizes['metric'], 'metric')}"
+
+
+def _import_in_processes(
+    study: Study,
+    sources: Sequence[Source],
+    digests: Mapping[str, str],
+    notify: Callable[[str], None],
+    workers: int,
+    journal: Journal | None,
+) -> None:
+    """Import many new collections of scores on all cores; they are listed together after each group of portions."""
+    parts = [sources[start : start + AT_ONCE] for start in range(0, len(sources), AT_ONCE)]
+    portions = [
+        (study.path, part, {each.name: digests[each.name] for each in part}, journal is not None)
+        for part in parts
+    ]
+    written: list[str] = []
+    with study.lock():
+        study.prepare()
+        try:
+            for _, (names, lines, failures) in run_portions(_import, portions, workers):
+                written += names
+                for line in lines:
+                    notify(line)
+                for name, message in failures:
+                    assert journal is not None
+                    journal.fail(name, UNREAD, message)
+                if len(written) >= LISTED_AT_ONCE:
+                    study.list_collections(written)
+                    written = []
+        finally:
+            study.list_collections(written)
+
+
+def _import(
+    path: str, sources: Sequence[Source], digests: Mapping[str, str], go_on: bool
+) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """Import collections of scores in a worker process.
+
+    Returns
+    -------
+    names, lines, failures
+        Collections that were written, lines of text about them, and names and messages of those that cannot be read, which raise
+        an error unless others are to go on.
+    """
+    study, names, lines = open_study(path, mode="a"), list[str](), list[str]()
+    failures = []
+    with study.batch():
+        for source in sources:
+            try:
+                api.check_names(source.name, [])
+                cube = _import_scores(source, partial(_about, source.name, lines.append))
+                study.write_unlisted(source.name, cube, {SOURCE: digests[source.name]})
+            except Exception as error:
+                if not go_on or ends_sweep(error):
+                    raise
+                failures.append((source.name, message_of(error)))
+                continue
+            names.append(source.name)
+            lines.append(_read_line(source.name, cube))
+    return names, lines, failures
+
+
+def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
+    settings = source.settings
+    importing = {
+        key: settings[key]
+        for key in ("metric", "gain", "layout", "transpose", "teams")
+        if key in settings
+    }
+    return api.import_scores(files_of(source, "scores"), notify=notify, **importing)
 
 
 def source_digest(source: Source) -> str:
     """Return the SHA-256 of a collection's settings and the names, sizes and modification times of its files."""
     files = []
     for key in ("runs", "qrels", "teams", "scores", "intents"):
-        for path in _files(source, key):
+        for path in files_of(source, key):
             status = path.stat()
             files.append((key, str(path), status.st_size, status.st_mtime_ns))
     return hashlib.sha256(json.dumps([source.settings, files], sort_keys=True).encode()).hexdigest()
 
 
-def _files(source: Source, key: str) -> list[Path]:
-    """Return the files of a setting without excluded ones."""
+def files_of(source: Source, key: str) -> list[Path]:
+    """Return the files of a setting without excluded ones (BadInput if there are none)."""
     if key not in source.settings:
         return []
     try:
@@ -106,12 +215,7 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
     settings = source.settings
     api.check_names(source.name, settings.get("metrics", []))
     if source.kind == "scores":
-        importing = {
-            key: settings[key]
-            for key in ("metric", "gain", "layout", "transpose", "teams")
-            if key in settings
-        }
-        cube = api.import_scores(_files(source, "scores"), notify=notify, **importing)
+        cube = _import_scores(source, notify)
         study.add(source.name, cube=cube, replace=settings.get("replace", False))
         return cube
     reading = {key: settings[key] for key in READING if key in settings}
@@ -147,7 +251,9 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
     )
 
 
-def _copy(study: Study, source: Source, notify: Callable[[str], None]) -> list[str]:
+def _copy(
+    study: Study, source: Source, notify: Callable[[str], None], journal: Journal | None
+) -> list[str]:
     """Copy the matching collections of another study unless they exist; return their names."""
     other = open_study(source.settings["study"])
     patterns = source.settings.get("collections", ["*"])
@@ -158,10 +264,11 @@ def _copy(study: Study, source: Source, notify: Callable[[str], None]) -> list[s
             f"{source.location[0]}:{source.location[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known}"
         )
     for name in chosen:
-        if name not in study:
-            rankings = other[name].rankings if other[name].contents()["rankings"] else None
-            study.add(name, cube=other[name].cube, rankings=rankings)
-            notify(f"{name}: copied from {other.path}")
+        with noted(journal, name):
+            if name not in study:
+                rankings = other[name].rankings if other[name].contents()["rankings"] else None
+                study.add(name, cube=other[name].cube, rankings=rankings)
+                notify(f"{name}: copied from {other.path}")
     return chosen
 
 

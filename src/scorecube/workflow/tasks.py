@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses.base import Analysis
+from scorecube.analyses.base import ANY_NUMBER, Analysis
 from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.plan import (
     Plan,
@@ -23,6 +23,7 @@ from scorecube.analyses.plan import (
 )
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.many_judgements import many_judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
@@ -31,8 +32,12 @@ from scorecube.execute.estimate import Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.execute.run import Progress, on_pool, run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
+from scorecube.report.stored_tables import result_facts
 from scorecube.storage import Collection, Study
 from scorecube.storage.blocks import BlockStore, select_disjoint
+
+REQUEST = "request"
+"""Fact of a result of a sweep: digest of what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,8 @@ class Task:
     prepared: PreparedPlan
     until: Until | None = None
     origin: Origin | None = None
+    request: str = ""
+    """Digest of the entry of a sweep that it was planned for, see `scorecube.workflow.sweep_plan`; stored with the result."""
 
     def __post_init__(self) -> None:
         if self.until is not None and self.prepared.samples is not None:
@@ -151,7 +158,8 @@ class Task:
     @property
     def cube(self) -> xr.Dataset:
         """Selected scores, ``score[metric, gain, run, topic]``."""
-        return self.prepared.prepared.cube
+        prepared = self.prepared.prepared
+        return prepared.cube if prepared.source is None else prepared.source
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -210,16 +218,15 @@ class Task:
                     break
             result = result.assign_attrs(collection=self.collection.name)
             self._refuse_changed()  # that of another collection may have been, too
-            on_pool(
-                executor.pool,
-                self.collection.write_result,
-                self.plan.analysis.name,
-                step.plan.digest,
-                result,
-            )
+            on_pool(executor.pool, self._store, step.plan.digest, result)
             if blocks is not None:
                 blocks.finish()
         return result
+
+    def _store(self, digest: str, result: xr.Dataset) -> None:
+        name = self.plan.analysis.name
+        facts = result_facts(result) | ({REQUEST: self.request} if self.request else {})
+        self.collection.write_result(name, digest, result, facts)
 
     def _refuse_changed(self) -> None:
         if self.origin is not None:
@@ -285,7 +292,7 @@ def plan_in_study(
     Returns
     -------
     tasks
-        One per collection; one in total for an analysis of two.
+        One per collection; one in total for an analysis that compares collections.
 
     Raises
     ------
@@ -303,10 +310,15 @@ def plan_in_study(
         )
     cache = ReadCubes() if cubes is None else cubes
     selected: dict[str, Callable[[ReadCubes], xr.Dataset]]
-    if analysis.n_collections == 2:
+    if analysis.n_collections == ANY_NUMBER:
+        used = _truth_and_judges(study, analysis, chosen, collections is not None)
+        anything: Any = analysis
+        analysis = dataclasses.replace(anything, truth=used[0], judges=tuple(used[1:]))
+        selected = {used[0]: lambda read: _selected_from_many(study, used, selection, read)}
+    elif analysis.n_collections == 2:
         if len(chosen) != 2:
             raise BadPlan(
-                f"agreement compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
+                f"{analysis.name} compares two sets of judgements, each a collection; found {len(chosen)}: name the truth and the other "
                 f"with {option('collections', ['A', 'B'])}; {study.path} has {', '.join(study)}",
                 option="collections",
             )
@@ -354,6 +366,37 @@ def _chosen_collections(study: Study, collections: Sequence[str] | None) -> list
             f"{study.path}: the study has no collections; add one with scorecube evaluate or scorecube import"
         )
     return list(study)
+
+
+def _truth_and_judges(study: Study, analysis: Any, chosen: Sequence[str], named: bool) -> list[str]:
+    """Return the names of the truth and of the judges; the first collection is the truth if only collections are named."""
+    has = f"{study.path} has {', '.join(study)}"
+    if not analysis.truth and not named:
+        raise BadPlan(
+            f"which collection counts as truth is not known: name it with {option('truth', 'A')}; {has}",
+            option="truth",
+        )
+    truth = analysis.truth or chosen[0]
+    judges = list(analysis.judges or [name for name in chosen if name != truth])
+    if truth in judges or not judges or len(set(judges)) < len(judges):
+        found = ", ".join(judges) or "no judge"
+        raise BadPlan(
+            f"judges are other collections than the truth {truth}, each once; found {found}: name them with {option('judges', ['B', 'C'])}; {has}",
+            option="judges",
+        )
+    return [truth, *judges]
+
+
+def _selected_from_many(
+    study: Study, used: Sequence[str], selection: dict[str, Any], cubes: ReadCubes
+) -> xr.Dataset:
+    """Return the selected scores of the truth and of judges, with the counts of their labels where these are known."""
+    whole = {name: cubes.whole(study[name]) for name in used}
+    if selection.get("drop_missing"):
+        whole = {name: select(cube, drop_missing=True) for name, cube in whole.items()}
+    rankings = {name: study[name].rankings for name in used if study[name].contents()["rankings"]}
+    others = {key: value for key, value in selection.items() if key != "drop_missing"}
+    return select_from_both(many_judgement_sets(whole, rankings), **others)
 
 
 def _read_anew(read: Callable[[ReadCubes], xr.Dataset]) -> xr.Dataset:

@@ -15,10 +15,11 @@ from matplotlib.transforms import BboxBase
 import scorecube as sc
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.rankings import with_rankings
-from scorecube.design import design_variances, topic_set_size
+from scorecube.design import topic_set_size_of_cube, variance_intervals
 from scorecube.report.figures.teams import leave_out_panels
 from scorecube.report.page.html import picture
 from scorecube.report.results import headline
+from scorecube.report.tables.design import about
 from scorecube.report.views.registry import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
@@ -79,18 +80,19 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
             np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].sel(leave=0))
 
 
-def test_rings_are_where_the_interval_first_misses(result: xr.Dataset) -> None:
+def test_rings_are_at_the_last_number_of_teams_within_the_margin() -> None:
+    result = made(2, None)
+    result["variance"].values[0] *= np.linspace(1, 1.2, result.sizes["leave"])[:, None, None]
     axes = leave_out_panels(result).axes[0]
     rings = [
-        line
+        float(np.asarray(line.get_xdata())[0])
         for line in axes.get_lines()
         if line.get_markerfacecolor() == "none" and len(np.asarray(line.get_xdata()))
     ]
-    misses = result["first_miss"].isel(gain=0, topic_step=0).values
-    assert sorted(float(np.asarray(line.get_xdata())[0]) for line in rings) == sorted(
-        misses[~np.isnan(misses)]
-    )
-    assert len(rings) > 0
+    frame = sc.table(result, "equivalence")
+    first_gain = result["gain"].values[0]
+    within = frame[(frame["quantity"] == "variance") & (frame["gain"] == first_gain)]["within"]
+    assert sorted(rings) == sorted(float(k) for k in within if k > 0)
 
 
 @pytest.mark.parametrize("n_metrics", [1, 5, 24])
@@ -129,25 +131,22 @@ def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
 
 def test_the_reading_says_what_the_tables_say(result: xr.Dataset) -> None:
     lines = headline(result)
-    frame = sc.table(result, "first_miss")
-    for row in frame[(frame["n_topics_wanted"] == 50) & (frame["metric"] == "AP")].to_dict(
-        "records"
-    ):
-        word = "never" if row["first_miss"] is None else f"{row['first_miss']} ("
-        assert f"AP {word}" in lines[0]
+    absent = sc.table(result, "absent").set_index(["metric", "gain"])
+    change = float(absent["change_mean"][("AP", "3:2:1")])
+    assert f"AP {change:+.1%} [" in lines[0].replace(" (3:2:1)", "")
+    within = sc.table(result, "equivalence").query("n_topics_wanted == 50")
+    for line, quantity in zip(lines[1:3], ("variance", "tau"), strict=True):
+        row = within[(within["quantity"] == quantity) & (within["metric"] == "AP")].iloc[0]
+        assert f"AP {row['within']}" in line.replace(" (3:2:1)", "")
     kept = sc.table(result, "reusability")
     assert (
         f"{kept.loc[kept['left_out'] == 1, 'rank_drop_largest'].max()} ranks by any metric"
-        in lines[1]
+        in lines[3]
     )
     own = sc.table(result, "own")
     lost = (own["rank_without"] - own["rank"]).max()
     assert lost > 0
-    run = own[(own["rank_without"] - own["rank"]) == lost].iloc[0]
-    assert (
-        f"{run['run']} of {run['team']} falls from rank {run['rank']} to {run['rank_without']}"
-        in lines[2]
-    )
+    assert f", {lost} rank" in lines[0]
 
 
 def test_two_teams_leave_one_run_without_an_order() -> None:
@@ -173,7 +172,7 @@ def test_titles_name_what_is_unusual() -> None:
     )
     title = view_of("teams").title(odd.options())
     for words in (
-        "pool depth 10",
+        "pool depth auto",
         "1, 3 left out",
         "also 5 topics",
         "outside the pool are removed",
@@ -181,7 +180,7 @@ def test_titles_name_what_is_unusual() -> None:
         "different teams",
     ):
         assert words in title
-    assert view_of("teams").title(Teams().options()) == "pool depth 10"
+    assert view_of("teams").title(Teams(pool_depth=10).options()) == "pool depth 10"
 
 
 def designs(study: Study) -> dict[str, xr.Dataset]:
@@ -205,12 +204,12 @@ def test_the_report_designs_topic_sets_from_every_collection(
     found = designs(opened)
     # Scores without any variance ask for no topics.
     assert set(found) == {"small", "other"}
-    expected = topic_set_size(design_variances(opened["small"].cube))
+    expected = topic_set_size_of_cube(variance_intervals(opened["small"].cube))
     xr.testing.assert_identical(found["small"].drop_attrs(), expected.drop_attrs())
     (line,) = headline(found["small"])
-    assert f"takes {int(expected['topics'].min())} topics by" in line
-    assert f"{int(expected['topics'].max())} topics by" in line
-    assert line.endswith("the collection has 8")
+    for size in (expected["topics"].min(), expected["topics"].max()):
+        assert f"about {about({'topics': int(size)})} (" in line
+    assert "the collection has 8; 95% intervals" in line
     draw_designs = view_of("design").overview
     assert draw_designs is not None
     panels = draw_designs(list(found.values())).axes

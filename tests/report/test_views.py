@@ -159,5 +159,5 @@ def test_an_analysis_without_a_view_has_a_table_of_its_values(
 def test_an_analysis_that_does_not_exist_is_refused(toy_study: Path, scorecube: Cli) -> None:
     refused = scorecube("show", toy_study, "tuky")
     assert refused.status == 1
-    assert "no analysis 'tuky'; known: scores, swap, " in refused.stderr
+    assert "no analysis 'tuky'; known: scores, leaderboard, " in refused.stderr
     assert "Did you mean 'tukey'?" in refused.stderr

@@ -9,7 +9,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, BadStudy, option
+from scorecube.collection.selection import parse_known
+from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.report.results import no_figure
 from scorecube.report.study_overview import find_view
 from scorecube.report.tables.rows import COLLECTION
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def draw(
-    study: Study, analysis: str, collections: Sequence[str] | None = None, gain: str | None = None
+    study: Study,
+    analysis: str,
+    collections: Sequence[str] | None = None,
+    gain: str | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
@@ -30,11 +35,13 @@ def draw(
     study
         Where the results are.
     analysis
-        Name of an analysis, or ``design`` or ``wcw``, which are computed from the scores.
+        Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from the scores.
     collections
         Names; None takes all that have a result.
     gain
         Gain setting that is drawn, for one collection; the first by default.
+    metrics
+        Metrics that are drawn, in this order; all by default.
 
     Returns
     -------
@@ -44,7 +51,7 @@ def draw(
     Raises
     ------
     BadName
-        An analysis or a gain setting that does not exist.
+        An analysis, a gain setting or a metric that does not exist.
     BadStudy
         No result of the analysis, or one that is missing for a collection.
     BadPlan
@@ -53,7 +60,10 @@ def draw(
     view = find_view(study, analysis)
     if view.figure is None:
         raise BadName(no_figure(view))
-    results = _results(study, view, collections)
+    results = {
+        name: of_metrics(result, metrics)
+        for name, result in _results(study, view, collections).items()
+    }
     if not results:
         raise BadStudy(
             f"{study.path}: no result of {analysis} yet; run: scorecube {analysis} {study.path}"
@@ -77,6 +87,34 @@ def draw(
             f"{analysis} is drawn for one collection at a time; name one with {option('collections')}: {found}"
         )
     return view.draw_overview(list(results.values()))
+
+
+def shown(figure: Figure) -> Figure:
+    """Return a figure that notebooks show; matplotlib shows those of pyplot only."""
+    from scorecube.report.figures.shown import ShownFigure
+
+    figure.__class__ = ShownFigure
+    return figure
+
+
+def of_metrics(result: xr.Dataset, metrics: Sequence[str] | None) -> xr.Dataset:
+    """Return the part of a result that is about some metrics."""
+    if metrics is None:
+        return result
+    if names.METRIC not in result.dims:
+        raise BadPlan(
+            f"the figure of {result.attrs.get('analysis', 'this result')} is not drawn by metric; leave {option('metrics')} out",
+            option="metrics",
+        )
+    known = labels_of(result, names.METRIC)
+    metrics = [each if each in known else str(parse_known(each)) for each in metrics]
+    for metric in metrics:
+        if metric not in known:
+            raise BadName(
+                f"no metric {metric!r} in the result; nearest: {nearest(metric, known)}",
+                option="metrics",
+            )
+    return result.sel({names.METRIC: list(metrics)})
 
 
 def _results(

@@ -1,69 +1,21 @@
-"""The contents of a study, and its tables over collections."""
+"""Tables of a study over its collections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from scorecube import names
-from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadStudy, did_you_mean, visible
+from scorecube.errors import BadName, BadStudy, did_you_mean
+from scorecube.report.stored_tables import TABLE, decode, describe, shape_of
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Source, Table, View
 from scorecube.storage import Collection, Study
-
-ORIGIN = ("source", "licence", "cite", "note")
-"""Attributes of a cube that was fetched: origin of the scores."""
-
-
-def overview(study: Study) -> dict[str, Any]:
-    """Return sizes, labels and number of results of all collections, as JSON values."""
-    collections = []
-    for name in study:
-        collection = study[name]
-        cube = collection.cube
-        facts = {
-            "name": name,
-            "runs": cube.sizes[names.RUN],
-            "teams": len(set(map(str, cube[names.TEAM].values))),
-            "topics": cube.sizes[names.TOPIC],
-            "metrics": labels_of(cube, names.METRIC),
-            "gains": labels_of(cube, names.GAIN),
-            "missing_scores": int(cube[names.SCORE].isnull().sum()),
-            "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
-        }
-        collections.append(facts | collection.contents())
-    return {"study": study.path, "collections": collections}
-
-
-def overview_text(facts: dict[str, Any]) -> str:
-    """Return an overview as lines, without other control characters."""
-    lines = [f"{facts['study']}: {len(facts['collections'])} collections"]
-    for each in facts["collections"]:
-        lines.append(
-            f"{each['name']}: {each['runs']} runs of {each['teams']} teams, {each['topics']} topics"
-        )
-        lines.append(f"  metrics  {', '.join(each['metrics'])}")
-        lines.append(f"  gains    {', '.join(each['gains'])}")
-        kept = [f"{name} ({count})" for name, count in each["results"].items()]
-        lines.append(f"  results  {', '.join(kept) or 'none yet'}")
-        if outdated := each["outdated"]:
-            lines.append(f"  outdated {outdated_text(outdated)}: the scores were replaced since")
-        lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
-        if each["missing_scores"]:
-            lines.append(f"  missing  {each['missing_scores']} scores")
-        if not each["rankings"]:
-            lines.append("  imported scores, no rankings")
-    return "\n".join(map(visible, lines))
-
-
-def outdated_text(outdated: Mapping[str, int]) -> str:
-    """Return numbers of outdated results by analysis as text."""
-    return ", ".join(f"{name} ({count})" for name, count in outdated.items())
+from scorecube.storage.catalogue import in_order
 
 
 def find_view(study: Study, analysis: str) -> View:
@@ -75,7 +27,9 @@ def find_view(study: Study, analysis: str) -> View:
         Any other name.
     """
     known = view_names()
-    if analysis not in known and not any(study[name].result_attributes(analysis) for name in study):
+    if analysis not in known and not any(
+        analysis in row.contents()["results"] for row in study.rows().values()
+    ):
         raise BadName(
             f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}"
         )
@@ -101,7 +55,7 @@ def collect_table(
     collections
         Names; None takes all that have a result.
     every
-        All stored results of each collection instead of its latest.
+        All stored results of each collection instead of its latest, with the first digits of their digests in the column ``result``.
     average
         Means over the collections, see `averages`, instead of one row for each of them.
 
@@ -111,18 +65,102 @@ def collect_table(
         No result of the analysis in any of the collections.
     """
     view = find_view(study, analysis)
-    _, table = view.find_table(name)
-    frames = []
-    for each in collections if collections is not None else study:
-        for source in _sources(study[each], view, table, every, required=collections is not None):
-            frames.append(table.make(source.assign_attrs({COLLECTION: each})))
+    chosen, table = view.find_table(name)
+    if table.source is Source.RESULT and view.compute is None and chosen == view.first_table:
+        frames = _indexed(study, view, table, collections, every)
+    else:
+        frames = [
+            _told_apart(
+                table.make(source.assign_attrs({COLLECTION: each})),
+                str(source.attrs.get("digest", "")) if every else "",
+            )
+            for each in (collections if collections is not None else study)
+            for source in _sources(study[each], view, table, every, collections is not None)
+        ]
     if not frames:
-        outdated = any(analysis in study[each].contents()["outdated"] for each in study)
+        rows = study.rows().values()
+        outdated = any(analysis in row.contents()["outdated"] for row in rows)
         state = "of the scores that are there now" if outdated else "yet"
         raise BadStudy(
             f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
         )
     return averages(combine(frames)) if average else combine(frames)
+
+
+def _indexed(
+    study: Study, view: View, table: Table, collections: Sequence[str] | None, every: bool
+) -> list[pd.DataFrame]:
+    """Return the default tables of results, from the index; those of large results are made of their arrays."""
+    rows, found = study.rows(describe(view.name)), list[tuple[str, dict[str, Any]]]()
+    for name in collections if collections is not None else rows:
+        results = in_order(
+            facts | {"digest": digest}
+            for digest, facts in (rows[name].results(view.name) if name in rows else {}).items()
+        )
+        if not results and collections is not None:
+            study[name].result(view.name)  # raises that there is none
+        found += [(name, facts) for facts in (results if every else results[-1:])]
+    frames = []
+    for _, group in groupby(found, lambda each: _shape(each[1])):
+        each = list(group)
+        if every:
+            frames += [_of_one(study, view, table, name, facts) for name, facts in each]
+            continue
+        if each[0][1].get(TABLE) is not None:
+            frames.append(decode([(name, facts[TABLE]) for name, facts in each]))
+            continue
+        for name, facts in each:
+            result = study[name].find_result(view.name, facts["digest"])
+            if result is not None:  # replaced since
+                frames.append(table.make(result.assign_attrs({COLLECTION: name})))
+    return frames
+
+
+def _of_one(
+    study: Study, view: View, table: Table, name: str, facts: Mapping[str, Any]
+) -> pd.DataFrame:
+    if facts.get(TABLE) is not None:
+        frame = decode([(name, facts[TABLE])])
+    else:
+        result = study[name].find_result(view.name, facts["digest"])
+        if result is None:  # replaced since
+            return pd.DataFrame()
+        frame = table.make(result.assign_attrs({COLLECTION: name}))
+    return _told_apart(frame, facts["digest"])
+
+
+def _told_apart(frame: pd.DataFrame, digest: str) -> pd.DataFrame:
+    """Return the table of a result with its digest behind the collection, if results are to be told apart."""
+    if digest and COLLECTION in frame:
+        frame = frame.copy()
+        frame.insert(1, "result", digest[:8])
+    return frame
+
+
+def table_note(study: Study, analysis: str, name: str | None) -> list[str]:
+    """Return a line on what a reader of a table must know; none for most tables."""
+    note = find_view(study, analysis).find_table(name)[1].note
+    return [f"note: {note}"] if note else []
+
+
+def superseded_note(study: Study, analysis: str, collections: Sequence[str] | None) -> list[str]:
+    """Return a line on collections with several results of an analysis, of which a table shows the latest."""
+    rows = study.rows()
+    counts = {
+        name: len(rows[name].results(analysis))
+        for name in (collections if collections is not None else rows)
+        if name in rows
+    }
+    several = {name: count for name, count in counts.items() if count > 1}
+    if not several:
+        return []
+    first, count = next(iter(several.items()))
+    more = f" and {len(several) - 1} further collections have several" if len(several) > 1 else ""
+    return [f"note: only the latest result of each collection is shown; {first} has {count}{more}"]
+
+
+def _shape(facts: Mapping[str, Any]) -> object:
+    return None if facts.get(TABLE) is None else shape_of(facts[TABLE])
 
 
 def _sources(

@@ -6,28 +6,49 @@ by its own escapes), as are marks of Markdown and LaTeX; in CSV what a spreadshe
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from scorecube import names
-from scorecube.errors import CONTROL, BadName, visible
-from scorecube.files import is_formula, spreadsheet_label
+from scorecube.errors import BadName, BadPlan, option, visible
+from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
+from scorecube.report.json_text import as_json
 from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
 from scorecube.report.text_layout import fit
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
-PERCENT = {"relative_difference": 0, "share": 1, "share_same_best": 1}
+SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".txt": "text"}
+"""Endings of files and their formats."""
+PERCENT = {
+    "relative_difference": 0,
+    "share": 1,
+    "share_low": 0,
+    "share_high": 0,
+    "share_behind": 0,
+    "share_behind_low": 0,
+    "share_behind_high": 0,
+    "systems_share": 1,
+    "topics_share": 1,
+    "share_same_best": 1,
+    "interaction_share": 1,
+}
 """Columns shown in percent, with the decimals of the papers' tables."""
 DECIMALS = {
     "estimated_difference": 2,
     "alpha": 2,
     "required_difference": 2,
     "required_difference_first": 2,
+    "required_low": 2,
+    "required_high": 2,
+    "required_suffix": 2,
+    "required_difference_smooth": 3,
+    "first_probability": 2,
+    "tie_share": 2,
     "support": 2,
     "fuzziness": 2,
     "lower": 2,
@@ -40,7 +61,24 @@ DECIMALS = {
     "drop_high": 0,
     "rank_change_median": 1,
     "tied_pairs": 1,
+    "n_topics": 0,
+    "n_topics_low": 0,
+    "n_topics_high": 0,
+    "n_topics_jackknife_low": 0,
+    "n_topics_jackknife_high": 0,
+    "design_topics": 0,
+    "detectable": 3,
+    "system_deviation": 3,
+    "target": 2,
+    "systems": 5,
+    "interaction": 5,
 }
+P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
+"""Columns of p-values, adjusted ones too."""
+LEAST_P = 0.0001
+"""Below it a p-value is shown as smaller; in csv and json it is exact."""
+SHORT_DIGITS = 12
+"""A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
 """Rows of a csv that are made at a time."""
 NONE = "-"
@@ -56,7 +94,20 @@ LATEX |= {
     "[": "{[}",
     "*": "{*}",
 }
+LATEX |= {"†": r"\textsuperscript{\dag}", "‡": r"\textsuperscript{\ddag}"}
 ANY_GAIN = "any"
+
+
+class Marked(str):
+    """A number with marks, aligned as numbers are."""
+
+    __slots__ = ()
+
+
+class Bold(Marked):
+    """The same, in bold type where a format has it."""
+
+    __slots__ = ()
 
 
 def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
@@ -70,6 +121,16 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
         **{names.GAIN: frame[names.GAIN].where((equal < n_gains) | (n_gains < 2), ANY_GAIN)}
     )
     return merged.drop_duplicates(ignore_index=True)
+
+
+def merge_note(frame: pd.DataFrame) -> list[str]:
+    """Return a note on rows that text joins and csv does not."""
+    merged = merge_gains(frame)
+    if len(merged) == len(frame):
+        return []
+    return [
+        f"gain {ANY_GAIN}: the same at every gain setting; csv and json have all {len(frame)} rows"
+    ]
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
@@ -102,11 +163,15 @@ def cell_text(column: str, value: Any) -> str:
         return NONE
     if column in PERCENT:
         return f"{100 * value:.{PERCENT[column]}f}%"
+    if 0.0 <= value < LEAST_P and P_VALUE.search(column):
+        return f"<{LEAST_P:g}" if value else "0"
     shown = f"{value:.{DECIMALS.get(column, 4)}f}"
     return f"{value:g}" if column == "alpha" and float(shown) != value else shown
 
 
-def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
+def render(
+    frame: pd.DataFrame, form: str, width: int | None = None, first: Sequence[str] = ()
+) -> str:
     """Return a table as text; csv and json have all rows in full precision, the others rounded numbers.
 
     Labels are exact in json. In csv those that a spreadsheet would take for formulas begin with an apostrophe, which `import` removes.
@@ -119,6 +184,8 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
         One of `FORMATS`.
     width
         Width of the terminal for ``text``; None for no limit.
+    first
+        Columns that a table which is too wide shows first: those by which it is sorted.
 
     Raises
     ------
@@ -128,23 +195,28 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form == "json":
-        return as_json(as_records(frame))
+        records = as_records(frame)
+        return as_json([{name: _plain(value) for name, value in row.items()} for row in records])
     if form == "csv":
         return _csv(frame)
     frame = merge_gains(frame)
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
     body = [[cell_text(column, record[column]) for column in columns] for record in records]
+    bold = [[isinstance(record[column], Bold) for column in columns] for record in records]
     if form == "markdown":
         body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
+        body = _in_bold(body, bold, "**{}**")
     numeric = [
-        any(isinstance(record[column], int | float) for record in records) for column in columns
+        any(isinstance(record[column], int | float | Marked) for record in records)
+        for column in columns
     ]
     if form == "latex":
-        return _latex(columns, body, numeric)
+        escaped = [[_escaped(cell) for cell in row] for row in body]
+        return _latex(columns, _in_bold(escaped, bold, r"\textbf{{{}}}"), numeric)
     widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
     if form == "text" and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
-        return fit(columns, body, numeric, width, CONDITIONS)
+        return fit(columns, body, numeric, width, CONDITIONS, first)
 
     def line(cells: list[str]) -> list[str]:
         return [
@@ -166,28 +238,22 @@ def render(frame: pd.DataFrame, form: str, width: int | None = None) -> str:
     )
 
 
-def render_parts(frame: pd.DataFrame, form: str, width: int | None = None) -> Iterator[str]:
+def render_parts(
+    frame: pd.DataFrame, form: str, width: int | None = None, first: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield the text of `render` in parts without their last newline: csv some rows at a time, which bounds the memory.
 
     Parameters
     ----------
-    frame, form, width
+    frame, form, width, first
         As of `render`.
     """
     if form != "csv":
-        yield render(frame, form, width)
+        yield render(frame, form, width, first)
         return
     yield render(frame.iloc[:ROWS_AT_ONCE], form)
     for start in range(ROWS_AT_ONCE, len(frame), ROWS_AT_ONCE):
         yield render(frame.iloc[start : start + ROWS_AT_ONCE], form).partition("\n")[2]
-
-
-def as_json(value: Any) -> str:
-    """Return JSON in which control characters stand as escapes, which readers turn back."""
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    return CONTROL.sub(
-        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text
-    )
 
 
 def formulas(frame: pd.DataFrame) -> list[str]:
@@ -214,16 +280,39 @@ def _csv(frame: pd.DataFrame) -> str:
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
     quoting: Literal[0, 2] = 2 if returns else 0  # csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL
-    return str(safe.to_csv(index=False, quoting=quoting)).removesuffix("\n")
+    text = safe.to_csv(index=False, quoting=quoting, float_format=_number)
+    return str(text).removesuffix("\n")
+
+
+def _number(value: object) -> str:
+    """Return a number with the digits that mean something, and as a fraction if it is whole."""
+    return repr(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return a number without the rounding errors of a short decimal; other values as they are."""
+    if not isinstance(value, float):
+        return value
+    short = float(f"{value:.{SHORT_DIGITS}g}")
+    return short if short == float(f"{value:.15g}") else float(value)
+
+
+def _in_bold(body: list[list[str]], bold: list[list[bool]], form: str) -> list[list[str]]:
+    """Return cells with those in bold type in the form of their format."""
+    return [
+        [form.format(cell) if strong else cell for cell, strong in zip(row, flags, strict=True)]
+        for row, flags in zip(body, bold, strict=True)
+    ]
+
+
+def _escaped(text: str) -> str:
+    # Two hyphens would become a dash.
+    return re.sub("-(?=-)", "-{}", "".join(LATEX.get(letter, letter) for letter in text))
 
 
 def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> str:
-    def escaped(text: str) -> str:
-        # Two hyphens would become a dash.
-        return re.sub("-(?=-)", "-{}", "".join(LATEX.get(letter, letter) for letter in text))
-
     spec = "".join("r" if right else "l" for right in numeric)
-    rows = [" & ".join(map(escaped, row)) + r" \\" for row in [columns, *body]]
+    rows = [" & ".join(row) + r" \\" for row in [[*map(_escaped, columns)], *body]]
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{spec}}} % \usepackage{{booktabs}}",
@@ -235,3 +324,24 @@ def _latex(columns: list[str], body: list[list[str]], numeric: list[bool]) -> st
             r"\end{tabular}",
         ]
     )
+
+
+def format_of(path: Path) -> str:
+    """Return the format that the ending of a file states."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadPlan(
+            f"{path}: a table is written as {', '.join(SUFFIXES)}; found {suffix or 'no ending'}; or state its {option('format')}",
+            option="out",
+        )
+    return SUFFIXES[suffix]
+
+
+def check_table_path(path: Path) -> None:
+    """Refuse a file to which no table can be written, before the table is made."""
+    check_target(path)
+
+
+def write_table(frame: pd.DataFrame, form: str, path: Path) -> None:
+    """Write a table into a file, which is replaced only when it is whole."""
+    write_file(path, render(frame, form).rstrip("\n") + "\n")

@@ -16,6 +16,7 @@ def fit(
     numeric: Sequence[bool],
     width: int,
     keys: Collection[str] = (),
+    first: Sequence[str] = (),
 ) -> str:
     """Return a table as lines of at most `width` columns, if its narrowest column allows.
 
@@ -31,11 +32,13 @@ def fit(
         Columns of the terminal.
     keys
         Columns of numbers that are labels of rows, too.
+    first
+        Columns that stand right behind the labels, in each part: those by which the rows are sorted.
 
     Returns
     -------
     text
-        A line for the values that all rows share, then the table; where it is too wide still, in parts that repeat the labels.
+        A line for the values that all rows share, then the table; where it is too wide still, in parts that repeat the labels that tell rows apart.
 
     Examples
     --------
@@ -56,12 +59,40 @@ def fit(
         shared = []
     lines = wrapped([f"{columns[k]}: {table[k][1]}" for k in shared], width)
     own = [k for k in range(len(columns)) if k not in shared]
-    labels = [k for k in own if not numeric[k] or columns[k] in keys]
+    texts, conditions = ([k for k in own if numeric[k] == kind] for kind in (False, True))
+    labels = naming([*texts, *(k for k in conditions if columns[k] in keys)], table) if body else []
+    sorting = [k for k in own if k not in labels and columns[k] in first]
+    if sorting:
+        own = [*labels, *sorting, *(k for k in own if k not in labels and k not in sorting)]
+        labels += sorting
     for part in parts(own, labels, {k: narrowest(table[k], numeric[k]) for k in own}, width):
         if lines:
             lines.append("")
         lines += block([table[k] for k in part], [numeric[k] for k in part], width)
     return "\n".join(lines)
+
+
+def naming(labels: Sequence[int], table: Sequence[Sequence[str]]) -> list[int]:
+    """Return the labels that further parts repeat: without those, the last ones first, that are not needed to tell rows apart.
+
+    Parameters
+    ----------
+    labels
+        Positions of columns that may be labels.
+    table
+        Columns, each with its heading first.
+    """
+    needed = list(labels)
+
+    def n_rows(columns: Sequence[int]) -> int:
+        return len(set(zip(*(table[k][1:] for k in columns), strict=True))) if columns else 0
+
+    whole = n_rows(needed)
+    for k in reversed(labels):
+        others = [other for other in needed if other != k]
+        if n_rows(others) == whole > 1:
+            needed = others
+    return needed
 
 
 def wrapped(phrases: Sequence[str], width: int) -> list[str]:

@@ -14,6 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.agreement import conditions
+from scorecube.report.tables.population import estimate_text, estimates
 
 MOST_METRICS = 4
 """In one figure; the tables have all."""
@@ -49,10 +50,8 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
             colours = _colours(at)
             _means(panels[k, 0], at, colours, result.attrs)
             _ranks(panels[k, 1], at, colours, result.attrs)
-            tau, low, high = (float(at[name].values[0]) for name in ("agreement", "low", "high"))
-            panels[k, 0].set_title(
-                f"{metric}: tau {tau:.3f} [{low:.3f}, {high:.3f}]", loc="left", fontsize=9
-            )
+            tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
+            panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
         more = (
             ""
             if len(shown) == len(metrics)

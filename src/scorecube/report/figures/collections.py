@@ -13,7 +13,8 @@ from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_
 
 MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""
-ROW_HEIGHT = 0.19
+ROW_HEIGHT, BAR_HEIGHT = 0.19, 0.26
+"""Inches of a row of dots, and of a horizontal bar."""
 LEAST_ROOM = 4
 """Metrics that a group of bars has room for at least."""
 HATCHES = ("", "////", "....", "xxxx")
@@ -27,6 +28,7 @@ def by_collection(
     label: str,
     *,
     logarithmic: bool = False,
+    limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
     """Draw one number of each metric in each collection.
 
@@ -40,7 +42,15 @@ def by_collection(
         Of the axis.
     logarithmic
         Whether the axis is.
+    limits
+        Metric -> limits of its interval, for one collection.
     """
+    if len(collections) == 1 and not logarithmic:
+        one = {
+            metric: float(numbers.reindex(list(collections)).iloc[0])
+            for metric, numbers in values.items()
+        }
+        return _sorted_bars(one, limits or {}, f"{label}, {collections[0]}".replace("\n", " "))
     many = len(collections) > MOST_BARS
     width, height = FIGURE_SIZE
     figure = Figure(
@@ -62,6 +72,34 @@ def by_collection(
         plain_log_labels(axes.xaxis if many else axes.yaxis)
     columns = max(1, min(6, LETTERS // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
+    return figure
+
+
+def _sorted_bars(
+    values: Mapping[str, float], limits: Mapping[str, tuple[float, float]], label: str
+) -> Figure:
+    """Draw a bar a metric, the largest first, labelled beside it, with its interval; missing numbers come last."""
+    order = sorted(values, key=lambda metric: -np.nan_to_num(values[metric], nan=-np.inf))
+    numbers, rows = np.array([values[metric] for metric in order]), np.arange(len(order))
+    figure = Figure(
+        figsize=(FIGURE_SIZE[0], 0.9 + BAR_HEIGHT * max(len(order), 2)), layout="constrained"
+    )
+    axes = figure.add_subplot()
+    axes.barh(rows, np.nan_to_num(numbers), 0.62, color=COLOURS[0], alpha=0.75)
+    for row, metric in enumerate(order):
+        low, high = limits.get(metric, (np.nan, np.nan))
+        if np.isfinite(low) and np.isfinite(high):
+            axes.plot(
+                [low, high], [row, row], color="0.15", linewidth=1.2, marker="|", markersize=7
+            )
+        if np.isnan(values[metric]):
+            axes.text(0.0, row, " none", va="center", fontsize=8)
+    axes.set_yticks(rows, order)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel(label)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
     return figure
 
 

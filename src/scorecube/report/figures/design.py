@@ -39,6 +39,8 @@ WORDS = {
     "power": "power",
 }
 PANEL = (3.6, 3.0)
+MOST_NAMED = 15
+"""Curves whose legend has one column."""
 
 
 def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
@@ -262,7 +264,8 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
         fontsize=9,
         wrap=True,
     )
-    axes.legend(fontsize=8)
+    many = len(axes.get_lines()) > 2 * MOST_NAMED
+    axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
 
 
 def four_z_squared(alpha: float) -> float:

@@ -15,7 +15,7 @@ from scorecube.report.text_layout import shorten
 LONGEST = 30
 """Characters of a label."""
 DIMS = (names.METRIC, names.GAIN, names.RUN)
-ATTRIBUTES = (COLLECTION, "set_a", "set_b")
+ATTRIBUTES = (COLLECTION, "set_a", "set_b", "baseline")
 
 
 def figure_labels(labels: Iterable[str]) -> dict[str, str]:

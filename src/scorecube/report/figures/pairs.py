@@ -78,7 +78,12 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.set_xlim(0, n_pairs + max(1, n_pairs // 50))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.set_xlabel("pairs of runs, by p-value")
+        baseline = result.attrs.get("baseline")
+        axes.set_xlabel(
+            "pairs of runs, by p-value"
+            if baseline is None
+            else f"runs against {baseline}, by p-value"
+        )
         axes.set_ylabel("p-value")
         axes.set_title(
             f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9

@@ -18,6 +18,8 @@ STYLE: Any = {
     "axes.axisbelow": True,
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
+    # TrueType, which journals ask for; matplotlib's default is Type 3.
+    "pdf.fonttype": 42,
     "svg.hashsalt": "scorecube",
     "legend.frameon": False,
 }
@@ -32,9 +34,22 @@ COLOURS = (
     "#9467bd",
     "#8c564b",
     "#17becf",
+    "#000000",
+    "#b8b000",
+    "#7b0031",
+    "#1b5e20",
+    "#ff7f9f",
 )
 """Distinguishable with colour vision deficiency (Okabe and Ito), then further ones."""
-MARKERS = "osD^vPX<>*"
+MARKERS = "osD^vPX<>*phdH8"
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (3, 3)),
+)
+"""Lines of neighbours differ, so that of two that coincide both are seen."""
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
 

@@ -14,14 +14,20 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.collections import by_collection
+from scorecube.report.figures.direct_labels import direct_labels
 from scorecube.report.figures.sizes import size_curves
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, TICKS
+from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, STYLE, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import sensitivity
 from scorecube.report.tables.topic_samples import conditions
 
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
+
+EVERY = 3
+"""Bins from one marker of a curve to the next."""
+LEAST_BAND = 0.001
+"""Smallest share of the comparisons in a bin with a band: those of emptier bins would cover the figure."""
 
 
 def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
@@ -56,15 +62,21 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
                 lower,
                 cell["swap_rate"].values,
                 marker=MARKERS[k % len(MARKERS)],
-                markersize=4,
-                linewidth=1.2,
+                markersize=4.5,
+                markerfacecolor="none" if k % 2 else colour,
+                # Markers of neighbours stand at different bins, and their lines have different dashes.
+                markevery=(k % EVERY, EVERY),
+                linestyle=DASHES[k % len(DASHES)],
+                linewidth=1.4,
                 color=colour,
                 label=label,
             )
+            count = cell["count"].values
+            filled = count >= LEAST_BAND * count.sum()
             axes.fill_between(
                 lower,
-                cell["swap_rate_low"].values,
-                cell["swap_rate_high"].values,
+                np.where(filled, cell["swap_rate_low"].values, np.nan),
+                np.where(filled, cell["swap_rate_high"].values, np.nan),
                 color=colour,
                 alpha=0.12,
                 linewidth=0,
@@ -77,7 +89,7 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.set_title(
             f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
         )
-        axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
+        direct_labels(axes)
     return figure
 
 
@@ -116,6 +128,10 @@ def sensitivity_bars(
     metrics = list(
         dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
     )
+    limits = {
+        str(row["metric"]): (100 * row["share_low"], 100 * row["share_high"])
+        for _, row in frame.iterrows()
+    }
     collections = list(dict.fromkeys(frame[COLLECTION]))
     shares = {
         metric: 100 * rows.set_index(COLLECTION)["share"]
@@ -124,7 +140,10 @@ def sensitivity_bars(
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
     with rc_context(STYLE):
         return by_collection(
-            {metric: shares[metric] for metric in metrics if metric in shares}, collections, label
+            {metric: shares[metric] for metric in metrics if metric in shares},
+            collections,
+            label,
+            limits=limits,
         )
 
 

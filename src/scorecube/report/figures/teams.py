@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.tables.reusability import within_of
 from scorecube.report.tables.teams import conditions
 
 MOST_BANDS = 4
@@ -29,7 +30,7 @@ SPREAD = 0.6
 def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
 
-    Horizontal lines are the variance of all runs; the first number of teams whose interval excludes it has a ring.
+    Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
 
     Parameters
     ----------
@@ -93,7 +94,8 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
     """Draw mean variance over trials with its interval, and the variance of all runs as a horizontal line."""
     at = cells.isel({names.TOPIC_STEP: step})
     left_out = at[names.LEAVE].values.astype(np.float64)
-    count = at.sizes[names.METRIC]
+    count, gain = at.sizes[names.METRIC], str(at[names.GAIN].item())
+    last_within = within_of(cells, int(at[names.TOPIC_STEP]))
     for k, metric in enumerate(labels_of(cells, names.METRIC)):
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = _style(k)
@@ -105,10 +107,10 @@ def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
             axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
         axes.plot(places, mean, label=metric, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
-        miss = np.flatnonzero(left_out == at["first_miss"].values[k])
+        last = np.flatnonzero(left_out == (last_within.get((metric, gain)) or np.nan))
         axes.plot(
-            places[miss],
-            mean[miss],
+            places[last],
+            mean[last],
             "o",
             markersize=9,
             markerfacecolor="none",

@@ -9,7 +9,7 @@ from typing import Any
 
 from scorecube.analyses import registry
 from scorecube.report.page.sections import Section
-from scorecube.report.views.questions import QUESTIONS, Question
+from scorecube.report.views.questions import ONLY_ANSWERED, QUESTIONS, Question
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,15 @@ def answers(
         max(several, key=lambda section: len(section.parts)) for several in by_analysis.values()
     ]
     found = []
-    for question in QUESTIONS:
+    for question in (*QUESTIONS, *ONLY_ANSWERED):
         lines = [
             (line, conditions, section.anchor)
             for section in sorted(chosen, key=lambda section: section.kind != question.analysis)
             if question in section.view.answers
             for line, conditions in section.view.answers[question](section.findings())
         ]
+        if not lines and question in ONLY_ANSWERED:
+            continue
         found.append(
             Answer(question.text, lines, None if lines else _missing(question, collections, study))
         )

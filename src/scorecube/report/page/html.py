@@ -6,14 +6,16 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
 
+from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.figures.files import draw_figure
-from scorecube.report.text_formats import cell_text, merge_gains, render
+from scorecube.report.text_formats import NONE, cell_text, merge_gains, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,12 +24,21 @@ MOST_SHOWN = 300
 """Rows of a table on the page; its download has all."""
 TALL = 40
 """Rows from which on a table scrolls in a window of its own."""
+FOLDED, BEGINNING = 24, 10
+"""Rows of a table from which on its beginning is shown, and all rows are folded; rows of the beginning."""
 HEADINGS = {
     "required_difference": "(i) required difference",
     "max_performance": "(ii) largest mean",
     "relative_difference": "(iii) = (i)/(ii)",
     "share": "(iv) share of comparisons",
     "required_difference_first": "(i) by the first bin alone",
+    "required_suffix": "(i) with no higher rate above",
+    "required_low": "(i) lower limit",
+    "required_high": "(i) upper limit",
+    "share_low": "(iv) lower limit",
+    "share_high": "(iv) upper limit",
+    "share_behind_low": "(iv) behind the largest, lower limit",
+    "first_probability": "probability of the largest (iv)",
     "max_difference": "largest difference",
     "support": "highest bin begins at",
     "size": "sample size",
@@ -45,6 +56,8 @@ OF_PAIRS = {"share": "share of pairs"}
 def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     """Return a table as HTML, numbers rounded, in a frame that scrolls and can have the keyboard focus.
 
+    A column that is equal in all rows becomes a line above the table. Of a long table the beginning is shown, and all rows are folded.
+
     Parameters
     ----------
     frame
@@ -53,7 +66,48 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
         Description for screen readers.
     """
     headings = HEADINGS | (OF_PAIRS if "significant" in frame.columns else {})
-    merged = merge_gains(frame)
+    merged, shared = without_equal_columns(merge_gains(frame))
+    parts = [f"{headings.get(name, name.replace('_', ' '))}: {text}" for name, text in shared]
+    line = f'<p class="soft">{html.escape("; ".join(parts))}</p>' if parts else ""
+    if len(merged) <= FOLDED:
+        return Markup(line) + _table(merged, label, headings)  # noqa: S704 - escaped above
+    rows = f"All {len(merged):,} rows" if len(merged) <= MOST_SHOWN else f"{MOST_SHOWN} rows"
+    return (
+        Markup(line)  # noqa: S704 - escaped above
+        + _table(merged[:BEGINNING], label, headings)
+        + Markup("<details><summary>{}</summary>").format(rows)
+        + _table(merged, f"{label}, all rows", headings)
+        + Markup("</details>")
+    )
+
+
+def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """Return a table without the columns that are equal in all rows, and their names and values, but for missing values.
+
+    Teams that are not known are runs, and have no column, either.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"collection": "c", "metric": ["AP", "Q"], "trials": 500})
+    >>> without_equal_columns(frame)[1]
+    [('collection', 'c'), ('trials', '500')]
+    """
+    if len(frame) < 2:
+        return frame, []
+    if {names.RUN, names.TEAM} <= set(frame.columns) and frame[names.RUN].equals(frame[names.TEAM]):
+        frame = frame.drop(columns=names.TEAM)
+    texts = {
+        str(name): [cell_text(str(name), value) for value in frame[name].tolist()]
+        for name in frame.columns
+    }
+    equal = {name: cells[0] for name, cells in texts.items() if len(set(cells)) == 1}
+    if len(equal) == len(texts):
+        return frame, []
+    return frame.drop(columns=list(equal)), [each for each in equal.items() if each[1] != NONE]
+
+
+def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Markup:
+    """Return the rows of a table."""
     columns = [str(column) for column in merged.columns]
     records = merged[:MOST_SHOWN].to_dict("records")
     number = {
@@ -107,7 +161,9 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     label = html.escape(visible(description), quote=True)
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    width, height = figure.get_size_inches()
+    tall = ' class="tall"' if height > width else ""
+    svg = svg.replace("<svg ", f'<svg{tall} role="img" aria-label="{label}" ', 1)
     return Markup(svg)  # noqa: S704 - drawn here
 
 

@@ -6,38 +6,90 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from scorecube.errors import BadStudy, option, visible
+from scorecube.errors import BadStudy, option
 from scorecube.files import check_target, staged_files, write_file
 from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
-from scorecube.report.page.sections import Part, Section, Sections, read_part, stored_results
-from scorecube.report.study_overview import overview
+from scorecube.report.page.freshness import is_current, sealed, source_digest
+from scorecube.report.page.many import ROW, make_row, overview_page, read_row
+from scorecube.report.page.methods import methods
+from scorecube.report.page.sections import Part, Section, Sections, part_sources, read_part
+from scorecube.report.page.templates import template
+from scorecube.report.study_contents import overview
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
 
 Progress = Callable[[int, int], None]
+OrderedMap = Callable[..., Iterable[Any]]
+"""Like `map` of one iterable."""
 INDEX = "index.html"
 GENERATOR = '<meta name="generator" content="scorecube'
 """Marks a page as a report of this package."""
 LONGEST_NAME = 200
 """Bytes of a file name, without what makes it different from others."""
+OVERVIEW = 50
+"""With more collections the index shows distributions over them."""
 MANY = 8
 """With more collections the figures of each are folded."""
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a report.
+
+    Parameters
+    ----------
+    title
+        Instead of the name of the study; empty for that name.
+    authors, date
+        Below the title; empty for none.
+    """
+
+    title: str = ""
+    authors: str = ""
+    date: str = ""
+
+    def words(self) -> list[str]:
+        """Return what a page depends on; nothing for the usual heading."""
+        chosen = [self.title, self.authors, self.date]
+        return chosen if any(chosen) else []
+
+
 def write_page(
-    study: Study, path: str | os.PathLike[str], *, progress: Progress | None = None
-) -> None:
-    """Write the report of a study as one file, written atomically.
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    ordered_map: OrderedMap = map,
+    heading: Heading | None = None,
+) -> bool:
+    """Write the report of a study as one file, written atomically, unless it is up to date.
+
+    Parameters
+    ----------
+    study
+        The study.
+    path
+        The file.
+    progress
+        Called with (results drawn, results in total).
+    ordered_map
+        Function like `map`, which may call the function in other processes.
+    heading
+        Title, authors and date; the name of the study by default.
+
+    Returns
+    -------
+    written
+        Whether the file was written; not if it holds the report of the same results by the same programs already.
 
     Raises
     ------
@@ -48,25 +100,53 @@ def write_page(
     """
     target = Path(path)
     check_target(target)
+    heading = heading or Heading()
+    digest = source_digest(study, study, *heading.words())
+    if is_current(target, digest):
+        return False
     collections = _collections(study)
-    found = stored_results(study, [each["name"] for each in collections])
-    count = _counter(progress, sum(map(len, found.values())))
+    sources = [source for each in collections for source in part_sources(study[each["name"]])]
+    count = _counter(progress, len(sources))
     sections = Sections()
-    for each in found.values():
-        for stored in each:
-            sections.add(stored, read_part(stored))
-            count()
-    text = render(study, collections, sections.in_order())
-    write_file(target, text)
+    for part in ordered_map(partial(read_part, study), sources):
+        if part is not None:
+            sections.add(part)
+        count()
+    page = render(study, collections, sections.in_order(), heading=heading)
+    write_file(target, sealed(page, digest))
+    return True
 
 
 def write_pages(
-    study: Study, folder: str | os.PathLike[str], *, progress: Progress | None = None
-) -> None:
-    """Write the report of a study as a summary page and a page for each collection.
+    study: Study,
+    folder: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    ordered_map: OrderedMap = map,
+    heading: Heading | None = None,
+) -> int:
+    """Write the report of a study as a summary page and a page for each collection, those that are not up to date.
 
-    Only one collection is in memory at a time. All pages are written before the first of them moves into the folder, and pages of
+    Only few collections are in memory at a time. All pages are written before the first of them moves into the folder, and pages of
     an earlier report that have no successor are removed.
+
+    Parameters
+    ----------
+    study
+        The study.
+    folder
+        The folder.
+    progress
+        Called with (collections drawn, collections in total).
+    ordered_map
+        Function like `map`, which may call the function in other processes.
+    heading
+        Title, authors and date of the summary; the name of the study by default.
+
+    Returns
+    -------
+    written
+        Number of pages that were written.
 
     Raises
     ------
@@ -77,9 +157,70 @@ def write_pages(
     """
     target = Path(folder).resolve()
     _check_folder(target)
+    links = page_names(list(study))
+    heading = heading or Heading()
+    digest = source_digest(study, study, INDEX, *heading.words())
+    if is_current(target / INDEX, digest) and all(
+        is_current(target / page, _page_digest(study, name, page)) for name, page in links.items()
+    ):
+        return 0
     collections = _collections(study)
-    with staged_files(target, remove="*.html") as write:
-        _write_all(study, collections, write, progress)
+    many = len(collections) > OVERVIEW
+    count = _counter(progress, len(collections))
+    summary, rows, current = Sections(), [], set[str]()
+    page_of = partial(_collection_page, study, target, links, many)
+    with staged_files(target, remove="*.html", keep=current) as write:
+        made = ordered_map(page_of, collections)
+        for facts, (page, row, parts) in zip(collections, made, strict=True):
+            name = links[facts["name"]]
+            if page is None:
+                current.add(name)
+            else:
+                write(name, page)
+            rows.append(row)
+            for part in parts:
+                summary.add(part)
+            count()
+        if many:
+            index = overview_page(study, rows, links)
+        else:
+            index = render(study, collections, summary.in_order(), links=links, heading=heading)
+        write(INDEX, sealed(index, digest))
+    return len(collections) + 1 - len(current)
+
+
+def _collection_page(
+    study: Study, folder: Path, links: Mapping[str, str], many: bool, facts: Mapping[str, Any]
+) -> tuple[str | None, dict[str, Any], list[Part]]:
+    """Return the page of a collection, None if it is up to date, and what the index needs of it.
+
+    Of many collections that is a row, which the page holds, too; of few it is the parts without figures.
+    """
+    name = str(facts["name"])
+    digest = _page_digest(study, name, links[name])
+    current = is_current(folder / links[name], digest)
+    known = read_row(folder / links[name]) if current else None
+    if many and known is not None:
+        return None, known, []
+    sections, parts = Sections(), []
+    for source in part_sources(study[name]):
+        part = read_part(study, source, draw=known is None)
+        if part is not None:
+            sections.add(part)
+            parts.append(part)
+    row, page = known or make_row(facts, sections.in_order()), None
+    if known is None:
+        marks = {ROW: json.dumps(row)}
+        text = render(study, [facts], sections.in_order(), up=INDEX, marks=marks)
+        page = sealed(text, digest)
+    for part in parts:
+        part.curve = {}
+    return page, row, [] if many else parts
+
+
+def _page_digest(study: Study, name: str, page: str) -> str:
+    """Return the digest of what the page of a collection is made from."""
+    return source_digest(study, [name], INDEX, page)
 
 
 def _check_folder(target: Path) -> None:
@@ -101,31 +242,6 @@ def _check_folder(target: Path) -> None:
         raise BadStudy(
             f"{target} contains other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
         )
-
-
-def _write_all(
-    study: Study,
-    collections: Sequence[Mapping[str, Any]],
-    write: Callable[[str, str], None],
-    progress: Progress | None,
-) -> None:
-    """Write the pages of all collections and then the summary."""
-    links = page_names([each["name"] for each in collections])
-    found = stored_results(study, list(links))
-    count = _counter(progress, sum(map(len, found.values())))
-    summary = Sections()
-    for each in collections:
-        sections, parts = Sections(), []
-        for stored in found[each["name"]]:
-            parts.append((stored, read_part(stored)))
-            sections.add(*parts[-1])
-            count()
-        text = render(study, [each], sections.in_order(), up=INDEX)
-        write(links[each["name"]], text)
-        for stored, part in parts:
-            part.curve = {}
-            summary.add(stored, part)
-    write(INDEX, render(study, collections, summary.in_order(), links=links))
 
 
 def page_names(collections: Sequence[str]) -> dict[str, str]:
@@ -177,6 +293,8 @@ def render(
     *,
     links: Mapping[str, str] | None = None,
     up: str | None = None,
+    marks: Mapping[str, str] | None = None,
+    heading: Heading | None = None,
 ) -> str:
     """Return a page.
 
@@ -192,13 +310,18 @@ def render(
         File of each collection's own page: this one is the summary, without figures of single collections.
     up
         File of the summary, if this page is about one collection of several.
+    marks
+        Further metadata of the page, by name.
+    heading
+        Title, authors and date; the name of the study by default.
     """
+    heading = heading or Heading()
     cautions = [caution for each in collections for caution in cautions_of_collection(each)]
     cautions += [
         caution for section in sections for part in section.parts for caution in part.cautions
     ]
     several = len(collections) > 1
-    name = Path(study.path.rstrip("/")).name or study.path
+    name = heading.title or Path(study.path.rstrip("/")).name or study.path
     text = template().render(
         name=name,
         study=study.path,
@@ -209,6 +332,7 @@ def render(
         many=len(collections) > MANY,
         title=name if up is None else f"{collections[0]['name']}, {name}",
         up=up,
+        marks=marks or {},
         links=links or {},
         plans=[_plan(section) for section in sections],
         answers=answers(sections, collections, study.path),
@@ -226,6 +350,9 @@ def render(
             if "digest" in part.facts
         ],
         missing="none yet",
+        authors=heading.authors,
+        date=heading.date,
+        methods=methods(collections, sections),
     )
     return str(text)
 
@@ -248,21 +375,6 @@ def _plan(section: Section) -> dict[str, Any]:
         "trials": values("trials") if resampled else "-",
         "seed": values("seed") if resampled else "-",
     }
-
-
-def template() -> Any:
-    """Return the page's template."""
-    folder = files("scorecube").joinpath("report/page")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Names may hold characters that turn the direction of the text behind them.
-        finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
-    )
-    environment.globals["style"] = folder.joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
 
 
 def _provenance(part: Part) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from scorecube.report.results import view_of_result
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Findings, View
-from scorecube.storage import Study
+from scorecube.storage import Collection, Study
 
 MOST_ROWS = 5_000
 """Of a table on a page; `scorecube show` prints longer ones."""
@@ -33,50 +33,47 @@ MOST_KEPT = 100_000
 LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
 NO_ARRAY = "no_array"
+FIRST = "leaderboard"
+"""Analysis that comes before the answers."""
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A result that has not been read yet.
+class PartSource:
+    """What a part of the report is made from: a stored result, or the scores.
 
     Parameters
     ----------
-    collection, kind, options
-        Its collection, its analysis, and the analysis' options as text.
+    collection, kind
+        Its collection, and its analysis.
     facts
-        Its attributes.
-    read
-        Returns the result.
+        Attributes of the stored result; None for an analysis that is computed from the scores.
     """
 
     collection: str
     kind: str
-    options: str
-    facts: Mapping[str, Any]
-    read: Callable[[], xr.Dataset]
+    facts: Mapping[str, Any] | None = None
+
+    def read(self, study: Study) -> xr.Dataset | None:
+        """Return the result; None if the analysis does not suit the scores."""
+        collection = study[self.collection]
+        if self.facts is None:
+            make = view_of(self.kind).page_result
+            assert make is not None
+            return make(collection.cube, self.collection)
+        result = collection.find_result(self.kind, str(self.facts["digest"]))
+        assert result is not None
+        return result.assign_attrs({COLLECTION: self.collection})
 
 
-def stored_results(study: Study, collections: Sequence[str]) -> dict[str, list[Stored]]:
-    """Return, for each collection, the latest result of each analysis and its options; of equal options the latest counts."""
-    found: dict[str, list[Stored]] = {}
-    for name in collections:
-        latest: dict[tuple[str, str], Stored] = {}
-        for kind in in_report_order(study[name].contents()["results"]):
-            for facts in study[name].result_attributes(kind):
-                options = _options(facts)
-
-                def read(
-                    name: str = name, kind: str = kind, digest: str = str(facts["digest"])
-                ) -> xr.Dataset:
-                    result = study[name].find_result(kind, digest)
-                    assert result is not None
-                    return result.assign_attrs({COLLECTION: name})
-
-                latest[kind, options] = Stored(
-                    name, kind, options, facts | {COLLECTION: name}, read
-                )
-        found[name] = [*latest.values(), *_computed(study[name].cube, name)]
-    return found
+def part_sources(collection: Collection) -> list[PartSource]:
+    """Return what the report shows of a collection: the latest result of each analysis and its options, then what is computed."""
+    latest = {
+        (kind, _options(facts)): PartSource(collection.name, kind, facts)
+        for kind in in_report_order(collection.contents()["results"])
+        for facts in collection.result_attributes(kind)
+    }
+    computed = (kind for kind in view_names() if view_of(kind).page_result is not None)
+    return [*latest.values(), *(PartSource(collection.name, kind) for kind in computed)]
 
 
 def in_report_order(kinds: Iterable[str]) -> list[str]:
@@ -90,15 +87,6 @@ def in_report_order(kinds: Iterable[str]) -> list[str]:
 def _options(facts: Mapping[str, Any]) -> str:
     """Return the options of a result as text; equal texts are equal options."""
     return json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
-
-
-def _computed(cube: xr.Dataset, name: str) -> Iterator[Stored]:
-    """Yield the results that are not stored but computed from a collection's scores."""
-    for kind in view_names():
-        make = view_of(kind).page_result
-        result = None if make is None else make(cube, name)
-        if result is not None:
-            yield Stored(name, kind, _options(result.attrs), result.attrs, result.copy)
 
 
 @dataclass
@@ -171,10 +159,12 @@ class Section:
         return Findings(self.name, self.title, self.frames(), [part.facts for part in self.parts])
 
     def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
-        """Return the values that the template of the page needs."""
+        """Return the values that the template of the page needs; of one collection no picture twice."""
         frames = self.frames()
         view = self.view
         drawn = overview and view.overview is not None
+        if curves and len(self.parts) == 1 and self.parts[0].curve.get("picture"):
+            drawn = drawn and view.bars
         shown = view.page_tables(frames) if view.first_table in frames else []
         short = [name for name in frames if self.rows[name] <= MOST_ROWS]
         words = f"{view.heading}, {', '.join(self.collections)}"
@@ -184,6 +174,8 @@ class Section:
             "about": view.about,
             "anchor": self.anchor,
             "kind": self.kind,
+            # The page of one collection begins with its runs.
+            "first": self.kind == FIRST and len(self.parts) == 1 and curves and overview,
             "overview": picture(view.draw_overview([part.small for part in self.parts]), words)
             if drawn
             else None,
@@ -202,10 +194,10 @@ class Part:
 
     Parameters
     ----------
-    collection
-        The result's collection.
+    collection, kind, options
+        The result's collection, its analysis, and the analysis' options as text.
     curve
-        Figures and headline.
+        Figures and headline; empty if they are not shown.
     frames
         Its tables by name, without those that are too long.
     rows
@@ -219,6 +211,8 @@ class Part:
     """
 
     collection: str
+    kind: str
+    options: str
     curve: dict[str, Any]
     frames: dict[str, pd.DataFrame]
     rows: dict[str, int]
@@ -232,24 +226,29 @@ def limit(view: View, name: str) -> int:
     return MOST_KEPT if name == view.first_table else MOST_ROWS
 
 
-def read_part(stored: Stored) -> Part:
-    """Read and draw one result; return its small parts."""
-    result = stored.read()
-    view = view_of(stored.kind)
+def read_part(study: Study, source: PartSource, *, draw: bool = True) -> Part | None:
+    """Read one result, and draw it unless its figures are not shown; return its small parts, None if there is no result."""
+    result = source.read(study)
+    if result is None:
+        return None
+    view = view_of(source.kind)
     frames, rows = {}, {}
     for name, table in view.tables.items():
         rows[name] = table.rows(result)
         if rows[name] <= limit(view, name):
             frames[name] = table.make(result)
             rows[name] = len(frames[name])
+    facts = result.attrs if source.facts is None else source.facts
     return Part(
-        stored.collection,
-        curve(result),
+        source.collection,
+        source.kind,
+        _options(facts),
+        curve(result) if draw else {},
         frames,
         rows,
         without_large(result),
-        cautions_of(stored.kind, result, frames),
-        stored.facts,
+        cautions_of(source.kind, result, frames),
+        {**facts, COLLECTION: source.collection},
     )
 
 
@@ -263,6 +262,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
             pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
     return {
         "picture": pictures[0][1] if pictures else "",
+        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall"'),
         "caption": caption,
         "reading": [sentence(line) for line in view.headline(result)],
         "collection": str(result.attrs[COLLECTION]),
@@ -304,10 +304,10 @@ class Sections:
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Section] = {}
 
-    def add(self, stored: Stored, part: Part) -> None:
+    def add(self, part: Part) -> None:
         """Add a part to the section of its analysis and options."""
-        key = (stored.kind, stored.options)
-        self._made.setdefault(key, Section(stored.kind, json.loads(stored.options))).add(part)
+        key = (part.kind, part.options)
+        self._made.setdefault(key, Section(part.kind, json.loads(part.options))).add(part)
 
     def in_order(self) -> list[Section]:
         """Return the sections in the order of the analyses."""

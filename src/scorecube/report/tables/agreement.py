@@ -11,18 +11,26 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.collection.schema import labels_of
+from scorecube.report.tables.population import containing, estimates
 from scorecube.report.tables.rows import parts, where
 
 
 def rankings(result: xr.Dataset) -> pd.DataFrame:
-    """Agreement of the rankings of runs, with percentile intervals over topic samples; the most similar first."""
+    """Agreement of the rankings of runs; the most similar first.
+
+    `tau_population` and its likes are over infinitely many topics, with intervals. Percentile intervals over topic samples (`tau_low`,
+    `tau_high`) are missing where they exclude their value.
+    """
     runs, statistics = labels_of(result, names.RUN), labels_of(result, names.STATISTIC)
     rows = []
     for cell, data in parts(result):
         found: dict[str, Any] = {}
         for k, statistic in enumerate(statistics):
-            found[statistic] = float(data["agreement"].values[k])
-            found |= {f"{statistic}_{end}": float(data[end].values[k]) for end in ("low", "high")}
+            value = float(data["agreement"].values[k])
+            limits = containing(value, *(float(data[end].values[k]) for end in ("low", "high")))
+            found[statistic] = value
+            found |= {name: float(part) for name, part in estimates(data, statistic).items()}
+            found |= {f"{statistic}_low": float(limits[0]), f"{statistic}_high": float(limits[1])}
         drop = int(data["drop"])
         found |= {"largest_drop": drop, "drop_run": runs[int(data["drop_run"])] if drop > 0 else ""}
         found |= {"drop_low": float(data["drop_low"]), "drop_high": float(data["drop_high"])}

@@ -18,6 +18,7 @@ from scorecube.analyses.rank_agreement.ranking_pairs import (
     STATISTICS,
 )
 from scorecube.collection.schema import labels_of
+from scorecube.report.tables.population import PARTS, containing, estimates
 from scorecube.report.tables.rows import COLLECTION, where
 
 COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
@@ -27,8 +28,9 @@ FURTHER = ("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS)
 def metrics(result: xr.Dataset) -> pd.DataFrame:
     """Every pair of metrics at each gain setting (S1 Table 2, S3 Table 2, S4 Tables 3 to 6 and 8 to 11 part a).
 
-    `tau_low` and `tau_high` are the papers' interval by the null variance; `bold` follows the analysis' rule. In `tau_ap` the first
-    metric is the truth.
+    `tau_population` estimates tau of these runs over infinitely many topics, with its interval. `tau_low` and `tau_high` are the papers'
+    interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
+    resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
     """
     part = _along(result, "metric")
     labels = {
@@ -65,17 +67,16 @@ def _frame(
     part: xr.Dataset, labels: dict[str, Any], first: tuple[str, ...], last: tuple[str, ...]
 ) -> pd.DataFrame:
     n = part.sizes[names.COMPARISON]
-    columns = (
-        {COLLECTION: [where(part)[COLLECTION]] * n}
-        | labels
-        | {name: part[name].values for name in first}
-    )
+    columns = {COLLECTION: [where(part)[COLLECTION]] * n} | labels
+    columns |= {name: part[name].values for name in first}
     columns |= {"n_runs": np.full(n, part.attrs["n_runs"])} | {
         name: part[name].values for name in last
     }
+    columns |= {name: np.broadcast_to(column, n) for name, column in estimates(part, "tau").items()}
     for what in resampled(part):
         at = part.sel({names.RESAMPLED: what, names.STATISTIC: "tau"})
-        columns |= {f"{what}_low": at["low"].values, f"{what}_high": at["high"].values}
+        low, high = containing(part["tau"].values, at["low"].values, at["high"].values)
+        columns |= {f"{what}_low": low, f"{what}_high": high}
     exceeds = part["tau_high"].values > 1.0
     bold = part.attrs["bold"]
     columns |= {name: part[name].values for name in FURTHER}
@@ -87,7 +88,10 @@ def _frame(
 
 
 def intervals(result: xr.Dataset) -> pd.DataFrame:
-    """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled."""
+    """Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled.
+
+    Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
+    """
     columns = [
         COLLECTION,
         ALONG_NAME,
@@ -113,6 +117,7 @@ def intervals(result: xr.Dataset) -> pd.DataFrame:
         for statistic in STATISTICS:
             for what in resampled(result):
                 at = part.sel({names.STATISTIC: statistic, names.RESAMPLED: what})
+                low, high = containing(*(float(each) for each in (part[statistic], at["low"], at["high"])))  # fmt: skip
                 rows.append(
                     where(result)
                     | labels
@@ -120,13 +125,27 @@ def intervals(result: xr.Dataset) -> pd.DataFrame:
                         "statistic": statistic,
                         "value": float(part[statistic]),
                         "resampled": what,
-                        "low": float(at["low"]),
-                        "high": float(at["high"]),
+                        "low": float(low),
+                        "high": float(high),
                         "standard_error": float(at["standard_error"]),
                         "trials": result.attrs["trials"],
                     }
                 )
     return pd.DataFrame(rows, columns=columns)
+
+
+def population(result: xr.Dataset) -> pd.DataFrame:
+    """Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
+    named = (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)
+    frames = []
+    for statistic in STATISTICS if PARTS[0] in result else ():
+        at = result.sel({names.STATISTIC: statistic})
+        columns: dict[str, Any] = {name: result[name].values for name in named}
+        columns |= {"statistic": statistic, "value": result[statistic].values}
+        frames.append(pd.DataFrame(where(result) | columns | {name: at[name].values for name in PARTS}))  # fmt: skip
+    if not frames:
+        return pd.DataFrame(columns=[COLLECTION, *named, "statistic", "value", *PARTS])
+    return pd.concat(frames).sort_index(kind="stable", ignore_index=True)
 
 
 def curves(result: xr.Dataset) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,20 @@ SIZES = (
 )
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 WHERE = (COLLECTION, names.METRIC, names.GAIN)
-WHOLE = ("systems", "topics")
+INTERVALS = (
+    "topics_low",
+    "topics_high",
+    "residual_variance",
+    "paired_topics",
+    "paired_topics_low",
+    "paired_topics_high",
+)
+"""Columns of designs from the scores of a collection: limits, and topics for comparisons on the same topics."""
+WHOLE = ("systems", "topics", *(name for name in INTERVALS if name != "residual_variance"))
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
-    """Numbers of topics, with the requirements.
+    """Numbers of topics, with the requirements; from the scores of a collection also with intervals.
 
     Parameters
     ----------
@@ -39,8 +49,9 @@ def sizes(result: xr.Dataset) -> pd.DataFrame:
     frame = _rows(
         result, SIZES, {**_facts(result), **{key: result.attrs[key] for key in ("method", "mode")}}
     )
-    if "expected_width" in result:
-        frame["expected_width"] = _column(result, "expected_width")
+    for name in ("expected_width", *INTERVALS):
+        if name in result.variables:
+            frame[name] = _column(result, name)
     return frame[[*SIZES, *(column for column in frame if column not in SIZES)]]
 
 
@@ -93,4 +104,25 @@ def _column(result: xr.Dataset, name: str) -> np.ndarray[Any, Any]:
         .transpose(*shape)
         .values.ravel()
     )
-    return values.astype(np.int64) if name in WHOLE else values
+    return values.astype(np.int64) if name in WHOLE and np.isfinite(values).all() else values
+
+
+def about(row: Mapping[Any, Any], column: str = "topics") -> str:
+    """Return a number of topics of a row with its interval, without digits that it does not bear.
+
+    Examples
+    --------
+    >>> about({"topics": 55, "topics_low": 31, "topics_high": 98}), about({"topics": 1263})
+    ('55 (31 to 98)', '1,300')
+    """
+    value, low, high = (row.get(name) for name in (column, f"{column}_low", f"{column}_high"))
+    known = low is not None and high is not None and np.isfinite(low) and np.isfinite(high)
+    limits = f" ({_two_digits(low)} to {_two_digits(high)})" if known else ""
+    return _two_digits(value) + limits
+
+
+def _two_digits(number: Any) -> str:
+    """Return a whole number with two significant digits; "-" for a missing one."""
+    if not np.isfinite(number):
+        return "-"
+    return f"{int(float(f'{float(number):.2g}')):,}"

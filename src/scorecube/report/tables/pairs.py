@@ -1,4 +1,4 @@
-"""Tables of tests of pairs of runs: bootstrap, randomisation, Tukey."""
+"""Tables of tests of pairs of runs: bootstrap, randomisation, Tukey, max-T."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.run_pairs import pair_positions
+from scorecube.collection.run_pairs import positions_of_pairs
+from scorecube.errors import counted
 from scorecube.report.tables.rows import parts, where
 from scorecube.statistics.multiple_testing import METHODS, adjusted
 
@@ -35,10 +36,20 @@ def power(result: xr.Dataset) -> pd.DataFrame:
             }
             if "untested_pairs" in data:
                 odd["untested_pairs"] = int(data["untested_pairs"])
-            rows.append(where(result) | cell | found | {"trials": result.attrs["trials"]} | odd)
+            row = where(result) | cell | found | {"trials": result.attrs["trials"]} | odd
+            if estimated and "p_value" in data:  # not in a result without its large arrays
+                row["largest_not_significant"] = largest_not_significant(result, data, float(alpha))
+            rows.append(row)
     return pd.DataFrame(rows).sort_values(
         ["alpha", "share"], ascending=False, kind="stable", na_position="last", ignore_index=True
     )
+
+
+def largest_not_significant(result: xr.Dataset, data: xr.Dataset, alpha: float) -> float:
+    """Return the largest difference in mean score of a pair that is not significant; NaN without such a pair."""
+    open_pairs = data["p_value"].values >= alpha
+    found = np.abs(differences(result, data)["mean_difference"])[open_pairs]
+    return float(found.max()) if len(found) else math.nan
 
 
 def asl_pairs(result: xr.Dataset) -> pd.DataFrame:
@@ -49,6 +60,11 @@ def asl_pairs(result: xr.Dataset) -> pd.DataFrame:
 def p_value_pairs(result: xr.Dataset) -> pd.DataFrame:
     """Every pair of runs with its p-value; differences are first minus second run."""
     return _pairs(result, "p_value")
+
+
+def joint_pairs(result: xr.Dataset) -> pd.DataFrame:
+    """Every pair of runs with its p-value, which accounts for all pairs together and takes no adjustment."""
+    return p_value_pairs(result).drop(columns=["p_value_holm", "p_value_bh"])
 
 
 def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
@@ -75,6 +91,43 @@ def _pairs(result: xr.Dataset, label: str) -> pd.DataFrame:
     return frame.drop(columns="t") if label == "p_value" else frame
 
 
+def simultaneous_pairs(result: xr.Dataset) -> pd.DataFrame:
+    """Every tested pair of runs with the simultaneous interval of its difference, first minus second run, and effect sizes.
+
+    All intervals of a metric together hold the true differences with probability 1 - the largest alpha. ``effect_size`` is the
+    difference in units of the residual standard deviation of runs and topics (Sakai 2014, SIGIR Forum 48(1)), ``d_z`` in units
+    of the standard deviation of the pair's differences over topics.
+    """
+    level = int(result[names.ALPHA].values.argmax())
+    frames = []
+    for cell, data in parts(result):
+        difference = differences(result, data)["mean_difference"]
+        error = data["moderated_error"].values
+        # Without spread the interval is a point, even if there are too few trials for a critical value.
+        margin = np.where(error > 0, float(data["critical_value"].values[level]), 0.0) * error
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = difference / math.sqrt(float(data["residual_variance"]))
+        frames.append(
+            pd.DataFrame(
+                where(result)
+                | cell
+                | {
+                    names.RUN_A: result[names.RUN_A].values,
+                    names.RUN_B: result[names.RUN_B].values,
+                    "mean_difference": difference,
+                    "difference_low": difference - margin,
+                    "difference_high": difference + margin,
+                    "effect_size": effect,
+                    "d_z": data["t"].values / math.sqrt(result.attrs["n_topics"]),
+                    "p_value": data["p_value"].values,
+                }
+            )
+        )
+    frame = pd.concat(frames, ignore_index=True)
+    # t of systems has the variance of repetitions, too.
+    return frame.drop(columns="d_z") if "repetitions" in result else frame
+
+
 def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[Any, Any]]:
     """Return the differences of means of all pairs of a cell; over the common topics of a pair, with their number, where scores are missing."""
     if "common_topics" in data:
@@ -83,13 +136,13 @@ def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[An
             "mean_difference": data["common_difference"].values,
         }
     mean = data["mean"].values
-    first, second = pair_positions(result.sizes[names.RUN])
+    first, second = positions_of_pairs(result)
     return {"mean_difference": mean[first] - mean[second]}
 
 
 def n_tested(data: xr.Dataset) -> int:
     """Return the number of pairs of a cell that have a p-value."""
-    return data.sizes[names.PAIR] - int(data.get("untested_pairs", 0))
+    return int(data.sizes[names.PAIR]) - int(data.get("untested_pairs", 0))
 
 
 def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:
@@ -151,9 +204,14 @@ def curve(result: xr.Dataset) -> pd.DataFrame:
 
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions of a test in one line."""
-    facts = result.attrs
+    facts, n_pairs = result.attrs, result.sizes[names.PAIR]
+    compared = (
+        f"{counted(n_pairs, 'run')} against {facts['baseline']}, "
+        if "baseline" in facts
+        else f"{facts['n_runs']} runs ({n_pairs:,} pairs), "
+    )
     return (
-        f"{facts.get('collection', '')}  {facts['n_runs']} runs ({result.sizes[names.PAIR]:,} pairs), "
+        f"{facts.get('collection', '')}  {compared}"
         f"{facts['n_topics']} topics, "
         + (
             f"{facts['trials']:,} trials"

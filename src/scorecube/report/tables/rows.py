@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,23 +50,32 @@ CONDITIONS = {
     "rank",
     "size",
     "system",
+    "target",
     "threshold",
     "trial",
 }
 """Columns of numbers that are conditions of a row."""
 
 
+NOT_AVERAGED = re.compile(r"(^|_)(low|high|z|p|t|asl|holm|bh|standard_error)$|^p_|_p$")
+"""Columns whose means over collections are nothing: limits of intervals, test statistics and p-values."""
+
+
 def averages(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the means of all numbers over collections (S4 Tables 7 and 12), of the rows that every collection has.
+    """Return the means of numbers over collections (S4 Tables 7 and 12), of the rows that every collection has.
 
     Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
+    Limits of intervals, test statistics and p-values have no mean and are left out.
     """
+    frame = frame.drop(columns=[name for name in frame.columns if NOT_AVERAGED.search(str(name))])
     texts = [
         column
         for column in frame.columns
         if column != COLLECTION
         and (column in CONDITIONS or not pd.api.types.is_numeric_dtype(frame[column]))
     ]
+    if "n_topics" in frame and frame.duplicated([COLLECTION, *texts]).any():
+        texts.append("n_topics")  # elsewhere it describes the collection
     frame = frame.drop(
         columns=[column for column in frame.columns if pd.api.types.is_bool_dtype(frame[column])]
     )

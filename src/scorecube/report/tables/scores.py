@@ -17,15 +17,26 @@ from scorecube.report.tables.rows import COLLECTION
 
 
 def means(cube: xr.Dataset) -> pd.DataFrame:
-    """Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``)."""
+    """Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``); the best run of each metric first."""
     scores = summarise(cube)
     counts = cube[names.SCORE].count(names.TOPIC)
     teams = dict(zip(labels_of(cube, names.RUN), map(str, cube[names.TEAM].values), strict=True))
     frame = scores.to_series().rename("mean").reset_index()
     frame["team"] = frame[names.RUN].map(teams)
     frame["n_topics"] = counts.to_series().to_numpy()
+    labels = [names.RUN, names.TEAM]
+    if names.SYSTEM in cube.coords:
+        systems = map(str, cube[names.SYSTEM].values)
+        frame[names.SYSTEM] = frame[names.RUN].map(
+            dict(zip(labels_of(cube, names.RUN), systems, strict=True))
+        )
+        labels.append(names.SYSTEM)
     frame.insert(0, COLLECTION, cube.attrs.get(COLLECTION, ""))
-    return frame[[COLLECTION, names.METRIC, names.GAIN, names.RUN, names.TEAM, "mean", "n_topics"]]
+    cells = frame.groupby([names.METRIC, names.GAIN], sort=False).ngroup()
+    best_first = frame.assign(cell=cells).sort_values(
+        ["cell", "mean"], ascending=[True, False], kind="stable", ignore_index=True
+    )
+    return best_first[[COLLECTION, names.METRIC, names.GAIN, *labels, "mean", "n_topics"]]
 
 
 def cells(cube: xr.Dataset) -> pd.DataFrame:

@@ -9,7 +9,33 @@ import xarray as xr
 from scorecube import names
 from scorecube.report.tables.rows import parts, where
 from scorecube.report.tables.topic_samples import by_size, sizes_of
-from scorecube.statistics.decay_curve import fit_decay, sizes_beyond
+from scorecube.statistics.decay_curve import fit_decay, lack_of_fit, sizes_beyond, without_ties
+
+ADDED = (
+    "required_low",
+    "required_high",
+    "share_low",
+    "share_high",
+    "share_behind",
+    "share_behind_low",
+    "share_behind_high",
+    "first_probability",
+    "required_difference_smooth",
+    "required_suffix",
+)
+"""Columns that results of version 0.1.0 lack; in those the required difference is that of the suffix rule."""
+
+
+def value_of(at: xr.Dataset, name: str) -> float:
+    """Return a variable, missing where a result does not have it."""
+    before = {"required_suffix": "required_difference"}
+    chosen = name if name in at else before.get(name, "")
+    return float(at[chosen]) if chosen in at else np.nan
+
+
+def required_rule(result: xr.Dataset) -> str:
+    """Return the rule of the required differences; version 0.1.0 had one."""
+    return str(result.attrs.get("required", "suffix"))
 
 
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
@@ -29,6 +55,8 @@ def sensitivity(result: xr.Dataset) -> pd.DataFrame:
             "max_difference": float(at.max_difference),
             "support": float(at.support),
         }
+        | {name: value_of(at, name) for name in ADDED}
+        | {"open_bin": bool(at["open_bin"]) if "open_bin" in at else False}
         for cell, size, data in by_size(result)
         for at in (data.isel(confidence=k) for k in range(data.sizes[names.CONFIDENCE]))
     ]
@@ -44,7 +72,8 @@ def sensitivity(result: xr.Dataset) -> pd.DataFrame:
 
 def rates(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
-    columns = ("lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high")
+    columns = ["lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high"]
+    columns += [name for name in ("swap_rate_fitted", "tie_share") if name in result]
     rows = [
         cell
         | {"bin": int(data[names.BIN].values[k])}
@@ -60,7 +89,8 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
 
     ``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
-    one. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
+    one; sizes at which more than half of a bin's comparisons are exact ties are left out. ``lack_of_fit`` is the root mean square
+    of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
     see `scorecube.statistics.decay_curve` for its error.
     """
     tried = result[names.SIZE].values.astype(float)
@@ -68,7 +98,12 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
     rows = []
     for cell, data in parts(result):
         measured = data["swap_rate"].transpose(names.BIN, names.SIZE).values
-        heights, decays = fit_decay(tried, measured)
+        usable = measured
+        if "tie_share" in data:
+            ties = data["tie_share"].transpose(names.BIN, names.SIZE).values
+            usable = without_ties(measured, ties)
+        heights, decays = fit_decay(tried, usable)
+        errors = lack_of_fit(tried, usable, heights, decays)
         for k, (height, decay) in enumerate(zip(heights, decays, strict=True)):
             bin_ = {"bin": int(data[names.BIN].values[k]), "lower": float(data["lower"].values[k])}
             known = [*zip(tried, measured[k], [False] * len(tried), strict=True)]
@@ -82,6 +117,7 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
                     "swap_rate": float(rate),
                     "fitted": float(height * np.exp(-decay * size)),
                     "extrapolated": extrapolated,
+                    "lack_of_fit": float(errors[k]),
                 }
                 for size, rate, extrapolated in known + further
             ]
@@ -122,7 +158,7 @@ def interval_note(result: xr.Dataset) -> str:
 
 INTERVAL_NOTES = {
     "trials": "95 % intervals of the rate over infinitely many trials with these topics and runs",
-    "population": "95 % intervals of the mean rate of collections with as many other topics and runs, drawn in the same way",
+    "population": "95 % intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
     "independent": "95 % intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
 

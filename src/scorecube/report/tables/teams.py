@@ -10,9 +10,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.design import topic_set_size
 from scorecube.report.tables.rows import parts, where
 
 LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
+REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
+"""Requirements of S3 Table 3."""
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -22,7 +25,11 @@ def conditions(result: xr.Dataset) -> str:
 
 
 def variance(result: xr.Dataset) -> pd.DataFrame:
-    """Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2)."""
+    """Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2).
+
+    `topics_needed` is the number of topics that the mean variance asks for under S3's requirements (`REQUIREMENTS`), `topics_needed_tool` the
+    one of Sakai's tool (in parentheses in S3 Table 3).
+    """
     first = where(result)
     rows, trials = [], result.sizes[names.TRIAL]
     for cell, part in parts(result):
@@ -45,7 +52,29 @@ def variance(result: xr.Dataset) -> pd.DataFrame:
                         f"{name}_max": int(counts[there].max()),
                     }
                 rows.append(row)
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    needed = topics_needed(frame["variance_mean"].to_numpy())
+    return frame.assign(**{name: pd.Series(sizes, dtype=object) for name, sizes in needed.items()})
+
+
+def topics_needed(variances: np.ndarray[Any, Any]) -> dict[str, list[int | None]]:
+    """Return the numbers of topics that variances ask for under `REQUIREMENTS`, exact and of Sakai's tool; None without a variance above 0.
+
+    Examples
+    --------
+    >>> topics_needed(np.array([0.114, np.nan]))
+    {'topics_needed': [160, None], 'topics_needed_tool': [159, None]}
+    """
+    known = np.isfinite(variances) & (variances > 0)
+    usable = np.where(known, variances, 1.0)
+    found = {
+        name: topic_set_size(xr.DataArray(usable, dims="row"), mode=mode, **REQUIREMENTS)["topics"]
+        for name, mode in (("topics_needed", "exact"), ("topics_needed_tool", "sakai"))
+    }
+    return {
+        name: [int(size) if is_known else None for size, is_known in zip(sizes.values, known, strict=True)]
+        for name, sizes in found.items()
+    }  # fmt: skip
 
 
 def trials(result: xr.Dataset) -> pd.DataFrame:

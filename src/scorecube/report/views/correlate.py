@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from scorecube.errors import counted
 from scorecube.report.tables import correlation
+from scorecube.report.tables.population import estimate_text, estimates_first, no_interval
 from scorecube.report.tables.rows import COLLECTION, averages
 from scorecube.report.text_formats import merge_gains
 from scorecube.report.views.phrases import NONE, on_collection, value_range
@@ -58,11 +60,13 @@ def headline(result: xr.Dataset) -> list[str]:
         link = " and " if name == "metrics" else " with "
         what = "metrics" if name == "metrics" else f"gain settings, against {least['default']}"
         tied = int(max(row["tied_pairs"] for row in rows))
-        ties = f"; up to {tied} pairs of runs are tied" if tied else ""
+        ties = f"; up to {counted(tied, 'pair')} of runs tied" if tied else ""
         lines.append(
-            f"{what}: tau is highest for {most[first]}{link}{most[second]} ({most['tau']:.3f}) and lowest for "
-            f"{least[first]}{link}{least[second]} ({least['tau']:.3f}); {result.attrs['n_runs']} runs{ties}"
+            f"{what}: tau on these {result.attrs['n_topics']} topics is highest for {most[first]}{link}{most[second]} ({most['tau']:.3f}{estimate_text(most)}) "
+            f"and lowest for {least[first]}{link}{least[second]} ({least['tau']:.3f}{estimate_text(least)}); these {result.attrs['n_runs']} runs{ties}"
         )
+    if reason := no_interval(result):
+        lines.append(f"no interval over infinitely many topics: {reason}")
     return lines
 
 
@@ -81,7 +85,7 @@ def page_tables(frames: Frames) -> Headed:
         ("Between metrics", "metrics"),
         ("Gain settings against the default", "gains"),
     ):
-        frame = frames[name].drop(columns=list(correlation.COUNTS))
+        frame = estimates_first(frames[name].drop(columns=list(correlation.COUNTS)))
         if len(frame):
             tables.append((heading, frame))
         averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
@@ -106,7 +110,7 @@ def answer(findings: Findings) -> Lines:
         several = len({row[COLLECTION] for row in rows}) > 1
         first, second = LABELS[name]
         least, most = (
-            f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {(1 - row['tau']) / 2:.0%} of the pairs)"
+            f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {(1 - row['tau']) / 2:.0%} of the pairs{estimate_text(row)})"
             for row in (rows[0], rows[-1])
         )
         what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
@@ -118,7 +122,7 @@ def answer(findings: Findings) -> Lines:
         sentence = f"{what} disagree most often on which of two runs is better for {least}"
         yield (
             f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
-            f"Kendall's tau, {n_runs} runs",
+            f"Kendall's tau of {n_runs} runs on the collections' topics, and its estimate for these runs over infinitely many topics",
         )
 
 
@@ -145,13 +149,16 @@ VIEW = View(
     about=(
         "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
         "share that they order differently. Pairs with equal means count as neither. The interval by the null variance is that of the papers: it is "
-        "valid for unrelated rankings only, and may exceed 1. Bootstrap intervals over topics keep the runs; drawing topics anew adds noise "
-        "to both rankings, so the intervals are too low where rankings are very similar. Intervals over runs keep the topics. A swop is a rise between neighbours when runs "
-        "are sorted by the first metric."
+        "valid for unrelated rankings only, and may exceed 1. The observed tau is what other topics, as many, would show on average. Tau of the two "
+        "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
+        "Its intervals covered the true tau in most simulations as often as stated; docs/believe/intervals.md says in which they did not. Percentile intervals over "
+        "resampled topics are confidence intervals of neither: drawing topics anew adds noise to both rankings. They are left out where they exclude "
+        "their tau. Intervals over runs keep the topics. A swop is a rise between neighbours when runs are sorted by the first metric."
     ),
     tables={
         "metrics": Table(correlation.metrics),
         "gains": Table(correlation.gains),
+        "population": Table(correlation.population),
         "intervals": Table(correlation.intervals),
         "curves": Table(correlation.curves),
         "swops": Table(correlation.swops),

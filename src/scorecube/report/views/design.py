@@ -10,12 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.topic_means import kinds_of
-from scorecube.design import design_variances, topic_set_size
+from scorecube.collection.topic_means import without_other_summaries
+from scorecube.design import topic_set_size_of_cube, variance_intervals
 from scorecube.design.variance import within_system_variance
 from scorecube.errors import BadPlan
-from scorecube.metrics.registry import MEAN
-from scorecube.report.tables.design import sizes
+from scorecube.report.tables.design import INTERVALS, about, sizes
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.views.phrases import on_collection, value_range
@@ -35,15 +34,17 @@ from scorecube.report.views.view import (
 TOPICS_AT_HAND = "topics_at_hand"
 """Attribute of a design: topics that the collection has."""
 SHOWN_OPTIONS = ("method", "mode", "sided")
-SHOWN_COLUMNS = [COLLECTION, names.METRIC, names.GAIN, "variance", "topics", "power"]
+SHOWN_COLUMNS = [COLLECTION, names.METRIC, names.GAIN, "variance", "topics", *INTERVALS]
 """Columns that the title does not replace."""
+PAIRED = "paired_topics"
+INTERVAL = "95% intervals"
 EXTRAPOLATED = 2
 """Times the topics at hand, beyond which a number of topics is called an extrapolation."""
 
 
 def compute(cube: xr.Dataset) -> xr.Dataset:
     """Return the sizes for the variances of a cube, with all defaults."""
-    return topic_set_size(design_variances(cube))
+    return topic_set_size_of_cube(variance_intervals(cube))
 
 
 def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
@@ -63,18 +64,14 @@ def design_of(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     result
         None without any metric left, or where more topics are needed than any collection could have.
     """
-    cube = cube.isel({names.METRIC: [kind == MEAN for kind in kinds_of(cube)]})
+    cube = without_other_summaries(cube)
     if not cube.sizes[names.METRIC]:
         return None
-    scores = cube[names.SCORE]
-    variance = scores.isel({names.RUN: 0, names.TOPIC: 0}, drop=True).copy(
-        data=within_system_variance(scores.values)
-    )
-    variance = variance.isel({names.METRIC: (variance.values > 0).all(axis=1)})
-    if not variance.sizes[names.METRIC]:
+    positive = (within_system_variance(cube[names.SCORE].values) > 0).all(axis=1)
+    if not positive.any():
         return None
     try:
-        result = topic_set_size(variance)
+        result = compute(cube.isel({names.METRIC: positive}))
     except BadPlan:  # more topics than any collection could have
         return None
     options = {key: result.attrs[key] for key in SHOWN_OPTIONS} | {
@@ -97,11 +94,14 @@ def title(options: Mapping[str, Any]) -> str:
 def headline(result: xr.Dataset) -> list[str]:
     """Return the metrics that need fewest and most topics."""
     rows = with_labels(sizes(result)).sort_values("topics", kind="stable").to_dict("records")
-    least, most = (f"{row['topics']} topics by {row['label']}" for row in (rows[0], rows[-1]))
+    least, most = (
+        f"about {about(row)} topics by {row['label']}, {about(row, PAIRED)} if systems are compared on the same topics"
+        for row in (rows[0], rows[-1])
+    )
     return [
         f"to detect a difference of {rows[0]['min_diff']:g} between the best and the worst of {rows[0]['systems']} systems takes {least}"
-        + (f" and {most}" if len(rows) > 1 else "")
-        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}"
+        + (f"; and {most}" if len(rows) > 1 else "")
+        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}; {INTERVAL} over its topics and teams"
     ]
 
 
@@ -118,16 +118,25 @@ def answer(findings: Findings) -> Lines:
     at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in findings.facts}
     several = len(at_hand) > 1
     least, most = (
-        f"{row['topics']:,} topics by {row['label']}{on_collection(row, several)}"
+        f"about {about(row)} topics by {row['label']}{on_collection(row, several)}"
         for row in (first, rows[-1])
     )
-    enough = sum(row["topics"] <= at_hand[row[COLLECTION]] for row in rows)
+    known = [(at_hand[row[COLLECTION]], row["topics_low"], row["topics_high"]) for row in rows]
+    enough = sum(high <= topics for topics, _, high in known)
+    too_few = sum(low > topics for topics, low, _ in known)
     what = "cases (metric and collection)" if several else "metrics"
     yield (
-        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for {enough} of {len(rows)} {what}.",
+        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for {enough} of "
+        f"{len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
-        f"power {1 - first['beta']:.0%}, if variances are as in these runs and topics",
+        f"power {1 - first['beta']:.0%}; {INTERVAL} over topics and teams like those of the collection",
     )
+    smaller = [row["topics"] / row[PAIRED] for row in rows if row[PAIRED] > 0]
+    if smaller:
+        yield (
+            f"Systems that are compared on the same topics need {value_range(smaller, '.1f')} times fewer topics.",
+            "two-way residual variance instead of the variance within systems",
+        )
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -151,9 +160,10 @@ VIEW = View(
     heading="Topic set size design",
     about=(
         "How many topics would a collection need for the best and the worst of several systems to be separated "
-        "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The variance within systems is estimated from "
-        "all runs and topics of the collection (one-way analysis of variance, topics' differences included). The numbers are valid for collections "
-        "whose topics, runs and pools are like these, and are as uncertain as the variance: see leaving teams out. A metric that needs fewer "
+        "with probability 1 - beta at significance level alpha, if their mean scores differ by at least the difference? The papers' variance within systems is "
+        "estimated from all runs and topics of the collection (one-way analysis of variance, topics' differences included). Where all systems have the "
+        "same topics, differences between topics cancel, and the residual variance (two-way) asks for fewer topics (paired_topics). Intervals leave out "
+        "each topic and each team in turn; they are about collections whose topics, teams and pools are like these. A metric that needs fewer "
         "topics for a difference is not better for that reason alone: equal differences mean less on a metric with a wide range."
     ),
     tables={"sizes": Table(sizes)},

@@ -10,14 +10,18 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables import pairs
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import (
     MOST_NAMED,
+    about_repetitions,
+    by_system,
     first_of,
     first_places,
     labels_by_share,
+    noun,
     value_range,
 )
 from scorecube.report.views.questions import DISCRIMINATION, Question
@@ -39,11 +43,26 @@ PAIR_ROWS = rows_along(names.METRIC, names.GAIN, names.PAIR)
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the significance levels, and how the test differs from the usual two-sided test of t."""
+    """Return the significance levels, how the test differs from the usual two-sided test of t, and the run that others are compared with."""
     odd = ["one-sided"] if options.get("sided") == 1 else []
     odd += ["unstudentised"] if options.get("studentised") is False else []
     odd += ["p = (count + 1) / (B + 1)"] if options["plus_one"] else []
-    return ", ".join([f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}", *odd])
+    levels = f"alpha {', '.join(f'{each:g}' for each in options['alphas'])}"
+    return ", ".join([levels, *odd, *by_system(options), *against(options)])
+
+
+def against(facts: Mapping[str, Any]) -> list[str]:
+    """Return the run that others are compared with, for titles; nothing for all pairs."""
+    return [] if facts.get("baseline") is None else [f"against {facts['baseline']}"]
+
+
+def what_is_compared(facts: Mapping[str, Any]) -> str:
+    """Return what the pairs of a result are."""
+    return (
+        f"pairs of {noun(facts)}s"
+        if facts.get("baseline") is None
+        else f"{noun(facts)}s from {facts['baseline']}"
+    )
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -66,27 +85,60 @@ def caption(result: xr.Dataset) -> str:
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return the metric that separates most pairs of runs, and how many pairs have equal scores."""
+    """Return the metric that separates most pairs of runs, or most runs from the baseline, and how many pairs have equal scores."""
     frame = with_labels(pairs.power(result))
     best = frame[frame["alpha"] == frame["alpha"].max()].iloc[0]
     difference = best.get("estimated_difference")
-    enough = (
+    estimate = (
         ""
         if difference is None or pd.isna(difference)
-        else f"; a difference of {difference:.2f} is enough for that"
+        else f"; Sakai's estimated difference is {difference:.2f}{_exception(best)}"
     )
-    lines = [
-        f"no pair of runs has p < {best['alpha']:g}, whatever the metric ({best['pairs']:,} pairs)"
-        if best["significant"] == 0
-        else f"{best['label']} separates the most pairs of runs: {best['significant']:,} of {best['pairs']:,} ({best['share']:.1%}) "
-        f"have p < {best['alpha']:g}{enough}"
-    ]
+    lines = [f"{separated(result, best)}{estimate if best['significant'] else ''}"]
     equal = int(frame["degenerate_pairs"].max())
     if equal:
         lines.append(
-            f"up to {equal} pairs of runs have equal scores on every topic; they count as not different"
+            f"{'1 pair of runs has' if equal == 1 else f'up to {equal:,} pairs of runs have'} equal scores on every topic: not different"
         )
     return [*lines, *result.attrs["notes"]]
+
+
+def separated(result: xr.Dataset, row: Mapping[Any, Any], test: int | None = None) -> str:
+    """Return how many pairs a metric separates; for a baseline, how many runs are better and worse.
+
+    Parameters
+    ----------
+    result
+        Of a test of pairs of runs.
+    row
+        Of the table of discriminative power, with its label.
+    test
+        Position of the test, for a result with several.
+    """
+    level, baseline = f"p < {row['alpha']:g}", result.attrs.get("baseline")
+    compared = noun(result.attrs)
+    if baseline is None:
+        if row["significant"] == 0:
+            return (
+                f"no pair of {compared}s has {level}, whatever the metric ({row['pairs']:,} pairs)"
+            )
+        return f"{row['label']} separates the most pairs of {compared}s: {row['significant']:,} of {row['pairs']:,} ({row['share']:.1%}) have {level}"
+    if row["significant"] == 0:
+        return f"no {compared} is separated from {baseline} with {level}, whatever the metric ({row['pairs']:,} {compared}s)"
+    data = result.sel({names.METRIC: row["metric"]})
+    gains = labels_of(result, names.GAIN)
+    data = data.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
+    p = (data["p_value"] if test is None else data["p_value"].isel({names.TEST: test})).values
+    found = pairs.differences(result, data)["mean_difference"][p < row["alpha"]]
+    better = f"{int((found > 0).sum())} better, {int((found < 0).sum())} worse"
+    return f"{row['label']} separates the most {compared}s from {baseline}: {row['significant']:,} of {row['pairs']:,} ({better}) have {level}"
+
+
+def _exception(row: Mapping[Any, Any]) -> str:
+    """Return the largest difference of a pair that is not significant."""
+    largest = row.get("largest_not_significant")
+    known = largest is not None and not pd.isna(largest)
+    return f", the largest difference that is not significant {largest:.2f}" if known else ""
 
 
 def strongest(frame: pd.DataFrame) -> str:
@@ -107,9 +159,10 @@ def discrimination(findings: Findings, *, scope: str = "for each pair by itself"
     if frame.empty:
         return
     trials = f", {findings.trials:,} trials" if findings.trials else ""
+    compared = what_is_compared(findings.facts[0])
     where = f"{findings.heading}, p < {frame['alpha'].iloc[0]:g} {scope}{trials}"
     if frame[COLLECTION].nunique() == 1:
-        yield _of_one_collection(frame), where
+        yield _of_one_collection(frame, compared), where
         return
     means = frame.groupby("label", sort=False)["share"].agg(["mean", "count"])
     everywhere = means[means["count"] == frame[COLLECTION].nunique()].sort_values(
@@ -122,26 +175,26 @@ def discrimination(findings: Findings, *, scope: str = "for each pair by itself"
         else ""
     )
     if places := first_places(frame):
-        yield f"The most pairs of runs are separated by {places}.{listed}", where
+        yield f"The most {compared} are separated by {places}.{listed}", where
     else:
         yield (
-            f"Each collection has one metric, which separates {value_range(frame['share'], '.1%')} of the pairs of runs.",
+            f"Each collection has one metric, which separates {value_range(frame['share'], '.1%')} of the {compared}.",
             where,
         )
 
 
-def _of_one_collection(frame: pd.DataFrame) -> str:
-    """Return the shares of the metrics of one collection, the largest first."""
+def _of_one_collection(frame: pd.DataFrame, compared: str) -> str:
+    """Return the shares of the metrics of one collection, the largest first; and of what."""
     n_pairs = f"{frame['pairs'].iloc[0]:,}"
     if frame["significant"].max() == 0:
-        return f"No metric separates any of {n_pairs} pairs of runs."
+        return f"No metric separates any of {n_pairs} {compared}."
     shares = [f"{row['label']} {row['share']:.1%}" for row in frame.to_dict("records")]
     last = f"; the fewest by {shares[-1]}" if len(shares) > MOST_NAMED else ""
-    return f"Separated pairs of runs, of {n_pairs}: {first_of(shares, rest='')}{last}."
+    return f"Separated {compared}, of {n_pairs}: {first_of(shares, rest='')}{last}."
 
 
 def estimated_differences(findings: Findings) -> Lines:
-    """Yield the differences from which on every pair is significant."""
+    """Yield Sakai's estimated differences, and the largest differences that are not significant."""
     frame = with_labels(findings.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
     if frame.empty:
@@ -150,17 +203,26 @@ def estimated_differences(findings: Findings) -> Lines:
         f"{label} {value_range(frame.loc[frame['label'] == label, 'estimated_difference'], '.2f')}"
         for label in labels_by_share(frame)
     ]
+    largest = (
+        frame["largest_not_significant"].dropna() if "largest_not_significant" in frame else ()
+    )
+    seen = (
+        f" The largest difference of a pair that is not significant is {value_range(largest, '.2f')}, depending on the metric."
+        if len(largest)
+        else ""
+    )
     topics = value_range([int(facts["n_topics"]) for facts in findings.facts], "d")
+    pairs_tested = ", ".join(["each pair by itself", *against(findings.facts[0])])
     yield (
-        f"With all {topics} topics, differences that suffice for p < {frame['alpha'].iloc[0]:g}: {first_of(needs, rest='')}.",
-        f"{findings.heading}, each pair by itself, {findings.trials:,} trials",
+        f"With all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}: {first_of(needs, rest='')}.{seen}",
+        f"{findings.heading}, {pairs_tested}, {findings.trials:,} trials; for these runs and topics, without an interval",
     )
 
 
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    remarks = []
+    remarks = about_repetitions(result)
     for column, text in (
         (
             "degenerate_pairs",
@@ -186,8 +248,8 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     alpha = float(result[names.ALPHA].max())
     if (trials + 1) * alpha < n_pairs:
         text = (
-            "Too few trials for Holm's adjustment to find any pair: it needs as many as pairs / alpha. Tukey's test "
-            "(scorecube tukey) accounts for all pairs together with fewer trials."
+            "Too few trials for Holm's adjustment to find any pair: it needs as many as pairs / alpha. The max-T test "
+            "(scorecube maxt) accounts for all pairs together with fewer trials."
         )
         remarks.append((text, f"{result.attrs['analysis']}: {n_pairs / alpha:,.0f} trials"))
     return remarks
@@ -234,6 +296,7 @@ def pair_test_view(
         page_tables=page_tables,
         figure=on_demand("figures.pairs:p_value_curves"),
         overview=on_demand("figures.pairs:power_bars"),
+        bars=True,
         column=COLUMN,
         order=Order("share", more_is_better=True, conditions=("alpha",)),
         answers={DISCRIMINATION: answer, **(answers or {})},

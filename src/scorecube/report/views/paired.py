@@ -2,28 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
 from scorecube.report.tables import paired
 from scorecube.report.tables.pairs import conditions
-from scorecube.report.text_formats import merge_gains
-from scorecube.report.views.pair_tests import COLUMN, PAIR_ROWS, discrimination
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.pair_tests import COLUMN, PAIR_ROWS, against, discrimination, separated
+from scorecube.report.views.phrases import MOST_NAMED
 from scorecube.report.views.questions import DISCRIMINATION
 from scorecube.report.views.view import Frames, Headed, Order, Table, View, on_demand
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return, for each test, the metric that separates most pairs of runs."""
-    frame = merge_gains(paired.power(result))
+    """Return, for each test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
+    frame = with_labels(paired.power(result))
     plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
     best = plain.groupby("test", sort=False).first().reset_index()
-    return [
-        f"{row.test} test: {row.metric} separates the most pairs of runs: {row.significant:,} of {row.pairs:,} ({row.share:.1%}) have p < {row.alpha:g}"
-        if row.significant
-        else f"{row.test} test: no pair of runs has p < {row.alpha:g}, whatever the metric ({row.pairs:,} pairs)"
-        for row in best.itertuples()
+    tests = labels_of(result, names.TEST)
+    lines = [
+        f"{row['test']} test: {separated(result, row, tests.index(row['test']))}"
+        for row in best.to_dict("records")
     ]
+    return [*lines, *equivalence_lines(result)]
+
+
+def equivalence_lines(result: xr.Dataset) -> list[str]:
+    """Return the number of pairs of each verdict at the largest level, one line a metric; nothing without a margin."""
+    if "equivalence" not in result.attrs:
+        return []
+    frame = with_labels(paired.equivalence(result))
+    frame = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
+    margin, baseline = result.attrs["equivalence"], result.attrs.get("baseline")
+    compared = "pairs" if baseline is None else f"runs compared with {baseline}"
+    frame["pairs"] = frame[["equivalent", "different", "inconclusive"]].sum(axis=1)
+    lines = [
+        f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: {row['equivalent']:,} of {row['pairs']:,} {compared} are equivalent"
+        f"{_though_different(row)}, {row['different']:,} different, {row['inconclusive']:,} inconclusive"
+        for row in frame.to_dict("records")[:MOST_NAMED]
+    ]
+    more = len(frame) - len(lines)
+    return [*lines, *([f"{counted(more, 'more metric')} in the table equivalence"] if more else [])]
+
+
+def _though_different(row: Mapping[Any, Any]) -> str:
+    both = row["trivial"]
+    return f" ({both:,} of them with a difference that is significant but smaller)" if both else ""
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the tests, the run that others are compared with, and the margin."""
+    margin = options.get("equivalence")
+    words = [*options["tests"], *against(options)]
+    return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
+
+
+def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on a test of equivalence."""
+    if "equivalence" not in result.attrs:
+        return []
+    margin, alpha = result.attrs["equivalence"], float(result[names.ALPHA].max())
+    remarks = [
+        (
+            "Equivalence is relative to the margin, which must be chosen before the scores are seen. Each pair by itself is wrongly called equivalent "
+            "with probability alpha at most; over many pairs some are, unless the adjusted verdicts are taken (table equivalence).",
+            f"margin {margin:g}, alpha {alpha:g}",
+        )
+    ]
+    low, high = result["difference_low"], result["difference_high"]
+    half = ((high - low) / 2).sel({names.ALPHA: alpha}).median(names.PAIR)
+    if float(half.min()) >= margin:
+        remarks.append(
+            (
+                "The topics are too few for a margin this small: for at least half of the pairs no result could have been equivalent, "
+                "as half the interval of the difference is as wide as the margin.",
+                f"median half width {float(half.min()):.3f}, margin {margin:g}",
+            )
+        )
+    return remarks
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -34,7 +95,9 @@ def page_tables(frames: Frames) -> Headed:
         (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "adjustment"]))
         for alpha, part in plain.groupby("alpha", sort=False)
     ]
-    return [*tables, ("Adjusted for the number of pairs", others)]
+    verdicts = frames.get("equivalence")
+    shown = [] if verdicts is None or verdicts.empty else [("Equivalence", verdicts)]
+    return [*tables, ("Adjusted for the number of pairs", others), *shown]
 
 
 VIEW = View(
@@ -42,10 +105,16 @@ VIEW = View(
     heading="Classical tests",
     about=(
         "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair of runs, as quick references. Each makes assumptions "
-        "about the differences that resampling does not need."
+        "about the differences that resampling does not need. With a margin, two one-sided t tests tell pairs whose means differ by less than the "
+        "margin (equivalent) from pairs that differ (different) and from those of which the topics do not tell (inconclusive): a pair that is not "
+        "significantly different is not yet equivalent."
     ),
-    tables={"power": Table(paired.power), "pairs": Table(paired.pairs, PAIR_ROWS)},
-    title=lambda options: ", ".join(options["tests"]),
+    tables={
+        "power": Table(paired.power),
+        "pairs": Table(paired.pairs, PAIR_ROWS),
+        "equivalence": Table(paired.equivalence),
+    },
+    title=title,
     caption=lambda result: f"{conditions(result.isel({names.TEST: 0}))}. Sorted p-values.",
     headline=headline,
     page_tables=page_tables,
@@ -53,4 +122,5 @@ VIEW = View(
     column=COLUMN,
     order=Order("share", more_is_better=True, conditions=("test", "alpha")),
     answers={DISCRIMINATION: discrimination},
+    cautions=cautions,
 )

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import xarray as xr
 
+from scorecube.errors import counted
 from scorecube.report.tables.rows import COLLECTION
 
 MOST_NAMED = 4
@@ -40,6 +42,19 @@ def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} 
     return ", ".join(parts[:most]) + more
 
 
+def enumerated(parts: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return the first parts as a list in words, and how many more there are.
+
+    Examples
+    --------
+    >>> enumerated(["AP", "RR", "P@10"]), enumerated(["AP", "Q", "RR"], 2)
+    ('AP, RR and P@10', 'AP, Q and 1 more')
+    """
+    if len(parts) > most:
+        return first_of(parts, most)
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
 def occurrences(labels: Iterable[str]) -> str:
     """Return how often each label occurs, the most frequent first.
 
@@ -70,9 +85,10 @@ def first_places(frame: pd.DataFrame) -> str:
 
 
 def labels_by_share(frame: pd.DataFrame) -> list[str]:
-    """Return the labels of the metrics by mean share over the collections, the largest first."""
+    """Return the labels of the metrics by mean share over the collections, the largest first; a missing share is 0."""
     shares = (
-        frame.groupby("label", sort=False)["share"]
+        frame.fillna({"share": 0.0})
+        .groupby("label", sort=False)["share"]
         .mean()
         .sort_values(ascending=False, kind="stable")
     )
@@ -91,3 +107,35 @@ def sample_title(options: Any) -> str:
         return f"{options['sampling']} samples"
     words = str(size) if isinstance(size, int) else f"{size[0]} to {size[-1]}"
     return f"{options['sampling']} samples of {words} topics"
+
+
+def noun(facts: Mapping[str, Any]) -> str:
+    """Return what a result compares: ``run``, or ``system`` where systems have repeated runs."""
+    return "system" if facts.get("by_system") else "run"
+
+
+def by_system(options: Mapping[str, Any]) -> list[str]:
+    """Return that systems are compared, for titles; nothing for runs."""
+    return ["systems over their runs"] if options.get("by_system") else []
+
+
+def about_repetitions(result: xr.Dataset) -> list[tuple[str, str]]:
+    """Return what conclusions about systems with repeated runs are about, for the cautions of a page; nothing for runs."""
+    if "repetitions" not in result:
+        return []
+    counts = result["repetitions"].values
+    single = int((counts == 1).sum())
+    found = [
+        (
+            "Conclusions are about systems: their expected scores over other topics and other repetitions of the same kind, such as seeds; not about the best run of a system.",
+            f"{counted(len(counts), 'system')} of {counts.min()} to {counts.max()} runs",
+        )
+    ]
+    if single:
+        found.append(
+            (
+                "Of a system with a single run the variance over repetitions is not known: what is concluded is about this run.",
+                counted(single, "system"),
+            )
+        )
+    return found

@@ -21,9 +21,13 @@ class Question:
     analysis: str
 
 
+LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard")
 DISCRIMINATION = Question("Which metrics discriminate best?", "bootstrap")
 DIFFERENCE = Question("How large must a difference be?", "swap")
 TOPICS = Question("How many topics are needed?", "design")
 AGREEMENT = Question("Do metrics and gain settings agree?", "correlate")
+JUDGES = Question("Can a judge stand in for the truth, and what do labels buy?", "judges")
 TEAMS = Question("Does leaving teams out change the results?", "teams")
-QUESTIONS = (DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)
+QUESTIONS = (LEADERBOARD, DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS)
+ONLY_ANSWERED = (JUDGES,)
+"""Questions that most studies do not have: shown if a result answers them."""

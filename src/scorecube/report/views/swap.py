@@ -14,10 +14,12 @@ from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.tables.topic_samples import conditions, sizes_of
 from scorecube.report.text_formats import cell_text, merge_gains, with_labels
 from scorecube.report.views.phrases import (
+    MOST_NAMED,
     NONE,
+    enumerated,
     first_of,
-    first_places,
     labels_by_share,
+    occurrences,
     sample_title,
     value_range,
 )
@@ -33,6 +35,7 @@ from scorecube.report.views.view import (
     View,
     on_demand,
 )
+from scorecube.statistics.decay_curve import DECIDED_BY_TIES
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -40,8 +43,12 @@ def title(options: Mapping[str, Any]) -> str:
     odd = [name for name in ("signed", "symmetric") if options[name]]
     odd += ["a required difference may be 0"] if options["allow_zero"] else []
     odd += ["own samples for every pair"] if options["share"] == "none" else []
-    if (options["bins"], options["bin_width"]) != (21, 0.01):
-        odd.append(f"{options['bins']} bins of {options['bin_width']:g}")
+    if options["bins"] != "auto":
+        odd.append(f"{options['bins']} bins of {options['bin_width']:g}, the last one open")
+    elif options["bin_width"] != 0.01:
+        odd.append(f"bins of {options['bin_width']:g}")
+    rule = options.get("required", "suffix")  # version 0.1.0 had no other
+    odd += [f"required difference by the {rule} rule"] if rule != "isotonic" else []
     return ", ".join([sample_title(options), f"rule {options['rule']}", *odd])
 
 
@@ -49,7 +56,10 @@ def caption(result: xr.Dataset) -> str:
     """Describe the figure: rates by difference, or, with several sizes, by size."""
     support = swap.support_note(result)
     if result.sizes[names.SIZE] == 1:
-        return f"{conditions(result)}. Bands are {swap.interval_note(result)}; gaps are empty bins.{support}"
+        return (
+            f"{conditions(result)}. Bands are {swap.interval_note(result)}, of bins with 0.1 % of the comparisons "
+            f"or more; gaps are empty bins.{support}"
+        )
     return (
         f"{conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
         f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to untested sizes.{support}"
@@ -57,27 +67,82 @@ def caption(result: xr.Dataset) -> str:
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return the metric whose required difference most comparisons reach."""
+    """Return the metrics that are not separated from the most sensitive one, with their numbers and limits."""
     frame = with_labels(swap.sensitivity(result))
     size = sizes_of(result)[-1]
     strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == size)]
-    known = strictest.dropna(subset="share")
     samples = (
         f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
     )
-    if known.empty:
-        confidence = strictest["confidence"].iloc[0]
-        return [f"at {confidence:.0%} confidence no metric has a required difference; {samples}"]
-    best = known.iloc[0]
+    at = f"at {strictest['confidence'].iloc[0]:.0%} confidence"
+    if strictest["share"].isna().all():
+        return [f"{at} no metric has a required difference{_open_bins(strictest)}; {samples}"]
+    first = leaders(strictest)
+    limited = strictest["share_low"].notna().any()
+    what = " (95% limits for other topics and teams)" if limited else ""
+    numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
     return [
-        f"at {best['confidence']:.0%} confidence {best['label']} is the most sensitive: a difference of "
-        f"{best['required_difference']:.2f} is required, and {best['share']:.1%} of the comparisons reach it; {samples}",
-        *_by_size(frame[frame["label"] == best["label"]], float(best["confidence"])),
+        f"{at} {_who_is_first(strictest, first)}; {samples}",
+        f"required difference, share of comparisons with it{what}: {numbers}",
+        *_by_size(frame[frame["label"] == first["label"].iloc[0]], first),
     ]
 
 
-def _by_size(frame: pd.DataFrame, confidence: float) -> list[str]:
+def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are not separated from the largest share, the largest first; without limits the largest alone.
+
+    Parameters
+    ----------
+    strictest
+        Rows of one confidence, size and collection of the sensitivity table.
+    """
+    ranked = strictest.sort_values("share", ascending=False, kind="stable", na_position="last")
+    if ranked["share_behind_low"].isna().all():
+        return ranked[:1]
+    return ranked[~(ranked["share_behind_low"] > 0)]
+
+
+def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
+    """Return which metrics are the most sensitive, and what is known of the others."""
+    labels = list(first["label"])
+    if len(strictest) == 1:
+        return f"{labels[0]} has a required difference"
+    if len(first) > 1:
+        return f"{enumerated(labels)} are not separable as the most sensitive metric"
+    if strictest["share_behind_low"].isna().all():
+        return (
+            f"{labels[0]} has the largest share, without limits that would separate it from others"
+        )
+    return f"{labels[0]} is the most sensitive metric, separated from all others"
+
+
+def _numbers(row: pd.Series) -> str:
+    """Return required difference and share of a metric, with limits."""
+    if pd.isna(row["required_difference"]):
+        return f"{row['label']} none"
+    from_open = ">= " if row["open_bin"] else ""
+    required = f"{from_open}{row['required_difference']:.2f}{_span(row, 'required', '.2f')}"
+    return f"{row['label']} {required}, {row['share']:.0%}{_span(row, 'share', '.0%')}"
+
+
+def _span(row: pd.Series, name: str, form: str) -> str:
+    """Return limits in parentheses; nothing without limits."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if pd.isna(low):
+        return ""
+    return f" ({format(low, form).rstrip('%')} to {'no limit' if pd.isna(high) else format(high, form)})"
+
+
+def _open_bins(strictest: pd.DataFrame) -> str:
+    """Return what is known of metrics whose only accepted rate is that of the open bin."""
+    known = strictest[strictest["open_bin"] & strictest["required_low"].notna()]
+    named = [f"{row['label']} >= {row['required_low']:.2f}" for _, row in known.iterrows()]
+    return f" below the open bin ({first_of(named)})" if named else ""
+
+
+def _by_size(frame: pd.DataFrame, first: pd.DataFrame) -> list[str]:
     """Return the differences that a metric needs by size, if there are several sizes."""
+    confidence = first["confidence"].iloc[0]
     chosen = frame[frame["confidence"] == confidence].sort_values("size")
     if len(chosen) < 2:
         return []
@@ -87,15 +152,19 @@ def _by_size(frame: pd.DataFrame, confidence: float) -> list[str]:
             chosen.itertuples(), chosen["required_difference"].isna(), strict=True
         )
     ]
-    return [f"required difference by sample size: {', '.join(needs)}"]
+    return [f"required difference of {first['label'].iloc[0]} by sample size: {', '.join(needs)}"]
 
 
 def page_tables(frames: Frames) -> Headed:
     """Return the sensitivity table of each confidence, without the columns that are equal in all rows."""
-    frame = frames["sensitivity"].drop(columns=["trials", "sampling"])
-    first, suffix = frame["required_difference_first"], frame["required_difference"]
-    if ((first == suffix) | (first.isna() & suffix.isna())).all():
-        frame = frame.drop(columns="required_difference_first")
+    hidden = ["trials", "sampling", "share_behind", "share_behind_high", "max_difference"]
+    frame = frames["sensitivity"].drop(columns=[*hidden, "required_difference_smooth"])
+    for rule in ("required_difference_first", "required_suffix"):
+        other, chosen = frame[rule], frame["required_difference"]
+        if ((other == chosen) | (other.isna() & chosen.isna())).all():
+            frame = frame.drop(columns=rule)
+    frame = frame.drop(columns=[] if frame["open_bin"].any() else ["open_bin"])
+    frame = frame.dropna(axis="columns", how="all")
     tables = [
         (f"Sensitivity at {confidence:.0%} confidence", part.drop(columns="confidence"))
         for confidence, part in frame.groupby("confidence", sort=False)
@@ -104,36 +173,51 @@ def page_tables(frames: Frames) -> Headed:
 
 
 def most_sensitive(frame: pd.DataFrame) -> str:
-    """Return the most sensitive metric and its required difference, at the highest confidence and the largest size."""
+    """Return the metrics not separated from the most sensitive, with required differences, at the highest confidence and the largest size."""
     strictest = frame[
         (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
     ]
-    known = strictest.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
-    return (
-        f"{known['label'].iloc[0]} {known['required_difference'].iloc[0]:.2f}"
-        if len(known)
-        else NONE
+    if strictest["share"].isna().all():
+        return NONE
+    first = leaders(strictest).dropna(subset="required_difference")
+    return first_of(
+        [f"{row['label']} {row['required_difference']:.2f}" for _, row in first.iterrows()]
     )
 
 
 def discrimination(findings: Findings) -> Lines:
-    """Yield the metrics whose required difference most comparisons reach."""
+    """Yield the metrics that are not separated from the most sensitive one, of each collection."""
     frame = _strictest(findings)
-    known = frame.dropna(subset="share").sort_values("share", ascending=False, kind="stable")
+    known = frame.dropna(subset="share")
     if known.empty:
         return
     where = f"swap method, {known['confidence'].iloc[0]:.0%} confidence, samples of {value_range(known['size'], 'd')} topics"
-    if known[COLLECTION].nunique() == 1:
-        row = known.iloc[0]
+    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
+    if len(parts) == 1:
+        first = leaders(frame)
+        numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
+        about = (
+            " (95% limits for other topics and teams)" if first["share_low"].notna().any() else ""
+        )
+        sentence = f"{_who_is_first(frame, first)}. Required difference, share of comparisons with it{about}"
+        yield f"{sentence}: {numbers}.", where
+        return
+    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
+    if several:
+        named = [label for part in several for label in leaders(part)["label"]]
+        limited = all(part["share_behind_low"].notna().any() for part in several)
+        what = (
+            "Not separable from the most sensitive metric"
+            if limited
+            else "Largest share (limits missing)"
+        )
         yield (
-            f"{row['label']} is the most sensitive metric: {row['share']:.1%} of the comparisons reach its required difference.",
+            f"{what}: {occurrences(named)} of {len(several)} collections with several metrics.",
             where,
         )
-    elif places := first_places(frame):  # metrics without a required difference do not take part
-        yield f"The most sensitive metric is {places}.", where
     else:
         yield (
-            f"Each collection has one metric: {value_range(known['share'], '.1%')} of the comparisons reach its required difference.",
+            f"Each collection has one metric: {value_range(known['share'], '.0%')} of the comparisons reach its required difference.",
             where,
         )
 
@@ -142,27 +226,40 @@ def required_differences(findings: Findings) -> Lines:
     """Yield the differences that the swap method requires, of the most sensitive metrics."""
     frame = _strictest(findings)
     known = frame.dropna(subset="required_difference")
+    n_collections = frame[COLLECTION].nunique()
     where = (
         f"swap method, at most {1 - frame['confidence'].iloc[0]:.0%} of the comparisons swapped, {findings.facts[0]['sampling']} samples "
         f"of {value_range(frame['size'], 'd')} topics"
     )
     if known.empty:
-        yield "No metric has a required difference.", where
+        yield f"No metric has a required difference{_open_bins(frame)}.", where
         return
-    needs = [
-        f"{label} {value_range(known.loc[known['label'] == label, 'required_difference'], '.2f')}"
-        for label in labels_by_share(known)
-    ]
+    needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
     named = first_of(needs, rest=", and {} more in the table")
-    span = (
-        f" over {known[COLLECTION].nunique()} collections"
-        if known[COLLECTION].nunique() > 1
-        else ""
-    )
+    span = f" over {n_collections} collections" if n_collections > 1 else ""
+    limited = n_collections == 1 and known["required_low"].notna().any()
+    note = " (95% limits for other topics and teams)" if limited else ""
     yield (
-        f"Required differences in mean score, which another topic set is likely to confirm: {named}{span}. With more topics smaller differences suffice.",
+        f"Estimated required differences in mean score{note}: {named}{span}. They hold for samples of that many topics.",
         where,
     )
+
+
+def _need(label: str, rows: pd.DataFrame) -> str:
+    """Return the required differences of a metric over collections, and in how many it has none."""
+    known = rows.dropna(subset="required_difference")
+    none = f"none in {len(rows) - len(known)} of {len(rows)}"
+    if len(rows) == 1:
+        span = (
+            "none"
+            if known.empty
+            else f"{known['required_difference'].iloc[0]:.2f}{_span(known.iloc[0], 'required', '.2f')}"
+        )
+        return f"{label} {span}"
+    if known.empty:
+        return f"{label}: {none}"
+    span = value_range(known["required_difference"], ".2f")
+    return f"{label} {span}" if len(known) == len(rows) else f"{label} {span} ({none})"
 
 
 def _strictest(findings: Findings) -> pd.DataFrame:
@@ -186,6 +283,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     if none:
         text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
         remarks.append((text, first_of(none)))
+    remarks += _doubts(strictest, frames)
     if result.sizes[names.SIZE] >= 3:
         text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
         remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
@@ -195,14 +293,54 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     return remarks
 
 
+def _doubts(strictest: pd.DataFrame, frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on rules that disagree, limits that are missing, and bins that ties decide."""
+    remarks = []
+    rules = {"suffix": "required_suffix", "first": "required_difference_first"}
+    other = [
+        f"{row['metric']} {row['required_difference']:.2f}, "
+        + ", ".join(f"{rule} {row[column]:.2f}" for rule, column in rules.items())
+        for _, row in strictest.iterrows()
+        if any(row[column] != row["required_difference"] for column in rules.values())
+        and not row[["required_difference", *rules.values()]].isna().all()
+    ]
+    if other:
+        text = (
+            "The three rules of the required difference disagree: swap rates do not fall steadily."
+        )
+        remarks.append((text, first_of(other)))
+    unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
+    unlimited = unlimited.dropna(subset="required_difference")
+    if len(unlimited):
+        text = "No upper limit of a required difference: without some group of topics or teams there is none."
+        remarks.append((text, first_of(list(unlimited["metric"]))))
+    if strictest["required_low"].isna().all():
+        text = (
+            "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
+            "4 topics, 4 teams and the isotonic rule."
+        )
+        remarks.append((text, ""))
+    rates = frames.get("rates")
+    if rates is not None and "tie_share" in rates:
+        tied = rates[rates["tie_share"] > DECIDED_BY_TIES]
+        if len(tied):
+            text = (
+                "Exact ties are most of the comparisons of some bins, and decide their swap rates."
+            )
+            remarks.append((text, first_of(list(dict.fromkeys(tied["metric"])))))
+    return remarks
+
+
 VIEW = View(
     name="swap",
     heading="Swap method",
     about=(
         "Two topic sets are drawn, and every pair of runs is compared on both. The swap rate is the share of comparisons in which the "
-        "two sets disagree about the better run, given the difference seen on the first. The required difference is the smallest "
-        "from which on the swap rate does not exceed the accepted rate. A metric is more sensitive if a larger share of the comparisons "
-        "reaches its required difference (column iv). The rates describe these runs and topics; they are not a significance test."
+        "two sets disagree about the better run, given the difference seen on the first. The required difference is the lower edge of "
+        "the first bin whose swap rate, fitted so that it does not increase with the difference, is at most the accepted rate. A metric "
+        "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95 % limits are about "
+        "collections with as many other topics and teams of the same kind; metrics whose shares are not separated are named together. "
+        "The rates are no significance test of any pair."
     ),
     tables={
         "sensitivity": Table(swap.sensitivity),
@@ -216,6 +354,7 @@ VIEW = View(
     page_tables=page_tables,
     figure=on_demand("figures.swap:swap_figure"),
     overview=on_demand("figures.swap:sensitivity_bars"),
+    bars=True,
     column=Column("most sensitive metric, required difference", most_sensitive),
     order=Order("share", more_is_better=True, conditions=("confidence", "size", "sampling")),
     answers={DISCRIMINATION: discrimination, DIFFERENCE: required_differences},

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
-from scorecube.errors import BadName, nearest
+from scorecube.errors import BadName, did_you_mean
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.tables.values import number_of_values, values
 from scorecube.report.views.questions import Question
@@ -53,11 +53,14 @@ class Table:
         Counts the rows of a long table, or a little more, without making it; 0 for a table that is never long.
     source
         What the table is made from.
+    note
+        What a reader of the table must know; printed beside it.
     """
 
     make: Callable[[xr.Dataset], pd.DataFrame]
     rows: Callable[[xr.Dataset], int] = lambda _: 0
     source: Source = Source.RESULT
+    note: str = ""
 
 
 def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
@@ -195,6 +198,8 @@ class View:
         Draws one result at one gain setting, the first by default; None if there is no figure.
     overview
         Draws the results of several collections; None if they are drawn one by one.
+    bars
+        Whether the overview of one collection shows more than its figure, as bars of shares beside curves of rates.
     column
         Column in the comparison of collections, if any.
     order
@@ -222,6 +227,7 @@ class View:
     page_tables: Callable[[Frames], Headed] = first_table_only
     figure: Callable[[xr.Dataset, str | None], Figure] | None = None
     overview: Callable[[Sequence[xr.Dataset]], Figure] | None = None
+    bars: bool = False
     column: Column | None = None
     order: Order | None = None
     answers: Mapping[Question, Callable[[Findings], Lines]] = field(default_factory=dict)
@@ -263,7 +269,7 @@ class View:
         chosen = name or self.first_table
         if chosen not in self.tables:
             raise BadName(
-                f"no table {chosen!r} of {self.name}; nearest: {nearest(chosen, list(self.tables))}"
+                f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}{did_you_mean(chosen, list(self.tables))}"
             )
         return chosen, self.tables[chosen]
 

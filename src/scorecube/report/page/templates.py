@@ -1,0 +1,32 @@
+"""The environment of the templates of pages: everything is escaped, and control characters of names are shown as escapes."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from scorecube.errors import visible
+
+
+def page_file(name: str) -> str:
+    """Return the text of a template, style sheet or script of a page."""
+    folder = files("scorecube").joinpath("report/page")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def template(name: str = "page.html") -> Any:
+    """Return a template of a page."""
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Names may hold characters that turn the direction of the text behind them.
+        finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
+    )
+    # Our own file: its quotes and signs are not escaped, because HTML decodes nothing in a style sheet.
+    environment.globals["style"] = Markup(page_file("page.css"))  # noqa: S704
+    return environment.from_string(page_file(name))

@@ -1,0 +1,110 @@
+"""The default tables of results as JSON facts of the index, so that they are shown without reading arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube.report.results import view_of_result
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.views.view import Source
+from scorecube.storage.catalogue import MADE_BY, Describe
+
+TABLE = "table"
+"""Fact of a result: its default table; None for one that is made when it is shown."""
+MOST_BYTES = 2**14
+"""Of a table in the index."""
+MOST_ROWS = 200
+
+
+@cache
+def package_version() -> str:
+    """Return the version that makes the tables; those of others are made anew."""
+    return version("scorecube")
+
+
+def describe(analysis: str) -> Describe:
+    """Return how facts of an analysis' results are made."""
+    return Describe(analysis, package_version(), result_facts)
+
+
+def result_facts(result: xr.Dataset) -> dict[str, Any]:
+    """Return the facts of a result that the index holds beside its attributes."""
+    return {MADE_BY: package_version(), TABLE: _table(result)}
+
+
+def _table(result: xr.Dataset) -> dict[str, Any] | None:
+    """Return the default table of a result; None if it is large, or not made of the result."""
+    try:
+        table = view_of_result(result).find_table(None)[1]
+        if table.source is not Source.RESULT or table.rows(result) > MOST_ROWS:
+            return None
+        frame = table.make(result)
+        encoded = encode(frame) if len(frame) <= MOST_ROWS else None
+    except Exception:  # of a plugin's view; it is raised where the table is shown
+        return None
+    return None if len(json.dumps(encoded)) > MOST_BYTES else encoded
+
+
+def encode(frame: pd.DataFrame) -> dict[str, Any] | None:
+    """Return a table as JSON values; None if it has other values than numbers, truth values and texts.
+
+    Examples
+    --------
+    >>> encode(pd.DataFrame({"n": [1, 2], "share": [0.5, float("nan")]}))
+    {'columns': ['n', 'share'], 'types': ['int64', 'float64'], 'values': [[1, 2], [0.5, None]]}
+    """
+    encoded = {
+        "columns": list(frame.columns),
+        "types": [str(dtype) for dtype in frame.dtypes],
+        "values": [_plain(frame[name]) for name in frame.columns],
+    }
+    exact = all(
+        frame[name].dtype.kind in "iufb" or all(isinstance(value, str) for value in frame[name])
+        for name in frame
+    )
+    return encoded if exact else None
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    if column.dtype.kind != "f":
+        return list(column.tolist())
+    return [
+        None if np.isnan(value) else value if np.isfinite(value) else str(value)
+        for value in column.tolist()
+    ]
+
+
+def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = False) -> pd.DataFrame:
+    """Return the tables of several collections as one.
+
+    Parameters
+    ----------
+    tables
+        Names of collections and their encoded tables, all with the same columns and types.
+    keep
+        Keep the collections that the tables name.
+    """
+    columns, types = tables[0][1]["columns"], tables[0][1]["types"]
+    parts: dict[str, list[Any]] = {name: [] for name in columns}
+    for collection, table in tables:
+        for name, values in zip(columns, table["values"], strict=True):
+            parts[name] += [collection] * len(values) if name == COLLECTION and not keep else values
+    return pd.DataFrame(
+        {
+            name: pd.Series(parts[name], dtype=dtype)
+            for name, dtype in zip(columns, types, strict=True)
+        }
+    )
+
+
+def shape_of(table: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns and types of an encoded table."""
+    return tuple(table["columns"]), tuple(table["types"])

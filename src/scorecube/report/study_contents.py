@@ -1,0 +1,75 @@
+"""The contents of a study as the index has them; imports no arrays."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scorecube.errors import counted, visible
+
+if TYPE_CHECKING:
+    from scorecube.storage import Catalogue, Study
+
+CUBE = (
+    "runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains", "missing_scores", "origin",
+)  # fmt: skip
+"""Facts of a cube that are listed."""
+
+
+def overview(study: Study | Catalogue) -> dict[str, Any]:
+    """Return sizes, labels and number of results of all collections, as JSON values."""
+    collections = [
+        {"name": name}
+        | {fact: row.facts["cube"][fact] for fact in CUBE if fact in row.facts["cube"]}
+        | row.contents()
+        for name, row in study.rows().items()
+    ]
+    return {"study": study.path, "collections": collections}
+
+
+def overview_text(facts: dict[str, Any]) -> str:
+    """Return an overview as lines, without other control characters."""
+    lines = [f"{facts['study']}: {counted(len(facts['collections']), 'collection')}"]
+    for each in facts["collections"]:
+        lines.append(
+            f"{each['name']}: {counted(each['runs'], 'run')} of {counted(each['teams'], 'team')}, {counted(each['topics'], 'topic')}"
+        )
+        if "systems" in each:
+            few, most = each["fewest_runs"], each["most_runs"]
+            runs = counted(few, "run") if few == most else f"{few} to {most} runs"
+            lines.append(
+                f"  systems  {each['systems']:,} of {runs} each; compare them by system: scorecube leaderboard {shlex.quote(facts['study'])} --by-system"
+            )
+        lines.append(f"  metrics  {', '.join(each['metrics'])}")
+        lines.append(f"  gains    {', '.join(each['gains'])}")
+        kept = [f"{name} ({count})" for name, count in each["results"].items()]
+        lines.append(f"  results  {', '.join(kept) or 'none yet'}")
+        if outdated := each["outdated"]:
+            lines.append(f"  outdated {outdated_text(outdated)}: the scores were replaced since")
+        lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
+        if each["missing_scores"]:
+            lines.append(f"  missing  {each['missing_scores']} scores")
+        if not each["rankings"]:
+            lines.append("  imported scores, no rankings")
+    if facts["collections"]:
+        lines.append(leaderboard_line(facts))
+    return "\n".join(map(visible, lines))
+
+
+def leaderboard_line(facts: dict[str, Any]) -> str:
+    """Return the command that shows the leaderboard, or computes it where there is none."""
+    if any("leaderboard" in each["results"] for each in facts["collections"]):
+        return f"runs, best first: scorecube show {facts['study']} leaderboard"
+    return f"runs, best first, with rank sets: scorecube leaderboard {facts['study']}"
+
+
+def outdated_text(outdated: Mapping[str, int]) -> str:
+    """Return numbers of outdated results by analysis as text."""
+    return ", ".join(f"{name} ({count})" for name, count in outdated.items())
+
+
+def index_note(study: Study | Catalogue) -> list[str]:
+    """Return a note if the last call of `rows` has made the index of a study that had none."""
+    made = study.catalogue.made
+    return [f"{study.path}: made the index of {counted(made, 'collection')}"] if made else []

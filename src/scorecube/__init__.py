@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from scorecube.analyses import (
         Agreement,
         Bootstrap,
+        Check,
         Correlation,
+        Errors,
+        Judges,
+        Leaderboard,
+        MaxT,
         Paired,
         Randomisation,
+        Ranks,
+        Reliability,
         Splits,
         Stability,
         Swap,
@@ -22,9 +29,13 @@ if TYPE_CHECKING:
         Tukey,
         Unpaired,
     )
+    from scorecube.analyses.rank_sets.estimates import rank_sets
+    from scorecube.analyses.simulation.populations import simulate
     from scorecube.collection.judgement_sets import judgement_sets
+    from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
     from scorecube.collection.rankings import with_rankings
+    from scorecube.collection.selection import select, standardise
     from scorecube.design import topic_set_size, variances, wcw
     from scorecube.errors import ScorecubeError
     from scorecube.ingest.public import fetch
@@ -33,11 +44,14 @@ if TYPE_CHECKING:
         cube_from_scores,
         evaluate,
         figure,
+        import_scores,
         judged_documents,
         list_analyses,
         list_metrics,
+        merge,
         open_study,
         read_rankings,
+        replicability,
         table,
     )
     from scorecube.workflow.sweep_file import Entry
@@ -50,7 +64,12 @@ _MODULES = {
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
     "judgement_sets": "scorecube.collection.judgement_sets",
+    "many_judgement_sets": "scorecube.collection.many_judgements",
+    "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
+    "select": "scorecube.collection.selection",
+    "simulate": "scorecube.analyses.simulation.populations",
+    "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
     "variances": "scorecube.design",
@@ -62,10 +81,17 @@ _MODULES = {
 __all__ = [
     "Agreement",
     "Bootstrap",
+    "Check",
     "Correlation",
     "Entry",
+    "Errors",
+    "Judges",
+    "Leaderboard",
+    "MaxT",
     "Paired",
     "Randomisation",
+    "Ranks",
+    "Reliability",
     "ScorecubeError",
     "Splits",
     "Stability",
@@ -78,13 +104,21 @@ __all__ = [
     "evaluate",
     "fetch",
     "figure",
+    "import_scores",
     "judged_documents",
     "judgement_sets",
     "list_analyses",
     "list_metrics",
+    "many_judgement_sets",
+    "merge",
     "open_study",
+    "rank_sets",
     "read_rankings",
     "removed_when_left_out",
+    "replicability",
+    "select",
+    "simulate",
+    "standardise",
     "sweep",
     "table",
     "topic_set_size",
@@ -95,6 +129,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "report":  # a package, which can be called
+        return import_module("scorecube.report")
     if name in __all__:
         from scorecube.analyses.registry import load_class
 

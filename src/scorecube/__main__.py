@@ -2,4 +2,5 @@
 
 from scorecube.cli.program import main
 
-main()
+if __name__ == "__main__":  # worker processes of a sweep import this module
+    main()

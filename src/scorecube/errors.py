@@ -174,6 +174,10 @@ class BadStudy(ScorecubeError):
     """A study that does not exist, lacks the requested content, or already holds other content."""
 
 
+class SweepFailed(ScorecubeError):
+    """Collections of a sweep that failed; the others are done."""
+
+
 class ClusterFailed(ScorecubeError):
     """A cluster that was lost during a computation; recorded blocks are kept."""
 

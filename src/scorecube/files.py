@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -92,7 +92,9 @@ def write_file(path: PathLike, content: str | bytes) -> None:
 
 
 @contextmanager
-def staged_files(folder: PathLike, *, remove: str | None = None) -> Iterator[Callable[..., None]]:
+def staged_files(
+    folder: PathLike, *, remove: str | None = None, keep: Container[str] = ()
+) -> Iterator[Callable[..., None]]:
     """Yield a function of (name, content); what it writes moves into a folder when the block ends, and nothing does after an error.
 
     Parameters
@@ -101,6 +103,8 @@ def staged_files(folder: PathLike, *, remove: str | None = None) -> Iterator[Cal
         Created if it does not exist.
     remove
         Pattern of names; older files of these names are removed. All others are kept.
+    keep
+        Names of older files that stay nevertheless, when the block ends.
 
     Yields
     ------
@@ -130,8 +134,9 @@ def staged_files(folder: PathLike, *, remove: str | None = None) -> Iterator[Cal
             target.mkdir(exist_ok=True)
             for name in written:
                 (staging / name).replace(target / name)
+            new = set(written)
             for file in target.glob(remove) if remove else ():
-                if file.name not in written:
+                if file.name not in new and file.name not in keep:
                     file.unlink(missing_ok=True)
             _sync_folder(target)
     finally:

@@ -208,7 +208,8 @@ def test_a_dry_run_changes_no_file(
     scorecube: Cli, analysed_study: Path, tree: Callable[[Path], Tree], name: str
 ) -> None:
     before = tree(analysed_study)
-    chosen = [] if name == "agreement" else ["--collection", "small"]
+    sets = {"agreement": [], "judges": ["--truth", "small"]}
+    chosen = sets.get(name, ["--collection", "small"])
     outcome = scorecube(
         name, analysed_study, *chosen, "--trials", 7, "--seed", 2, "--dry-run"
     ).succeeded()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -15,9 +15,11 @@ from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
-from scorecube.cli.light_xarray import import_xarray
+from scorecube.cli.light_xarray import postpone_xarray
 from scorecube.errors import BadPlan
 
+OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save_samples")
+"""Shared options that analyses without resampling do not use."""
 KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -71,7 +73,82 @@ def evaluate_first(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"collection": labels}
 
 
+def families_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return ``run=judge`` texts, those of a CSV file for a path."""
+    from scorecube.workflow.api import read_families
+
+    return tuple(
+        each for text in texts for each in ([text] if "=" in text else read_families(text))
+    )
+
+
+def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate run files with the judgements of the truth and of judges, if any; return the values with all of them named."""
+    values |= {"families": families_of(values["families"])}
+    files = [values[key] for key in ("run_files", "truth_qrels", "qrels")]
+    if not any(files):
+        return values
+    if not all(files):
+        raise BadPlan(
+            "--runs, --truth-qrels and --qrels go together: set all three, or none of them; for some runs of collections that exist use --only-runs"
+        )
+    if values["dry_run"]:
+        raise BadPlan(
+            "--dry-run cannot be used with --runs: it evaluates no runs; run scorecube evaluate for each set of judgements first"
+        )
+    from scorecube.cli.run_analysis import evaluate_sets, judgement_files
+
+    metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
+    with judgement_files([files[1]], [values["truth"]] if values["truth"] else None) as truth:
+        if len(truth) != 1:
+            raise BadPlan(f"--truth-qrels has labels of {len(truth)} judges, {', '.join(truth)}; the truth is one set")  # fmt: skip
+        with judgement_files(files[2].split(","), values["judges"] or None) as others:
+            (name,) = truth
+            if name in others:
+                raise BadPlan(f"the truth and a judge are both named {name}; name them with --truth and --judges")  # fmt: skip
+            evaluate_sets(
+                values["study"], truth | others, files[0], metrics, gains, run_name=values["run_name"], workers=values["workers"], teams=values["teams"],
+            )  # fmt: skip
+            return values | {"truth": name, "judges": tuple(others)}
+
+
 EXTENSIONS = {
+    "judges": Extension(
+        {
+            "run_files": (
+                Annotated[
+                    Optional[list[str]],
+                    typer.Option(
+                        "--runs", help="Run files to evaluate first, with all judgements."
+                    ),
+                ],
+                None,
+            ),
+            "truth_qrels": (
+                Annotated[
+                    Optional[Path],
+                    typer.Option("--truth-qrels", help="Judgements that count as truth."),
+                ],
+                None,
+            ),
+            "qrels": (
+                Annotated[
+                    Optional[str],
+                    typer.Option(
+                        "--qrels",
+                        help="Judgements of the judges, separated by commas: files as of evaluate, or tables with the columns topic,document,judge,label.",
+                    ),
+                ],
+                None,
+            ),
+            "run_name": (options.RunName, "tag"),
+            "teams": (options.Teams, None),
+        },
+        evaluate_judges,
+        "The truth and each judge are collections of the study with the same runs. With --runs they are evaluated first, and named by --truth and --judges, or by their "
+        "files or, in a table, by their judges.",
+        "--runs runs/ --truth-qrels nist.txt --qrels gpt4.txt,llama.txt --metrics AP,nDCG@10",
+    ),
     "agreement": Extension(
         {
             "run_files": (
@@ -98,13 +175,13 @@ EXTENSIONS = {
         "The two sets of judgements are two collections of the study; the first is the truth. In a study of two collections they need "
         "not be named. With --run-files, both collections are evaluated first, and named by --collections or by the files of judgements.",
         "--run-files runs/ --qrels-a official.txt --qrels-b llm.txt --metrics AP,nDCG@10",
-    )
+    ),
 }
 
 
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature made from the declared options."""
-    import_xarray()
+    postpone_xarray()
     kind, extension = registry.load(name), EXTENSIONS.get(name)
     own = {key: option for key, option in options_of(kind).items() if option.on_command_line}
     shared = {
@@ -127,7 +204,12 @@ def analysis_command(name: str) -> Callable[..., None]:
     parameters = [inspect.Parameter("study", KIND, annotation=options.StudyPath)]
     parameters += _parameters({key: options.parameter(option) for key, option in own.items()})
     parameters += _parameters({} if extension is None else extension.parameters)
-    parameters += _parameters({key: options.parameter(option) for key, option in shared.items()})
+    drawn = {key: options.parameter(option) for key, option in shared.items()}
+    if kind.resamples is False:
+        # Nothing is drawn: scripts may pass these flags to all analyses, but this one has no use for them.
+        for key in OF_RESAMPLING:
+            drawn[key][0].__metadata__[0].hidden = True
+    parameters += _parameters(drawn)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = _help(name)

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from scorecube.cli.help_groups import GroupedCommand
 from scorecube.cli.light_xarray import import_xarray
 from scorecube.cli.terminal import discard_stdout
 from scorecube.errors import did_you_mean
@@ -48,6 +49,10 @@ class CommandSource:
     function: Callable[[], Callable[..., None]]
 
 
+WITHOUT_XARRAY = {"info"}
+"""Commands that do not use it."""
+
+
 class Commands(TyperGroup):
     """A group of commands that builds a command when it is invoked, and suggests similar words."""
 
@@ -67,7 +72,10 @@ class Commands(TyperGroup):
         single = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        single.command(name)(_with_light_xarray(self.sources[name].function()))
+        function = self.sources[name].function()
+        single.command(name, cls=GroupedCommand)(
+            function if name in WITHOUT_XARRAY else _with_light_xarray(function)
+        )
         return typer.main.get_command(single)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -143,6 +151,16 @@ def shown_names(incomplete: str) -> list[str]:
     from scorecube.report.views.registry import view_names
 
     return one_of(*view_names())(incomplete)
+
+
+def table_names(ctx: Any, incomplete: str) -> list[str]:
+    """Complete the tables of the analysis that `scorecube show` was called with."""
+    from scorecube.report.views.registry import view_names, view_of
+
+    analysis = ctx.params.get("analysis")
+    chosen = [analysis] if analysis in view_names() else view_names()
+    tables = dict.fromkeys(table for name in chosen for table in view_of(name).tables)
+    return one_of(*tables)(incomplete)
 
 
 def metric_names(incomplete: str) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from scorecube.analyses import Bootstrap, Swap
 from scorecube.analyses.base import Analysis
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
+from scorecube.cli.report_commands import drawing_processes
 from scorecube.cli.terminal import notify, track_progress
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
@@ -68,7 +69,8 @@ def run_demo(out: Path) -> str:
                     task.run(Executor(workers=default_workers()))
                 progress(k + 1, len(tasks))
     page = out / "report.html"
-    write_page(study, page)
+    with drawing_processes() as ordered_map, track_progress("drawing", "results") as progress:
+        write_page(study, page, progress=progress, ordered_map=ordered_map)
     frame = collect_table(study, "swap", "sensitivity")
     shown = frame[(frame["confidence"] == 0.95) & (frame["gain"] == GAINS[0])]
     columns = [

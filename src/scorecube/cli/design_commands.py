@@ -70,7 +70,10 @@ Collections = Annotated[
 Metrics = Annotated[
     Optional[str],
     typer.Option(
-        "--metrics", help="Metrics of the study; all by default.", autocompletion=metric_names
+        "--metrics",
+        "--metric",
+        help="Metrics of the study; all by default.",
+        autocompletion=metric_names,
     ),
 ]
 Gains = Annotated[
@@ -191,7 +194,8 @@ def wcw(
     }
     check_output(form, figure)
     results = []
-    for name, variances in find_variances(study, variance, split(collection), selection).items():
+    for name, found in find_variances(study, variance, split(collection), selection).items():
+        variances = found if study is None else found["variance"]
         result = calculators.wcw(variances, n_topics, **settings)
         results.append(result if study is None else result.assign_attrs(collection=name))
     show(results, form, figure)
@@ -199,15 +203,22 @@ def wcw(
 
 def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
     """Return the numbers of topics; or, for numbers of topics, the width, difference or power."""
+    import xarray as xr
+
     from scorecube.design import (
         achieved_power,
         detectable_difference,
         expected_width,
         topic_set_size,
+        topic_set_size_of_cube,
     )
 
     difference, width, topics = settings["min_diff"], settings["width"], settings["topics"]
     shared = {key: settings[key] for key in ("systems", "alpha", "method", "mode", "sided")}
+    if topics is None and isinstance(variances, xr.Dataset):
+        requirements = {"min_diff": difference, "width": width, "beta": settings["beta"]}
+        return topic_set_size_of_cube(variances, **requirements, **shared)
+    variances = variances["variance"] if isinstance(variances, xr.Dataset) else variances
     if topics is None:
         return topic_set_size(variances, difference, width=width, beta=settings["beta"], **shared)
     if width is not None or (settings["method"] == "ci" and difference is not None):
@@ -228,7 +239,7 @@ def find_variances(
     collections: list[str] | None,
     selection: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return variances by collection; the name of the collection is empty for those of --variance."""
+    """Return variances by collection: those of --variance under an empty name, else datasets with intervals."""
     if (study is None) == (variance is None):
         found = "neither" if study is None else "both"
         raise BadPlan(
@@ -246,7 +257,7 @@ def find_variances(
             )
         return {"": numbers_of("--variance", variance)}
     from scorecube.collection.selection import select
-    from scorecube.design import design_variances
+    from scorecube.design import variance_intervals
     from scorecube.errors import BadStudy
     from scorecube.storage import open_study
 
@@ -259,7 +270,7 @@ def find_variances(
     variances = {}
     for name in chosen:
         cube = select(opened[name].cube, **selection)
-        variances[name] = design_variances(cube)
+        variances[name] = variance_intervals(cube)
         notify(f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics")
     return variances
 

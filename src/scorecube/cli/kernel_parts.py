@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.errors import ScorecubeError
+from scorecube.execute.processes import processes
 from scorecube.metrics import DEFINITIONS
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
@@ -29,6 +29,12 @@ OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
     "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
 }
 """Options of analyses that take other kernels than the defaults."""
+TOGETHER = {"leaderboard": ("ranks", "maxt")}
+"""Analyses with the same kernels, which processes side by side would compile several times."""
+ON_FEW_RUNS = {"errors"}
+"""Analyses that fit models to every pair of runs, with the same kernels for few and many."""
+WITHOUT_KERNELS = {"check"}
+"""Analyses that call others."""
 
 
 def compile_all(workers: int, progress: Callable[[int, int], None]) -> None:
@@ -42,10 +48,9 @@ def compile_all(workers: int, progress: Callable[[int, int], None]) -> None:
         Called with (parts done, parts in total).
     """
     parts = _parts()
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _silence) as processes:
+    with processes(workers, _silence) as pool:
         progress(0, len(parts))
-        running = [processes.submit(part) for part in parts.values()]
+        running = [pool.submit(part) for part in parts.values()]
         for done, finished in enumerate(as_completed(running), 1):
             finished.result()
             progress(done, len(parts))
@@ -63,10 +68,13 @@ def _parts() -> dict[str, Callable[[], None]]:
         families[start : start + METRICS_AT_A_TIME]
         for start in range(0, len(families), METRICS_AT_A_TIME)
     ]
+    later = {name for names in TOGETHER.values() for name in names} | WITHOUT_KERNELS
     analyses: dict[str, Callable[[], None]] = {
-        name: partial(_analyse, name) for name in registry.names()
+        name: partial(_analyse, name, *TOGETHER.get(name, ()))
+        for name in registry.names()
+        if name not in later
     }
-    first = [name for name in ("teams", "bootstrap") if name in analyses]
+    first = [name for name in ("teams", "errors", "bootstrap") if name in analyses]
     return (
         {name: analyses[name] for name in first}
         | {"readers": _read, "fonts": _find_fonts}
@@ -111,21 +119,25 @@ def _score(families: Sequence[str]) -> None:
                 api.evaluate(rankings, (label,), ("auto",))
 
 
-def _analyse(name: str) -> None:
-    """Run an analysis of small collections with all options that take kernels of their own."""
-    kind: Callable[..., Analysis] = registry.load(name)
-    for options in ({}, *OTHER_OPTIONS.get(name, ())):
-        for cube in _cubes():
-            with suppress(ScorecubeError):  # an analysis that does not suit this collection
-                api.analyse(cube, kind(**options), trials=TRIALS, seed=1)
+def _analyse(*names: str) -> None:
+    """Run analyses of small collections with all options that take kernels of their own."""
+    for name in names:
+        kind: Callable[..., Analysis] = registry.load(name)
+        for options in ({}, *OTHER_OPTIONS.get(name, ())):
+            for cube in _cubes()[: 1 if name in ON_FEW_RUNS else None]:
+                with suppress(ScorecubeError):  # an analysis that does not suit this collection
+                    api.analyse(cube, kind(**options), trials=TRIALS, seed=1)
 
 
-def _cubes() -> Iterator[xr.Dataset]:
-    """Yield cubes that take different ways: with few and many runs, with area measures, of two sets of judgements."""
-    few = simulate_rankings(n_runs=12)
-    yield api.evaluate(few, ("AP", "Q", "nDCG@10", "P+"), ("3:2:1", "1:1:1"))
-    yield api.evaluate(few, ("AP", "geo:AP", "area:AP"), ("3:2:1",))
-    yield api.evaluate(simulate_rankings(n_runs=250), ("AP", "nDCG@10"), ("3:2:1",))
-    yield judgement_sets(
-        api.evaluate(few, ("AP", "Q"), ("3:2:1",)), api.evaluate(few, ("AP", "Q"), ("1:1:1",))
+@cache
+def _cubes() -> tuple[xr.Dataset, ...]:
+    """Return cubes that take different ways: with few and many runs, with area measures, of two sets of judgements."""
+    few, many = simulate_rankings(n_runs=12), simulate_rankings(n_runs=250, depth=10)
+    return (
+        api.evaluate(few, ("AP", "Q", "nDCG@10", "P+"), ("3:2:1", "1:1:1")),
+        api.evaluate(few, ("AP", "geo:AP", "area:AP"), ("3:2:1",)),
+        api.evaluate(many, ("AP", "nDCG@10"), ("3:2:1",)),
+        judgement_sets(
+            api.evaluate(few, ("AP", "Q"), ("3:2:1",)), api.evaluate(few, ("AP", "Q"), ("1:1:1",))
+        ),
     )

@@ -1,11 +1,37 @@
-"""Importing xarray without dask's arrays, which commands do not use and which take half a second to import."""
+"""Importing xarray without dask's arrays, which commands do not use and which take half a second to import; and only when it is used.
+
+Records of analyses name xarray in annotations only, so that the help of a command needs no xarray.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from importlib import import_module
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
 
+XARRAY = "xarray"
 UNUSED = ("dask", "dask.array")
+
+
+class _Postponed(ModuleType):
+    """Stands for a module until something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        module = import_module(self.__name__)
+        self.__dict__.update(vars(module))
+        return getattr(module, name)
+
+
+def postpone_xarray() -> None:
+    """Let xarray be imported when something of it is used first: by `import_xarray`, before a command runs."""
+    if XARRAY not in sys.modules:
+        module = sys.modules[XARRAY] = _Postponed(XARRAY)
+        module.__spec__ = PathFinder.find_spec(XARRAY)
 
 
 def import_xarray() -> None:

@@ -12,7 +12,7 @@ from scorecube.cli.terminal import echo, echo_table, wrap_lines
 from scorecube.errors import visible
 
 if TYPE_CHECKING:
-    from scorecube.storage import Study
+    from scorecube.storage import Catalogue, Study
 
 NOTATION = """\
 A gain setting gives one gain for each relevance level, highest level first.
@@ -56,21 +56,15 @@ def list_(
     echo_table(frame, "text")
 
 
-def gains_of(study: Study) -> str:
+def gains_of(study: Study | Catalogue) -> str:
     """Return the gain settings of all collections of a study, one line per collection."""
-    from scorecube import names
-    from scorecube.collection.schema import labels_of
-
     lines = []
-    for name in study:
-        collection = study[name]
-        levels = ""
-        if collection.contents()["rankings"]:
-            relevant = [
-                int(level) for level in collection.rankings[names.LEVEL].values if level > 0
-            ]
+    for name, row in study.rows().items():
+        rankings, levels = row.facts["rankings"], ""
+        if rankings is not None:
+            relevant = [level for level in rankings["levels"] if level > 0]
             levels = f"levels {', '.join(map(str, reversed(relevant)))}; "
-        gains = ", ".join(labels_of(collection.cube, names.GAIN))
+        gains = ", ".join(row.facts["cube"]["gains"])
         lines.append(visible(f"{name}: {levels}gains {gains}"))
     return "\n".join(lines) or f"{study.path}: no collections"
 

@@ -21,7 +21,11 @@ StudyPath = Annotated[
 ]
 Name = Annotated[str, typer.Option("--name", help="Name of the collection in the study.")]
 Teams = Annotated[
-    Optional[Path], typer.Option("--teams", help="CSV file with the columns run,team.")
+    Optional[Path],
+    typer.Option(
+        "--teams",
+        help="CSV file with the columns run, and team or system (whose repetition the run is) or both.",
+    ),
 ]
 Replace = Annotated[
     bool,
@@ -56,7 +60,10 @@ DEFAULT_METRICS = ",".join(names.DEFAULT_METRICS)
 Metrics = Annotated[
     str,
     typer.Option(
-        "--metrics", help="Metric names, separated by commas.", autocompletion=metric_names
+        "--metrics",
+        "--metric",
+        help="Metric names, separated by commas.",
+        autocompletion=metric_names,
     ),
 ]
 Gains = Annotated[
@@ -128,13 +135,14 @@ Unjudged = Annotated[
     ),
 ]
 
+FORMAT_WORDS = one_of("text", "csv", "json", "markdown", "latex")
 Format = Annotated[
     str,
     typer.Option(
         "--format",
         help="text, csv, json, markdown or latex. In csv labels that begin like a formula of a spreadsheet (=, +, -, @) stand behind an "
         "apostrophe, which scorecube import removes; in json all labels are exact.",
-        autocompletion=one_of("text", "csv", "json", "markdown", "latex"),
+        autocompletion=FORMAT_WORDS,
     ),
 ]
 
@@ -160,6 +168,8 @@ def parameter(option: Option) -> tuple[Any, Any]:
             option.scalar is int
         ):  # limits of other numbers may be excluded, which the parser does not know
             settings |= {"min": option.minimum, "max": option.maximum}
+    if option.positional:
+        return Annotated[kind, typer.Argument(**settings)], default
     # A flag of a truth value always sets the opposite of the default.
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default

@@ -21,27 +21,26 @@ from scorecube.cli import (
     fetch_command,
     interrupts,
     list_commands,
+    merge_command,
     options,
+    profile_command,
+    replicate_command,
     report_commands,
+    show_command,
+    simulate_command,
+    standardise_command,
     sweep_command,
+    terminal,
     warm_command,
 )
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
-from scorecube.cli.completion import Commands, CommandSource, shown_names
+from scorecube.cli.completion import Commands, CommandSource
 from scorecube.cli.flags import flags_of
 from scorecube.cli.options import check_choice
 from scorecube.cli.plugins import load_plugins
-from scorecube.cli.terminal import (
-    discard_stdout,
-    echo,
-    echo_table,
-    notify,
-    split,
-    track_progress,
-    wrap_lines,
-)
-from scorecube.errors import ScorecubeError, counted
+from scorecube.cli.terminal import discard_stdout, echo, notify, split, track_progress, wrap_lines
+from scorecube.errors import BadPlan, ScorecubeError, counted
 from scorecube.ingest.formats import AUTO, layouts
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
@@ -97,8 +96,11 @@ def run(words: list[str]) -> None:
     """Run a command and exit; errors that are expected are printed as one message."""
     commands: Any = typer.main.get_command(app)
     try:
+        words = take_message_flags(words)
         repeated = (
-            {"evaluate": "--runs", "agreement": "--run-files"}.get(words[0]) if words else None
+            {"evaluate": "--runs", "agreement": "--run-files", "judges": "--runs"}.get(words[0])
+            if words
+            else None
         )
         commands(repeat_option(words, repeated) if repeated else words, prog_name="scorecube")
         sys.stdout.flush()
@@ -117,9 +119,38 @@ def run(words: list[str]) -> None:
         fail(f"a part of the study cannot be read: {error}; run scorecube verify to find it")
 
 
+def take_message_flags(words: list[str]) -> list[str]:
+    """Return the words without ``--quiet``, ``--log-file FILE`` and ``--progress FORM``, which stand anywhere; set `MESSAGES`.
+
+    Raises
+    ------
+    BadPlan
+        A flag without its value, or another form of progress.
+    """
+    terminal.MESSAGES = messages = terminal.Messages()
+    rest, given = [], iter(words)
+    for word in given:
+        name, equals, value = word.partition("=")
+        if name == "--quiet" and not equals:
+            messages.quiet = True
+        elif name in ("--log-file", "--progress"):
+            found = value if equals else next(given, "")
+            if not found or (name == "--progress" and found not in ("json", "auto")):
+                raise BadPlan(
+                    f"{name} takes {'a file' if name == '--log-file' else 'json or auto'}, found {found or 'nothing'}"
+                )
+            if name == "--progress":
+                messages.json = found == "json"
+            else:
+                messages.log = Path(found)
+        else:
+            rest.append(word)
+    return rest
+
+
 def fail(message: str) -> NoReturn:
     """Print an error and exit with status 1."""
-    notify(f"error: {message}")
+    notify(f"error: {message}", error=True)
     sys.exit(1)
 
 
@@ -142,7 +173,7 @@ def program(
     """Resampling analyses for information-retrieval meta-evaluation.
 
     Usual steps: scorecube evaluate, then analyses such as swap and bootstrap, then scorecube report. The --help of each command has an
-    example.
+    example. Every command takes --quiet (errors only), --log-file FILE (all messages, with times) and --progress json.
 
     Example: scorecube demo
     """
@@ -228,7 +259,7 @@ def evaluate(
 
 def outdated_results(collection: Any) -> list[str]:
     """Return a note on the results of scores that were replaced."""
-    from scorecube.report.study_overview import outdated_text
+    from scorecube.report.study_contents import outdated_text
 
     outdated = collection.contents()["outdated"]
     if not outdated:
@@ -264,6 +295,16 @@ def read_rankings(
         )
 
 
+ImportMetric = Annotated[
+    Optional[str],
+    typer.Option(
+        "--metric",
+        "--metrics",
+        help="Metric of files that do not name it; otherwise the only one to read.",
+    ),
+]
+
+
 def import_(
     study: options.StudyPath,
     files: Annotated[
@@ -274,12 +315,7 @@ def import_(
         ),
     ],
     name: options.Name,
-    metric: Annotated[
-        Optional[str],
-        typer.Option(
-            "--metric", help="Metric of files that do not name it; otherwise the only one to read."
-        ),
-    ] = None,
+    metric: ImportMetric = None,
     gain: Annotated[
         str,
         typer.Option(
@@ -337,70 +373,37 @@ def info(
 
     Example: scorecube info study.zarr
     """
-    from scorecube.report.study_overview import overview, overview_text
-    from scorecube.report.text_formats import as_json
-    from scorecube.storage import open_study
+    from scorecube.report.json_text import as_json
+    from scorecube.report.study_contents import index_note, overview, overview_text
+    from scorecube.storage import open_catalogue
 
     check_choice("--format", form, ["text", "json"])
-    facts = overview(open_study(study))
+    opened = open_catalogue(study)
+    facts = overview(opened)
+    for line in index_note(opened):
+        notify(line)
     echo(as_json(facts) if form == "json" else wrap_lines(overview_text(facts)))
 
 
-def show(
+def verify(
     study: options.StudyPath,
-    analysis: Annotated[
-        str,
-        typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names),
-    ],
-    table: Annotated[
-        Optional[str], typer.Option("--table", help="Table of the analysis; the first by default.")
-    ] = None,
-    collection: Annotated[
-        Optional[str], typer.Option("--collection", help="Collections, separated by commas.")
-    ] = None,
-    form: options.Format = "text",
-    all_results: Annotated[
-        bool,
-        typer.Option("--all", help="All stored results, not only the latest of each collection."),
-    ] = False,
-    average: Annotated[bool, typer.Option("--average", help="Means over the collections.")] = False,
-    orderings: Annotated[
-        bool,
-        typer.Option("--orderings", help="Agreement of the collections in ordering the metrics."),
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make the index of the study anew, then check.")
     ] = False,
 ) -> None:
-    """Print a table of scores or results.
-
-    Example: scorecube show study.zarr swap --table rates --format csv
-    """
-    from scorecube.report.study_overview import collect_table
-    from scorecube.report.text_formats import FORMATS
-    from scorecube.storage import open_study
-
-    check_choice("--format", form, FORMATS)
-    if orderings:
-        from scorecube.report.orderings import orderings as ordered
-
-        frame = ordered(
-            analysis, collect_table(open_study(study), analysis, None, split(collection))
-        )
-    else:
-        frame = collect_table(
-            open_study(study), analysis, table, split(collection), all_results, average
-        )
-    echo_table(frame, form)
-
-
-def verify(study: options.StudyPath) -> None:
     """Check every recorded block against its digest and read every chunk.
 
     Example: scorecube verify study.zarr
     """
     from scorecube.errors import CorruptStudy
     from scorecube.storage import open_study
-    from scorecube.storage.verify import verify_study
+    from scorecube.storage.verify import repair_index, verify_study
 
-    checked, problems = verify_study(open_study(study))
+    opened = open_study(study, mode="a" if repair else "r")
+    if repair:
+        rows = repair_index(opened)
+        notify(f"{study}: made the index of {counted(rows, 'collection')} anew")
+    checked, problems = verify_study(opened)
     if problems:
         raise CorruptStudy(
             f"{study}: {len(problems)} of {checked} parts are damaged:\n  " + "\n  ".join(problems)
@@ -451,16 +454,24 @@ def remarks(rankings: Any, cube: Any) -> list[str]:
 def describe(cube: Any) -> str:
     """Return the sizes of a cube as text."""
     sizes = cube.sizes
-    return f"{sizes['run']} runs x {sizes['topic']} topics, {sizes['metric']} metrics x {sizes['gain']} gain settings"
+    return (
+        f"{counted(sizes['run'], 'run')} x {counted(sizes['topic'], 'topic')}, {counted(sizes['metric'], 'metric')} x "
+        f"{counted(sizes['gain'], 'gain setting')}"
+    )
 
 
 FIRST: tuple[Callable[..., None], ...] = (evaluate, import_, info)
 LAST: tuple[Callable[..., None], ...] = (
     *design_commands.COMMANDS,
     *sweep_command.COMMANDS,
+    *profile_command.COMMANDS,
+    *merge_command.COMMANDS,
     *fetch_command.COMMANDS,
+    *standardise_command.COMMANDS,
+    *replicate_command.COMMANDS,
+    *simulate_command.COMMANDS,
     *report_commands.COMMANDS,
-    show,
+    *show_command.COMMANDS,
     verify,
     demo,
     *warm_command.COMMANDS,
@@ -472,7 +483,7 @@ LAST: tuple[Callable[..., None], ...] = (
 def _sources(functions: tuple[Callable[..., None], ...]) -> dict[str, CommandSource]:
     """Return commands by the names of their functions, without the underscore of ``import_`` and ``list_``."""
     return {
-        function.__name__.rstrip("_"): CommandSource(
+        function.__name__.rstrip("_").replace("_", "-"): CommandSource(
             (function.__doc__ or "").partition("\n\n")[0], partial(lambda loaded: loaded, function)
         )
         for function in functions

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import typer
 
@@ -12,6 +14,8 @@ from scorecube.cli.terminal import notify, split, track_progress
 
 FILE, FOLDER = "report.html", "report"
 """Default of --out for one page and for several."""
+ENOUGH = 8
+"""Results or collections from which on starting processes saves time; each takes more than a second to start."""
 
 
 def report(
@@ -26,6 +30,13 @@ def report(
     pages: Annotated[
         bool, typer.Option("--pages", help="Write a folder: a summary and one page per collection.")
     ] = False,
+    title: Annotated[
+        str, typer.Option("--title", help="Title; by default the name of the study.")
+    ] = "",
+    authors: Annotated[str, typer.Option("--authors", help="Authors, below the title.")] = "",
+    date: Annotated[
+        str, typer.Option("--date", help="Date, below the title; none by default.")
+    ] = "",
 ) -> None:
     """Write all results of a study as one self-contained page, or as a folder of pages.
 
@@ -34,30 +45,65 @@ def report(
     Example: scorecube report study.zarr --out report/
     """
     from scorecube.errors import counted
-    from scorecube.report.page.render import write_page, write_pages
+    from scorecube.report.page.render import Heading, write_page, write_pages
     from scorecube.storage import open_study
 
     path = out or (FOLDER if pages else FILE)
     target = Path(path)
     pages = pages or path.endswith("/") or target.is_dir()
     opened = open_study(study)
-    with track_progress("drawing", "results") as progress:
-        (write_pages if pages else write_page)(opened, target, progress=progress)
-    written = sorted(target.glob("*.html")) if pages else [target]
-    size = sum(path.stat().st_size for path in written) / 1024
+    heading = Heading(title, authors, date)
+    with drawing_processes() as ordered_map:
+        if pages:
+            with track_progress("drawing", None) as progress:
+                written = write_pages(
+                    opened, target, progress=progress, ordered_map=ordered_map, heading=heading
+                )
+        else:
+            with track_progress("drawing", None) as progress:
+                written = write_page(
+                    opened, target, progress=progress, ordered_map=ordered_map, heading=heading
+                )
+    files = sorted(target.glob("*.html")) if pages else [target]
+    size = sum(path.stat().st_size for path in files) / 1024
     where = (
-        f"{target}/index.html and {counted(len(written) - 1, 'page')} in the same folder"
+        f"{target}/index.html and {counted(len(files) - 1, 'page')} in the same folder"
         if pages
         else str(target)
     )
-    notify(f"report written to {where} ({size:,.0f} KiB)")
+    if not written:
+        notify(f"nothing to do: the report is up to date: {where} ({size:,.0f} KiB)")
+        return
+    kept = len(files) - written if pages else 0
+    unchanged = f"; {counted(kept, 'page')} of them unchanged" if kept else ""
+    notify(f"report written to {where} ({size:,.0f} KiB){unchanged}")
+
+
+@contextmanager
+def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
+    """Yield a function like `map` that draws in one process per core if there is enough to draw, else in this one."""
+    from scorecube.execute.estimate import default_workers
+    from scorecube.execute.processes import ordered_map, processes
+
+    workers = default_workers()
+    with ExitStack() as stack:
+
+        def draw(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
+            if workers < 2 or len(items) < ENOUGH:
+                return map(function, items)
+            pool = stack.enter_context(processes(workers))
+            return ordered_map(pool, workers, function, items)
+
+        yield draw
 
 
 def figure(
     study: options.StudyPath,
     analysis: Annotated[
         str,
-        typer.Argument(metavar="ANALYSIS", help="Analysis with a stored result; or design or wcw."),
+        typer.Argument(
+            metavar="ANALYSIS", help="Analysis with a stored result; or scores, design or wcw."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
     collection: Annotated[
@@ -70,20 +116,72 @@ def figure(
         Optional[str],
         typer.Option("--gain", help="Gain setting, for one collection; the first by default."),
     ] = None,
+    metrics: Annotated[
+        Optional[str],
+        typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
+    ] = None,
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
     Example: scorecube figure study.zarr swap --out swap.png
+
+    Example: scorecube figure study.zarr leaderboard --metrics nDCG@20 --out leaderboard.png
+
+    Example: scorecube figure study.zarr scores --metrics AP --out heatmap.png
     """
     from scorecube.report.figures.files import check_figure_path, save_figure
     from scorecube.report.study_figure import draw
     from scorecube.storage import open_study
 
     check_figure_path(out)
-    drawn = draw(open_study(study), analysis, split(collection), gain)
+    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics))
     for note in save_figure(drawn, out):
         notify(f"note: {note}")
     notify(f"figure written to {out}")
 
 
-COMMANDS = (report, figure)
+def design_curves(
+    curves: Annotated[
+        Literal["noncentrality", "tools"],
+        typer.Argument(
+            metavar="CURVES",
+            help="noncentrality: by number of systems, with the lines 4 z^2 (S2 Figure 1); tools: numbers of topics by interval "
+            "width and by difference to be detected (S2 Figure 2).",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")],
+    variance: Annotated[
+        Optional[str],
+        typer.Option("--variance", help="Within-system variances for tools, separated by commas."),
+    ] = None,
+    mode: Annotated[
+        Literal["exact", "sakai"],
+        typer.Option("--mode", help="ANOVA curve of tools: exact power, or Sakai's spreadsheet."),
+    ] = "sakai",
+) -> None:
+    """Draw why interval widths stand for ANOVA-based topic set sizes (Sakai 2017, S2 Figures 1 and 2).
+
+    Example: scorecube design-curves noncentrality --out s2-figure-1.png
+
+    Example: scorecube design-curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
+    """
+    from scorecube.errors import BadPlan
+    from scorecube.report.figures import design
+    from scorecube.report.figures.files import check_figure_path, save_figure
+
+    check_figure_path(out)
+    if curves == "tools":
+        variances = options.parse_numbers("--variance", variance) if variance else None
+        drawn = design.tools_compared(variances or design.EXTREME_VARIANCES, mode)
+    elif variance is not None:
+        raise BadPlan(
+            "--variance belongs to the curves of tools; noncentrality depends on no variance"
+        )
+    else:
+        drawn = design.noncentrality_curves()
+    for note in save_figure(drawn, out):
+        notify(f"note: {note}")
+    notify(f"figure written to {out}")
+
+
+COMMANDS = (report, figure, design_curves)

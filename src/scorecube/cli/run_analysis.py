@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from scorecube.analyses.monte_carlo_error import monte_carlo_width
 from scorecube.analyses.shared_options import SELECTION
 from scorecube.cli.compilation import announced_compilation
 from scorecube.cli.terminal import notify, track_progress
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.execute.clusters import choose_profile, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
@@ -133,14 +135,48 @@ def evaluate_two_sets(
         raise BadPlan(
             f"two files of judgements need two different names, found {', '.join(labels)}; name both with --collections A,B"
         )
+    evaluate_sets(
+        study,
+        dict(zip(labels, qrels, strict=True)),
+        runs,
+        metrics,
+        gains,
+        run_name=run_name,
+        workers=workers,
+    )
+
+
+def evaluate_sets(
+    study: str,
+    qrels: Mapping[str, Path],
+    runs: Sequence[str],
+    metrics: Sequence[str],
+    gains: Sequence[str],
+    *,
+    run_name: str,
+    workers: int | None,
+    teams: Path | None = None,
+) -> None:
+    """Evaluate the same runs with several files of judgements, each into a collection.
+
+    Parameters
+    ----------
+    study
+        Path or address of the study.
+    qrels
+        Name of a collection -> its judgements.
+    runs, metrics, gains, run_name, workers, teams
+        As of the command evaluate.
+    """
     opened = api.open_study(study, mode="a")
-    for label in labels:
+    for label in qrels:
         api.check_names(label, metrics)
-    for label, path in zip(labels, qrels, strict=True):
+    for label, path in qrels.items():
         with track_progress(f"{label}: reading runs", "files") as progress:
             rankings = api.read_rankings(
                 runs,
                 path,
+                teams,
                 run_name=run_name,
                 workers=workers,
                 progress=progress,
@@ -152,9 +188,41 @@ def evaluate_two_sets(
         )
 
 
+@contextmanager
+def judgement_files(
+    files: Sequence[str | Path], labels: Sequence[str] | None
+) -> Iterator[dict[str, Path]]:
+    """Yield the judgements of each judge by name; tables of labels are written as files of judgements for the time of the context.
+
+    Parameters
+    ----------
+    files
+        Files as of the command evaluate, or tables of labels.
+    labels
+        Names for the judges in order; by default those of the tables, and the names of the files.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[str, Path] = {}
+        for number, path in enumerate(map(Path, files)):
+            own = Path(folder, str(number))
+            own.mkdir()
+            table = api.judges_of_table(path, own)
+            for name, written in (table or {path.name.split(".")[0]: path}).items():
+                if name in found:
+                    raise BadPlan(
+                        f"two sets of judgements are named {name}; rename a file or a judge"
+                    )
+                found[name] = written
+        if labels is not None and len(labels) != len(found):
+            raise BadPlan(
+                f"{len(labels)} names for {len(found)} sets of judgements ({', '.join(found)}); give one name for each"
+            )
+        yield found if labels is None else dict(zip(labels, found.values(), strict=True))
+
+
 def note(name: str, line: str) -> None:
     """Print a note about a collection."""
-    notify(f"{name}: note: {line}")
+    notify(f"{name}: note: {ScorecubeError(line).message()}")
 
 
 def report_stored(task: Task) -> bool:

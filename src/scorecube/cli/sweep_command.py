@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
+import shlex
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from scorecube.cli import options
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
-from scorecube.cli.terminal import notify, track_progress
-from scorecube.errors import BadStudy, counted
+from scorecube.cli.profile_command import write_example
+from scorecube.cli.sweep_status import (
+    failure_summary,
+    notify_failures,
+    repeat_command,
+    status_lines,
+)
+from scorecube.cli.terminal import echo, notify, split, track_progress
+from scorecube.errors import BadStudy, SweepFailed, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorecube.execute.executor import Executor
+    from scorecube.execute.profiles import Profile
+    from scorecube.storage import Study
+    from scorecube.workflow.sweep_file import SweepFile
+    from scorecube.workflow.sweep_journal import Journal
+    from scorecube.workflow.sweep_parts import Part
     from scorecube.workflow.sweep_plan import SweepPlan
+    from scorecube.workflow.sweep_processes import Wanted
     from scorecube.workflow.sweep_run import Utilisation
     from scorecube.workflow.tasks import Task
 
@@ -30,14 +44,47 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Resume an existing study, and refuse to create a new one.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plans and estimates.")]
+PartOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--part",
+        metavar="NUMBER/PARTS",
+        help="Sweep one part, e.g. 3/100, into a study of its own: study.part-003-of-100.zarr. scorecube merge joins them.",
+    ),
+]
+StudyOption = Annotated[
+    Optional[str],
+    typer.Option("--study", help="Path or URL of the study instead of the one in the file."),
+]
+Collections = Annotated[
+    Optional[str],
+    typer.Option("--collection", help="Collections of the file, separated by commas."),
+]
+StatusOption = Annotated[
+    bool,
+    typer.Option(
+        "--status",
+        help="Print what a sweep that runs, or ran, has done; with --part of one part, otherwise also a line for each part.",
+    ),
+]
 
 MAX_NAMES = 5
 """Largest number of collections named in a line on skipped plans."""
 
 
+InitOption = Annotated[
+    bool, typer.Option("--init", help="Write an example of the file, sweep.toml by default.")
+]
+
+
 def sweep(
-    file: SweepPath,
+    file: SweepPath = Path("sweep.toml"),
+    init: InitOption = False,
     resume: Resume = False,
+    part: PartOption = None,
+    study: StudyOption = None,
+    collection: Collections = None,
+    status: StatusOption = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
@@ -46,51 +93,202 @@ def sweep(
 ) -> None:
     """Run many analyses of many collections from one file, except those with stored results.
 
+    Example: scorecube sweep --init
+
     Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
     """
-    from scorecube.execute.clusters import choose_profile, open_executor
-    from scorecube.execute.memory import default_memory, parse_memory
+    from scorecube.execute.clusters import choose_profile
     from scorecube.storage import exists
-    from scorecube.workflow import api
     from scorecube.workflow.sweep_file import read_sweep
-    from scorecube.workflow.sweep_plan import plan_sweep
-    from scorecube.workflow.sweep_sources import add_collections
+    from scorecube.workflow.sweep_journal import Journal
+    from scorecube.workflow.sweep_parts import narrowed, parse_part
 
+    if init:
+        write_example(file)
+        return
     settings = read_sweep(file)
+    chosen_part = None if part is None else parse_part(part)
+    if status:
+        for line in status_lines(settings, chosen_part, study):
+            echo(line)
+        return
+    settings = narrowed(settings, part=chosen_part, study=study, collections=split(collection))
+    for line in part_notes(settings, chosen_part):
+        notify(line)
+    if chosen_part and not settings.sources:
+        return
     if resume and not exists(settings.study):
         raise BadStudy(
             f"{settings.study}: no study there to resume; leave out --resume to create it"
         )
-    size = memory or settings.memory
-    limit = default_memory() if size is None else parse_memory(size)
-    study = api.open_study(settings.study, mode="a")
+    given = {"part": part, "study": study, "workers": workers, "cluster": cluster}
+    given |= {"scheduler": scheduler, "memory": memory}
+    expected = sum(source.kind != "study" for source in settings.sources)
+    journal = Journal(repeat_command(file, given), settings.study, part or "", expected)
     profile = cluster or (None if settings.cluster is None else Path(settings.cluster))
-    with ExitStack() as stack:
-        # A dry run starts no cluster, but it reads collections, because plans depend on their sizes.
-        chosen = choose_profile(
+    # A dry run starts no cluster, but it reads collections, because plans depend on their sizes.
+    run_file(
+        replace(settings, memory=memory or settings.memory),
+        choose_profile(
             None if dry_run else profile,
             None if dry_run else scheduler,
             workers or settings.workers,
-        )
-        executor = stack.enter_context(open_executor(chosen))
+        ),
+        journal,
+        dry_run=dry_run,
+    )
+
+
+def run_file(settings: SweepFile, profile: Profile, journal: Journal, *, dry_run: bool) -> None:
+    """Add the collections of a sweep, plan it, print its plans, and run it unless that is a dry run.
+
+    Raises
+    ------
+    SweepFailed
+        Collections that failed, with the messages and the commands that repeat them; the others are done.
+    """
+    from scorecube.execute.clusters import open_executor
+    from scorecube.execute.memory import default_memory, parse_memory
+    from scorecube.workflow import api
+    from scorecube.workflow.sweep_journal import published
+    from scorecube.workflow.sweep_plan import SweepPlan, plan_sweep
+    from scorecube.workflow.sweep_sources import add_collections
+
+    limit = default_memory() if settings.memory is None else parse_memory(settings.memory)
+    opened = api.open_study(settings.study, mode="a")
+    with ExitStack() as stack:
+        stack.callback(notify_failures, journal)
+        if not dry_run:
+            stack.enter_context(published(journal, opened.location))
+        executor = replace(stack.enter_context(open_executor(profile)), memory=limit)
         names = add_collections(
-            study, settings.sources, notify=notify, workers=executor.workers, client=executor.client
+            opened,
+            settings.sources,
+            notify=notify,
+            journal=journal,
+            workers=executor.workers,
+            client=executor.client,
         )
-        plan = plan_sweep(
-            study, settings.entries, collections=names or None, impossible=settings.impossible
-        )
-        pending = [task for task in plan.tasks if not task.is_stored()]
-        describe(settings.study, plan, pending, dataclasses.replace(executor, memory=limit))
-        if not dry_run and pending:
-            compute(settings.study, pending, dataclasses.replace(executor, memory=limit))
+        if not in_processes(opened, settings, names, executor, journal, dry_run=dry_run):
+            plan = SweepPlan((), ())
+            if not journal.unread or not journal.unread.issuperset(names):
+                plan = plan_sweep(
+                    opened,
+                    settings.entries,
+                    collections=names or None,
+                    impossible=settings.impossible,
+                    journal=journal,
+                )
+            pending = [task for task in plan.tasks if not task.is_stored()]
+            planned, to_run = (
+                [task.collection.name for task in each] for each in (plan.tasks, pending)
+            )
+            journal.plan(planned, to_run, len(plan.skipped))
+            describe(settings.study, plan, pending, executor)
+            if not dry_run and pending:
+                compute(settings.study, pending, executor, journal)
+    if journal.failures:
+        raise SweepFailed(failure_summary(journal))
 
 
-def compute(study: str, pending: Sequence[Task], executor: Executor) -> None:
+def part_notes(sweep: SweepFile, part: Part | None) -> list[str]:
+    """Return lines on a part of a sweep that has no collections, or that draws seeds of its own."""
+    if part is None:
+        return []
+    if not sweep.sources:
+        return [f"{sweep.path}: part {part} has no collections; nothing to do"]
+    lines = [f"{sweep.path}: part {part}, into {sweep.study}"]
+    if any(entry.seed is None and entry.analysis.resamples for entry in sweep.entries):
+        lines.append(
+            f"note: {sweep.path} has no seed, so each part draws seeds of its own; with one (seed = 1) results are those of a sweep "
+            "without parts"
+        )
+    return lines
+
+
+def in_processes(
+    study: Study,
+    settings: SweepFile,
+    names: Sequence[str],
+    executor: Executor,
+    journal: Journal,
+    *,
+    dry_run: bool,
+) -> bool:
+    """Run a sweep of many small results in worker processes, and one with nothing to do; return False for any other."""
+    from scorecube.workflow.sweep_processes import use_processes, wanted_entries
+
+    rows = {name: row for name, row in study.rows().items() if name not in journal.unread}
+    chosen = [name for name in names or rows if name in rows]
+    wanted, stored = wanted_entries(rows, settings.entries, chosen)
+    planned = [name for name, positions in wanted.items() for _ in positions]
+    if not wanted and stored:  # all is found without reading any scores
+        journal.plan(stored, [], 0)
+        notify(
+            f"{study.path}: {counted(len(stored), 'plan')}, {len(stored)} done already, 0 left out as impossible"
+        )
+        notify_how_to_show(study.path)
+        return True
+    local = executor.client is None and not dry_run
+    limit = executor.memory or 0
+    if not local or not use_processes(rows, settings.entries, wanted, executor.workers, limit):
+        return False
+    journal.plan([*stored, *planned], planned, 0)
+    compute_in_processes(study, settings, wanted, len(stored), executor.workers, journal)
+    return True
+
+
+def compute_in_processes(
+    study: Study, settings: SweepFile, wanted: Wanted, stored: int, workers: int, journal: Journal
+) -> None:
+    """Run a sweep of many small results in worker processes, with progress."""
+    from scorecube.workflow.sweep_processes import sweep_in_processes
+    from scorecube.workflow.sweep_run import Utilisation
+
+    count, start = sum(map(len, wanted.values())), time.monotonic()
+    notify(
+        f"{study.path}: {counted(stored + count, 'plan')}, {stored} done already; "
+        f"{counted(len(wanted), 'small collection')} in {f'{workers} processes'}"
+    )
+    with (
+        announced_compilation("sweep", COMPILE_SECONDS),
+        track_progress("sweep", None, journal.line) as show,
+    ):
+
+        def progress(done: int, total: int) -> None:
+            journal.work(done, total)
+            show(done, total)
+
+        outcome = sweep_in_processes(
+            study.path,
+            settings.entries,
+            wanted,
+            workers=workers,
+            impossible=settings.impossible,
+            journal=journal,
+            progress=progress,
+        )
+    for line in skipped_lines(outcome.skipped):
+        notify(line)
+    seconds = time.monotonic() - start
+    busy, on_core = (min(each / (seconds * workers), 1.0) for each in outcome.seconds)
+    report_completion(study.path, outcome.stored, seconds, Utilisation(busy, on_core))
+
+
+def compute(study: str, pending: Sequence[Task], executor: Executor, journal: Journal) -> None:
     """Run the tasks of a sweep with progress, and print how long they took."""
     from scorecube.workflow.sweep_run import run_sweep
 
     start = time.monotonic()
-    with announced_compilation("sweep", COMPILE_SECONDS), track_progress("sweep", None) as progress:
+    with (
+        announced_compilation("sweep", COMPILE_SECONDS),
+        track_progress("sweep", None, journal.line) as show,
+    ):
+
+        def progress(done: int, total: int) -> None:
+            journal.work(done, total)
+            show(done, total)
+
         utilisation = run_sweep(
             pending,
             client=executor.client,
@@ -98,10 +296,11 @@ def compute(study: str, pending: Sequence[Task], executor: Executor) -> None:
             memory=executor.memory,
             program=executor.program,
             progress=progress,
+            journal=journal,
         )
     seconds = time.monotonic() - start
     known = utilisation if executor.client is None else None
-    report_completion(study, len(pending), seconds, known)
+    report_completion(study, journal.n_results, seconds, known)
 
 
 def report_completion(
@@ -112,7 +311,13 @@ def report_completion(
     if utilisation is not None:
         line += f"; utilisation of workers {utilisation.with_work:.0%}, of cores {utilisation.on_cores:.0%}"
     notify(line)
-    notify(f"show results with: scorecube show {study} ANALYSIS, or: scorecube report {study}")
+    notify_how_to_show(study)
+
+
+def notify_how_to_show(study: str) -> None:
+    """Print the commands that show results."""
+    word = shlex.quote(study)
+    notify(f"show results with: scorecube show {word} ANALYSIS, or: scorecube report {word}")
 
 
 def describe(study: str, plan: SweepPlan, pending: Sequence[Task], executor: Executor) -> None:
@@ -126,9 +331,9 @@ def describe(study: str, plan: SweepPlan, pending: Sequence[Task], executor: Exe
         by_analysis.setdefault(task.plan.analysis.name, []).append(task)
     for line in skipped_lines(plan.skipped):
         notify(line)
-    done = len(plan.tasks) - len(pending)
+    count = len(plan.tasks) + len(plan.stored)
     notify(
-        f"{study}: {counted(len(plan.tasks), 'plan')}, {done} done already, {len(plan.skipped)} left out as impossible"
+        f"{study}: {counted(count, 'plan')}, {count - len(pending)} done already, {len(plan.skipped)} left out as impossible"
     )
     for name, tasks in by_analysis.items():
         work = estimate_work(tasks, workers, executor.memory, executor.program)

@@ -5,25 +5,79 @@ Progress is shown as bars on a terminal, and as plain lines on a dumb terminal, 
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from scorecube.analyses.options import split_list
 from scorecube.errors import BadOutput, counted, visible
 
-PLAIN_SECONDS = 5.0
-"""Shortest time between two plain lines of progress."""
+PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
+"""Shortest time between two plain lines of progress, and between two changes of the note behind a bar."""
 
 
-def notify(text: str) -> None:
-    """Print a line on stderr, with control characters of names as escapes."""
-    print(visible(text, keep="\n"), file=sys.stderr, flush=True)
+@dataclass
+class Messages:
+    """Where messages and progress go; the command line sets it once.
+
+    Parameters
+    ----------
+    quiet
+        Whether only errors are printed.
+    log
+        File that all messages are appended to, with times; None for none.
+    json
+        Whether progress is printed as one JSON object a line.
+    """
+
+    quiet: bool = False
+    log: Path | None = None
+    json: bool = False
+
+
+MESSAGES = Messages()
+
+
+def notify(text: str, *, error: bool = False) -> None:
+    """Print a line on stderr, with control characters of names as escapes; append it to the log file, if there is one."""
+    shown = visible(text, keep="\n")
+    if error or not MESSAGES.quiet:
+        print(shown, file=sys.stderr, flush=True)
+    if MESSAGES.log is not None:
+        moment = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            with MESSAGES.log.open("a", encoding="utf-8", errors="backslashreplace") as log:
+                log.writelines(f"{moment} {line}\n" for line in shown.splitlines())
+        except OSError as problem:
+            path, MESSAGES.log = MESSAGES.log, None
+            raise BadOutput(f"{path}: cannot be written: {problem.strerror}") from None
+
+
+@contextmanager
+def _json_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of (done, total) that prints an object a line on stderr: at most one a second, and the last."""
+    last = -math.inf
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done < total and now - last < 1.0:
+            return
+        last = now
+        line = {"progress": label, "done": done, "total": total, "unit": unit}
+        print(json.dumps(line), file=sys.stderr, flush=True)
+
+    yield show
 
 
 def echo(text: str) -> None:
@@ -48,11 +102,11 @@ def echo(text: str) -> None:
         raise BadOutput(f"stdout: cannot be written: {error.strerror}") from None
 
 
-def echo_table(frame: Any, form: str) -> None:
-    """Print a data frame in one of the formats of `scorecube.report.text_formats`."""
+def echo_table(frame: Any, form: str, first: Sequence[str] = ()) -> None:
+    """Print a data frame in one of the formats of `scorecube.report.text_formats`; of a wide table some columns first."""
     from scorecube.report.text_formats import formulas, render_parts
 
-    for part in render_parts(frame, form, terminal_width()):
+    for part in render_parts(frame, form, terminal_width(), first):
         echo(part)
     if form == "csv" and (changed := formulas(frame)):
         notify(
@@ -119,8 +173,27 @@ def time_left(done: int, total: int, seconds: float) -> str:
 
 
 @contextmanager
-def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of (done, total) that shows progress and remaining time; in percent without a unit."""
+def track_progress(
+    label: str, unit: str | None, note: Callable[[], str] = str
+) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of (done, total) that shows progress and remaining time; in percent without a unit.
+
+    Parameters
+    ----------
+    label
+        What makes progress.
+    unit
+        What is counted.
+    note
+        Returns further text on what is done.
+    """
+    if MESSAGES.json:
+        with _json_progress(label, unit) as show:
+            yield show
+        return
+    if MESSAGES.quiet:
+        yield lambda _done, _total: None
+        return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         first: tuple[float, int] | None = None
         last = time.monotonic()
@@ -136,7 +209,7 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
                 last = now
                 count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
                 left = time_left(done - before, total - before, now - start)
-                notify(f"{label}: {', '.join(filter(None, [count, left]))}")
+                notify(f"{label}: {', '.join(filter(None, [count, note(), left]))}")
 
         yield print_progress
         return
@@ -156,8 +229,18 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
         BarColumn(),
         *amount,
         TimeRemainingColumn(),
-        TextColumn("left"),
+        TextColumn("left{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(visible(label), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(visible(label), total=None, note="")
+
+        shown, noted_at = "", -NOTE_SECONDS
+
+        def update(done: int, total: int) -> None:
+            nonlocal shown, noted_at
+            if time.monotonic() > noted_at + NOTE_SECONDS:
+                noted, noted_at = note(), time.monotonic()
+                shown = visible(f"; {noted}") if noted else ""
+            bar.update(task, completed=done, total=total, note=shown)
+
+        yield update

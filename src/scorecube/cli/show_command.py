@@ -1,0 +1,163 @@
+"""Command show: tables of scores and results, on the screen or as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from scorecube.cli import options
+from scorecube.cli.completion import shown_names, table_names
+from scorecube.cli.options import check_choice, parse_numbers
+from scorecube.cli.terminal import echo_table, notify, split
+from scorecube.errors import counted
+
+Analysis = Annotated[
+    str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
+]
+Table = Annotated[
+    Optional[str],
+    typer.Option(
+        "--table",
+        help="Table of the analysis; the first by default. --table ? lists all.",
+        autocompletion=table_names,
+    ),
+]
+Collections = Annotated[
+    Optional[str], typer.Option("--collection", help="Collections, separated by commas.")
+]
+Metrics = Annotated[
+    Optional[str], typer.Option("--metrics", "--metric", help="Rows of these metrics only.")
+]
+Sizes = Annotated[Optional[str], typer.Option("--size", help="Rows of these sample sizes only.")]
+Samplings = Annotated[
+    Optional[str], typer.Option("--sampling", help="Rows of these samplings only.")
+]
+Sort = Annotated[
+    Optional[str],
+    typer.Option(
+        "--sort", help="Columns to sort by, e.g. share:desc,metric (largest share first)."
+    ),
+]
+Form = Annotated[
+    Optional[str],
+    typer.Option(
+        "--format",
+        help="text, csv, json, markdown or latex; by default that of --out, else text. See import for csv.",
+        autocompletion=options.FORMAT_WORDS,
+    ),
+]
+Out = Annotated[
+    Optional[Path],
+    typer.Option("--out", help="File to write instead: .csv, .json, .md, .tex or .txt."),
+]
+AllResults = Annotated[
+    bool, typer.Option("--all", help="All stored results, not only the latest of each collection.")
+]
+AllRows = Annotated[
+    bool, typer.Option("--all-rows", help="On the screen, the rows of all confidence levels, too.")
+]
+Average = Annotated[bool, typer.Option("--average", help="Means over the collections.")]
+FailIf = Annotated[
+    Optional[str],
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help="Exit with status 3 if a row meets it, e.g. 'required_difference>0.1'.",
+    ),
+]
+Orderings = Annotated[
+    bool, typer.Option("--orderings", help="Agreement of the collections in ordering the metrics.")
+]
+
+
+def show(
+    study: options.StudyPath,
+    analysis: Analysis,
+    table: Table = None,
+    collection: Collections = None,
+    metrics: Metrics = None,
+    size: Sizes = None,
+    sampling: Samplings = None,
+    sort: Sort = None,
+    form: Form = None,
+    out: Out = None,
+    all_results: AllResults = False,
+    all_rows: AllRows = False,
+    average: Average = False,
+    orderings: Orderings = False,
+    fail_if: FailIf = None,
+) -> None:
+    """Print a table of scores or results.
+
+    Example: scorecube show study.zarr swap --table rates --format csv
+
+    Example: scorecube show study.zarr swap --metrics AP,RR --sort share:desc --out sensitivity.tex
+    """
+    from scorecube.report.study_contents import index_note
+    from scorecube.report.study_overview import collect_table, superseded_note, table_note
+    from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
+    from scorecube.report.text_formats import check_table_path, merge_note, write_table
+    from scorecube.storage import open_study
+
+    form = named_format(form, out)
+    if out is not None:
+        check_table_path(out)
+    opened = open_study(study)
+    chosen = split(collection)
+    if orderings:
+        from scorecube.report.orderings import orderings as ordered
+
+        frame = ordered(analysis, collect_table(opened, analysis, None, chosen))
+    else:
+        frame = collect_table(opened, analysis, table, chosen, all_results, average)
+    sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
+    frame = select_rows(
+        frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
+    )
+    full = frame
+    notes = index_note(opened)
+    notes += [] if orderings else table_note(opened, analysis, table)
+    notes += (
+        []
+        if all_results or orderings
+        else [f"{line}: --all shows them" for line in superseded_note(opened, analysis, chosen)]
+    )
+    if form == "text" and out is None:
+        frame, rest = (frame, "") if all_rows else brief_rows(frame)
+        notes += [f"{rest}; all rows: --all-rows, or --format csv"] if rest else []
+    for line in notes:
+        notify(line)
+    if out is None:
+        echo_table(frame, form, [column.removesuffix(DESCENDING) for column in split(sort) or []])
+        for line in merge_note(frame) if form == "text" else []:
+            notify(line)  # behind the table, whose first line tells what it is
+    else:
+        write_table(frame, form, out)
+        notify(f"{out}: {counted(len(frame), 'row')}")
+    if fail_if is not None:
+        fail_if_met(full, fail_if)
+
+
+def fail_if_met(frame: Any, condition: str) -> None:
+    """Exit with a status of its own if a row of a table meets a condition."""
+    from scorecube.report.table_conditions import STATUS, message, rows_that_meet
+
+    met = rows_that_meet(frame, condition)
+    if len(met):
+        notify(message(condition, met, len(frame)))
+        raise typer.Exit(STATUS)
+
+
+def named_format(form: str | None, out: Path | None) -> str:
+    """Return the format of a table: as stated, by the ending of the file, or text."""
+    from scorecube.report.text_formats import FORMATS, format_of
+
+    if form is not None:
+        check_choice("--format", form, FORMATS)
+        return form
+    return "text" if out is None else format_of(out)
+
+
+COMMANDS = (show,)

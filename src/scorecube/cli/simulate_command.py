@@ -1,0 +1,91 @@
+"""Command simulate: a collection of simulated scores whose true means are known."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Optional
+
+import typer
+
+from scorecube.cli import options
+from scorecube.cli.terminal import notify, split
+
+Source = Annotated[
+    Optional[str],
+    typer.Option("--from", help="Collection whose systems are simulated; the only one by default."),
+]
+Copula = Annotated[
+    Literal["gaussian", "independent"],
+    typer.Option(
+        "--copula",
+        help="Dependence between systems: gaussian, over all metrics and gain settings together; or none.",
+    ),
+]
+Topics = Annotated[
+    int, typer.Option("--topics", min=2, max=1_000_000, help="Number of simulated topics.")
+]
+Null = Annotated[
+    bool, typer.Option("--null", help="Give all systems the same true mean under each metric.")
+]
+Delta = Annotated[
+    Optional[float],
+    typer.Option(
+        "--delta", help="The same, but one that is larger by this number: that of the best system."
+    ),
+]
+Metrics = Annotated[
+    Optional[str],
+    typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
+]
+Seed = Annotated[
+    Optional[int],
+    typer.Option(
+        "--seed", min=0, help="Seed of the random numbers; drawn and reported by default."
+    ),
+]
+
+
+def simulate(
+    study: options.StudyPath,
+    name: options.Name,
+    source: Source = None,
+    copula: Copula = "gaussian",
+    topics: Topics = 1000,
+    null: Null = False,
+    delta: Delta = None,
+    metrics: Metrics = None,
+    seed: Seed = None,
+    replace: options.Replace = False,
+) -> None:
+    """Add a collection of simulated scores: the same systems on other topics, with known true means.
+
+    Example: scorecube simulate study.zarr --name truth --from covid --topics 10000 --seed 1
+    """
+    from scorecube.analyses.simulation import populations
+    from scorecube.errors import BadPlan, BadStudy, counted
+    from scorecube.workflow import api
+
+    opened = api.open_study(study, mode="a")
+    stored = list(opened)
+    if source is None and len(stored) != 1:
+        raise BadPlan(
+            f"{study} holds {counted(len(stored), 'collection')}; choose one with --from"
+            + (f": {', '.join(stored)}" if stored else "")
+        )
+    chosen = stored[0] if source is None else source
+    if chosen == name:
+        raise BadStudy(
+            f"{name}: the simulated scores are another collection; give it a --name of its own"
+        )
+    seed = api.new_seed() if seed is None else seed
+    cube = api.select(opened[chosen].cube, metrics=split(metrics))
+    simulated = populations.simulate(
+        cube, topics=topics, copula=copula, null=null, delta=delta, seed=seed
+    )
+    simulated.attrs["source"] = f"simulated from {chosen}"
+    opened.add(name, cube=simulated, replace=replace, facts={"source": simulated.attrs["source"]})
+    sizes = f"{counted(simulated.sizes['run'], 'run')} x {counted(topics, 'topic')}"
+    notify(f"{study}: {name}: {sizes}, {', '.join(map(str, simulated['metric'].values))}")
+    notify(f"{name}: {simulated.attrs['note']}; from {chosen}")
+
+
+COMMANDS = (simulate,)

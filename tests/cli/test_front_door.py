@@ -1,0 +1,201 @@
+"""What annoyed people at the front door, and is gone: tables, numbers, messages."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.files import refuse_binary
+from scorecube.ingest.long import read_long
+from scorecube.report.table_rows import brief_rows
+from scorecube.report.tables.correlation import metrics as correlations
+from scorecube.report.tables.scores import means
+from scorecube.report.text_formats import cell_text, merge_note, render
+from scorecube.workflow.api import analyse
+from scorecube.workflow.sweep_file import read_sweep
+from tests.conftest import Cli, Files
+
+PYTERRIER = (
+    "name,qid,measure,value\nBM25,1,map,0.5\nBM25,2,map,0.25\nBM25,1,nDCG@10,1\nBM25,2,nDCG@10,0\n"
+)
+
+
+def test_runs_are_shown_by_rank(finished_study: Path, scorecube: Cli) -> None:
+    text = scorecube("show", finished_study, "scores", "--format", "csv").succeeded().stdout
+    frame = pd.read_csv(io.StringIO(text))
+    for _, rows in frame.groupby(["metric", "gain"]):
+        assert rows["mean"].is_monotonic_decreasing
+    assert not frame["run"].is_monotonic_increasing
+
+
+def test_equal_means_stay_in_the_order_of_the_runs() -> None:
+    scores = xr.DataArray(
+        [[[[0.25, 0.25], [0.5, 0.5], [0.25, 0.25]]]],
+        dims=("metric", "gain", "run", "topic"),
+        coords={"metric": ["AP"], "gain": ["auto"], "run": list("abc"), "topic": ["1", "2"]},
+    )
+    cube = xr.Dataset({"score": scores}, coords={"team": ("run", list("abc"))})
+    assert means(cube)["run"].tolist() == ["b", "a", "c"]
+
+
+def test_csv_and_json_have_no_digits_of_the_binary_form() -> None:
+    frame = pd.DataFrame({"mean": [0.15367599999999998, 0.1 + 0.2, 5.0]})
+    assert render(frame, "csv").splitlines()[1:] == ["0.153676", "0.3", "5.0"]
+    assert "0.15367599999999998" not in render(frame, "json")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("p_value", 3e-7, "<0.0001"),
+        ("p_value_holm", 3e-7, "<0.0001"),
+        ("asl", 0.0, "0"),
+        ("p_value", 0.0123, "0.0123"),
+        ("swap_rate", 3e-7, "0.0000"),
+    ],
+)
+def test_p_values_are_never_rounded_to_zero(column: str, value: float, text: str) -> None:
+    assert cell_text(column, value) == text
+
+
+def test_limits_of_tau_beyond_its_range_are_marked_and_those_over_topics_lie_in_it() -> None:
+    generator = np.random.default_rng(1)
+    first = generator.random((12, 20))
+    cube = sc.cube_from_scores({"AP": pd.DataFrame(first), "Q": pd.DataFrame(first + 1e-3)})
+    frame = correlations(analyse(cube, sc.Correlation(), trials=10, seed=1))
+    assert frame["exceeds_one"].tolist() == [True]
+    assert (frame["tau_high"] > 1.0).all()  # the papers' normal approximation
+    assert not (frame["tau_population_high"] > 1.0).any()
+
+
+def test_a_long_table_of_several_confidences_shows_the_highest() -> None:
+    frame = pd.DataFrame({"confidence": [0.95, 0.9, 0.8] * 40, "metric": "AP"})
+    short, note = brief_rows(frame)
+    assert len(short) == 40
+    assert (short["confidence"] == 0.95).all()
+    assert "40 of 120 rows" in note
+    assert len(brief_rows(frame[:12])[0]) == 12
+
+
+def test_joined_rows_are_announced(finished_study: Path, scorecube: Cli) -> None:
+    shown = scorecube("show", finished_study, "swap").succeeded()
+    assert "gain any: the same at every gain setting" in shown.stderr
+    assert "gain any" not in scorecube("show", finished_study, "swap", "--format", "csv").stderr
+    frame = pd.DataFrame({"collection": "c", "metric": ["AP", "AP"], "gain": ["1", "2"], "mean": 1})
+    assert merge_note(frame)
+
+
+def test_the_column_of_the_order_stands_first_in_every_part() -> None:
+    frame = pd.DataFrame({"metric": ["AP", "Q"]} | {f"number_{k}": [0.5, 0.25] for k in range(9)})
+    text = render(frame, "text", 50, ["number_8"])
+    parts = text.split("\n\n")
+    assert len(parts) > 1
+    heads = [part.split("---")[0] for part in parts]
+    assert all("8" in head for head in heads)
+    assert "8" not in render(frame, "text", 50).split("\n\n")[0].split("---")[0]
+
+
+def test_out_is_checked_before_the_table_is_made(finished_study: Path, scorecube: Cli) -> None:
+    missing = finished_study.parent / "nowhere" / "table.csv"
+    done = scorecube("show", finished_study, "no-such-analysis", "--out", missing)
+    assert "there is no folder" in done.stderr
+
+
+def test_an_archive_says_how_to_unpack_it(tmp_path: Path, files: Files, scorecube: Cli) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 d 1 1 a\n")
+    with tarfile.open(tmp_path / "runs.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "a.run", "a.run")
+    words = ["evaluate", tmp_path / "s.zarr", "--name", "a", "--runs", tmp_path / "runs.tar.gz"]
+    done = scorecube(*words, "--qrels", files.qrels)
+    assert done.status == 1
+    assert "is a tar archive of files, not text; unpack it (tar -xf runs.tar.gz)" in done.stderr
+    with pytest.raises(BadInput, match="unzip"):
+        refuse_binary(b"PK\3\4" + bytes(30), "runs.zip")
+
+
+def test_frames_of_pyterrier_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "perquery.csv"
+    path.write_text(PYTERRIER)
+    matrices = read_long([path])[""]
+    assert list(matrices) == ["AP", "nDCG@10"]
+    assert matrices["AP"].to_numpy().tolist()[0] == [0.5, 0.25]
+
+
+def test_means_without_topics_say_what_to_export(tmp_path: Path, scorecube: Cli) -> None:
+    path = tmp_path / "experiment.csv"
+    path.write_text(",name,map,ndcg\n0,BM25,0.3,0.4\n1,PL2,0.2,0.3\n")
+    done = scorecube("import", tmp_path / "s.zarr", path, "--name", "a")
+    assert done.status == 1
+    assert "has means, not scores of single topics" in done.stderr
+    assert "perquery=True" in done.stderr
+
+
+def test_metrics_are_found_by_other_spellings(finished_study: Path, scorecube: Cli) -> None:
+    words = ["show", finished_study, "scores", "--format", "csv"]
+    ours = scorecube(*words, "--metrics", "nDCG@10,AP").succeeded().stdout
+    assert scorecube(*words, "--metric", "ndcg_cut_10,MAP").succeeded().stdout == ours
+
+
+def test_help_has_groups_and_no_types(scorecube: Cli) -> None:
+    text = scorecube("swap", "--help").succeeded().stdout
+    heads = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert heads == ["Arguments:", "What:", "Where:", "How much:", "Advanced:"]
+    for command in ("swap", "evaluate", "report", "import", "sweep", "profile"):
+        shown = scorecube(command, "--help").succeeded().stdout
+        assert "{STUDY}" not in shown
+        assert "<str>" not in shown
+        assert "<list" not in shown
+
+
+def test_an_unknown_table_names_all_tables(finished_study: Path, scorecube: Cli) -> None:
+    done = scorecube("show", finished_study, "swap", "--table", "?")
+    assert "it has: sensitivity, rates, overlap, curves" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [("share>2", 0), ("share >= 0", 3), ("metric==AP", 3), ("nothing<1", 1), ("share", 1)],
+)
+def test_a_condition_decides_on_the_exit_status(
+    finished_study: Path, scorecube: Cli, condition: str, status: int
+) -> None:
+    done = scorecube("show", finished_study, "swap", "--fail-if", condition)
+    assert done.status == status, done.stderr
+
+
+def test_messages_go_where_they_are_wanted(
+    finished_study: Path, scorecube: Cli, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.txt"
+    quiet = scorecube("show", finished_study, "swap", "--quiet", "--log-file", log).succeeded()
+    assert quiet.stderr == ""
+    assert "gain any" in log.read_text()
+    assert "gain any" in scorecube("show", finished_study, "swap").stderr
+    failed = scorecube("--quiet", "show", finished_study, "nothing")
+    assert failed.status == 1
+    assert failed.stderr.startswith("error: ")
+    assert scorecube("--progress", "loud", "info", finished_study).status == 1
+
+
+def test_profiles_and_an_example_come_with_the_package(tmp_path: Path, scorecube: Cli) -> None:
+    repository = Path(__file__).parents[2]
+    for kind in ("slurm", "kubernetes", "local"):
+        shown = scorecube("profile", kind).succeeded().stdout
+        assert shown == (repository / "cluster" / f"{kind}.yaml").read_text()
+        scorecube("profile", kind, "--out", tmp_path / kind).succeeded()
+        for path in (tmp_path / kind / kind).rglob("*.*"):
+            other = repository / "cluster" / path.relative_to(tmp_path / kind)
+            assert path.read_text() == other.read_text()
+    assert (tmp_path / "slurm" / "slurm" / "scorecube.sbatch").is_file()
+    file = tmp_path / "sweep.toml"
+    scorecube("sweep", "--init", file).succeeded()
+    assert {source.name for source in read_sweep(file).sources} == {"mytask"}
+    assert scorecube("sweep", "--init", file).status == 1

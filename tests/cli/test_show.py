@@ -1,0 +1,124 @@
+"""Command show: rows, order, files, and what tells results apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.files import label_of_spreadsheet
+from scorecube.testing import simulate_cube
+from tests.conftest import Cli
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two collections with swaps of several sizes, and two bootstrap results of one of them."""
+    path = tmp_path_factory.mktemp("shown") / "study.zarr"
+    study = sc.open_study(path, mode="a")
+    for seed, name in enumerate(("a", "b")):
+        study.add(name, cube=simulate_cube(n_runs=5, seed=seed, gains=("3:2:1",)))
+    entries = [
+        sc.Entry(sc.Swap(size=(5, 10)), trials=20, seed=1),
+        sc.Entry(sc.Bootstrap(), trials=20, seed=1),
+        sc.Entry(sc.Bootstrap(), trials=20, seed=2, collections=("a",)),
+    ]
+    sc.sweep(study, entries, workers=1)
+    return path
+
+
+def frame_of(outcome_text: str) -> pd.DataFrame:
+    return pd.DataFrame(json.loads(outcome_text))
+
+
+def test_rows_are_chosen_and_sorted(scorecube: Cli, shown: Path) -> None:
+    words = [
+        "--metrics",
+        "AP",
+        "--size",
+        "10",
+        "--sampling",
+        "disjoint",
+        "--sort",
+        "share:desc,confidence",
+    ]
+    outcome = scorecube("show", shown, "swap", *words, "--format", "json").succeeded()
+    frame = frame_of(outcome.stdout)
+    assert (set(frame["metric"]), set(frame["size"])) == ({"AP"}, {10})
+    known = frame["share"].dropna()
+    assert known.is_monotonic_decreasing
+    assert frame["share"].notna().tolist() == sorted(frame["share"].notna(), reverse=True)
+    everything = frame_of(scorecube("show", shown, "swap", "--format", "json").succeeded().stdout)
+    assert len(everything) == 4 * len(frame)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["bootstrap", "--size", "10"], "--size: this table has no column size"),
+        (["swap", "--size", "7"], "--size: no 7 in this table; it has: 10, 5"),
+        (["swap", "--metrics", "RR"], "--metrics: no 'RR' in this table; it has: "),
+        (["swap", "--sampling", "none"], "--sampling: no 'none' in this table; it has: disjoint"),
+        (["swap", "--sort", "shares"], "--sort: no column 'shares'; nearest: share"),
+        (["swap", "--out", "table.xlsx"], "table.xlsx: a table is written as .csv, .json"),
+    ],
+)
+def test_mistakes_are_named(scorecube: Cli, shown: Path, words: list[str], message: str) -> None:
+    outcome = scorecube("show", shown, *words)
+    assert outcome.status == 1
+    assert message in outcome.stderr
+
+
+def test_only_the_latest_is_shown_and_said_and_all_are_told_apart(
+    scorecube: Cli, shown: Path
+) -> None:
+    latest = scorecube("show", shown, "bootstrap", "--format", "json").succeeded()
+    assert (
+        "note: only the latest result of each collection is shown; a has 2: --all" in latest.stderr
+    )
+    assert "result" not in frame_of(latest.stdout)
+    for table in ("power", "pairs"):
+        words = ["bootstrap", "--table", table, "--all", "--format", "json"]
+        every = scorecube("show", shown, *words).succeeded()
+        assert "only the latest" not in every.stderr
+        frame = frame_of(every.stdout)
+        counts = frame.groupby("collection")["result"].nunique()
+        assert counts.to_dict() == {"a": 2, "b": 1}
+        digests = {
+            facts["digest"][:8]
+            for name in ("a", "b")
+            for facts in sc.open_study(shown)[name].result_attributes("bootstrap")
+        }
+        assert set(frame["result"]) == digests
+    assert "only the latest" not in scorecube("show", shown, "swap").succeeded().stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "begins"),
+    [
+        ("csv", "collection,"),
+        ("json", "["),
+        ("md", "| collection"),
+        ("tex", "\\begin{tabular}"),
+        ("txt", "collection "),
+    ],
+)
+def test_a_table_is_written_into_a_file(
+    scorecube: Cli, shown: Path, tmp_path: Path, end: str, begins: str
+) -> None:
+    file = tmp_path / f"table.{end}"
+    outcome = scorecube("show", shown, "bootstrap", "--out", file).succeeded()
+    assert outcome.stdout == ""
+    assert f"{file}: 8 rows" in outcome.stderr
+    text = file.read_text()
+    assert text.startswith(begins)
+    assert text.endswith("\n")
+    if end == "csv":
+        frame = pd.read_csv(file)
+        assert list(map(label_of_spreadsheet, frame["collection"])) == ["a"] * 4 + ["b"] * 4
+    other = tmp_path / "other.txt"
+    scorecube("show", shown, "bootstrap", "--out", other, "--format", "csv").succeeded()
+    assert other.read_text().startswith("collection,")

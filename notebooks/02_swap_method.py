@@ -34,8 +34,12 @@ cube.sizes
 # Sakai (2005) drew 1,000 times two sets of 20 of the 42 topics, without and with replacement.
 
 # %%
-disjoint = sc.analyse(cube, sc.Swap(sampling="disjoint", size=20), trials=1000, seed=1)
-replacement = sc.analyse(cube, sc.Swap(sampling="replacement", size=20), trials=1000, seed=1)
+disjoint = sc.analyse(
+    cube, sc.Swap(sampling="disjoint", size=20, bins=21, required="suffix"), trials=1000, seed=1
+)
+replacement = sc.analyse(
+    cube, sc.Swap(sampling="replacement", size=20, bins=21, required="suffix"), trials=1000, seed=1
+)
 
 # %% [markdown]
 # ## Swap rates (Sakai 2005, Figures 2 and 3)

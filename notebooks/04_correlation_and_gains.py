@@ -44,11 +44,20 @@ matrix.map("{:.3f}".format).replace("nan", "-")
 # ## How sure is that?
 #
 # `tau_low` to `tau_high` is the interval of the normal approximation, as in Sakai and Shang (2016); it may pass 1.
-# `topics_low` to `topics_high` draws the topics anew: what other topics of this kind would have said about these runs.
+# `tau_population` estimates tau of these runs over infinitely many topics, with an interval.
 
 # %%
 pairs.nsmallest(4, "tau")[
-    ["metric_a", "metric_b", "tau", "tau_low", "tau_high", "topics_low", "topics_high"]
+    [
+        "metric_a",
+        "metric_b",
+        "tau",
+        "tau_population",
+        "tau_population_low",
+        "tau_population_high",
+        "tau_low",
+        "tau_high",
+    ]
 ].round(3)
 
 # %% [markdown]

@@ -37,13 +37,13 @@ result = sc.analyse(
 # %% [markdown]
 # ## Fewer teams (their Figure 1)
 #
-# The variance, mean and 95% interval of 10 draws of the teams to leave out. `first_miss` is the smallest number of
-# teams whose loss moves the interval off the variance of the whole.
+# The variance, mean and 95% interval of 10 draws of the teams to leave out. `within` is the largest number of teams up to
+# which the mean variance stays within 5% of the whole; its limits come together as trials are added.
 
 # %%
-sc.table(result, "first_miss").query("n_topics_wanted == 60")[
-    ["metric", "variance", "first_miss"]
-].round(4)
+sc.table(result, "equivalence").query("n_topics_wanted == 60 and quantity == 'variance'")[
+    ["metric", "within", "within_low", "within_high", "n_teams"]
+]
 
 # %% [markdown]
 # ## Fewer topics (their Table 3)

@@ -1,23 +1,21 @@
-"""Draw the README's figure from simulated runs: ``python -m tests.readme_figure`` writes notebooks/swap-rates.svg."""
+"""Draw the README's figure from a public collection: ``python -m tests.readme_figure`` writes docs/_static/leaderboard.svg."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import matplotlib as mpl
+import xarray as xr
 
 import scorecube as sc
-from scorecube.testing import simulate_rankings
 
-FILE = Path(__file__).parents[1] / "notebooks" / "swap-rates.svg"
-SEED = 2007
+FILE = Path(__file__).parents[1] / "docs" / "_static" / "leaderboard.svg"
+COLLECTION, METRIC = "web2013", "nDCG@20"
 
 
-def draw(path: Path) -> None:
-    """Write the figure: swap rates by difference of 30 simulated runs on 50 topics, samples of 25."""
-    rankings = simulate_rankings(n_runs=30, seed=SEED)
-    cube = sc.evaluate(rankings, metrics=["AP", "Q", "nDCG@10", "P+"], gains=["3:2:1"])
-    result = sc.analyse(cube, sc.Swap(size=25), trials=1000, seed=1)
+def draw(cube: xr.Dataset, path: Path) -> None:
+    """Write the figure: mean scores and rank sets of all runs of a collection."""
+    result = sc.analyse(cube.sel(metric=[METRIC]), sc.Leaderboard(), trials=10_000, seed=1)
     with mpl.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": "scorecube", "font.family": "sans-serif"}
     ):
@@ -27,4 +25,4 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(FILE)
+    draw(sc.fetch(COLLECTION), FILE)

@@ -41,6 +41,19 @@ COLUMNS = {
     "bootstrap pairs": "collection metric gain run_a run_b mean_difference t asl",
     "tukey power": "collection metric gain alpha significant pairs share trials",
     "tukey pairs": "collection metric gain run_a run_b mean_difference p_value",
+    "leaderboard systems": "collection metric gain rank run team mean mean_low mean_high rank_low rank_high top_1 groups",
+    "ranks ranks": "collection metric gain run mean rank rank_low rank_high",
+    "ranks top": "collection metric gain k n_systems runs",
+    "maxt power": "collection metric gain alpha significant pairs share trials",
+    "maxt pairs": "collection metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z p_value",
+    "reliability coefficients": "collection metric gain n_topics erho2 erho2_low erho2_high phi phi_low phi_high",
+    "reliability components": "collection metric gain systems topics interaction",
+    "reliability topics": "collection metric gain target coefficient n_topics n_topics_low n_topics_high",
+    "judges agreement": "truth judge metric gain tau tau_low tau_high tau_ap n_runs agree only_truth only_judge opposite bias",
+    "judges labels": "truth judge kappa kappa_low kappa_high weighted_kappa alpha n_documents",
+    "judges corrected": "truth judge metric gain run n_labelled mean mean_low mean_high",
+    "errors rates": "collection metric test sided n_topics delta alpha kind rate rate_low rate_high trials",
+    "check claims": "collection metric subject quantity size truth estimate bias error width held held_low held_high nominal below above samples",
     "correlate metrics": "collection gain metric_a metric_b tau tau_low tau_high z p_value spearman tau_b tau_ap n_runs tied_pairs",
     "correlate gains": "collection metric gain tau spearman",
     "teams variance": "collection metric gain left_out n_topics_wanted variance_mean variance_low variance_high trials runs_min runs_max topics_min topics_max",
@@ -60,6 +73,14 @@ OPTIONS = {
     "swap": f"--sampling --size --trials --rule --confidence {COMMON}",
     "bootstrap": f"--trials --alpha {COMMON}",
     "tukey": f"--trials --alpha {COMMON}",
+    "leaderboard": f"--trials --alpha --baseline --top {COMMON}",
+    "ranks": f"--trials --alpha --top --marginal --simultaneous {COMMON}",
+    "maxt": f"--trials --alpha --baseline {COMMON}",
+    "reliability": "--topics --target --drop --collection --metrics --gains --runs --only-topics --top-runs --by --workers --out --dry-run",
+    "judges": "--truth --judges --top --labels --runs --truth-qrels --qrels --collection --metrics --gains --only-runs --topics --workers --out --dry-run",
+    "errors": f"--tests --n --alpha --delta --trials --resamples {COMMON}",
+    "check": f"--n --trials --resamples --at --copula --null {COMMON}",
+    "simulate": "--name --from --copula --topics --null --delta --seed",
     "correlate": f"--trials --along {COMMON}",
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",
     "design": "--variance --min-diff --width --systems --alpha --beta --method --mode",
@@ -130,8 +151,8 @@ def test_means_are_those_of_the_cells(scorecube: Cli, finished_study: Path) -> N
 def test_rates_count_every_pair_once_a_trial(scorecube: Cli, finished_study: Path) -> None:
     rates = pd.DataFrame(records(scorecube, finished_study, "swap", "--table", "rates"))
     for _, cell in rates.groupby(["metric", "gain"]):
-        assert cell["bin"].tolist() == list(range(21))
-        assert cell["lower"].tolist() == [k / 100 for k in range(21)]
+        assert cell["bin"].tolist() == list(range(len(cell)))
+        assert cell["lower"].tolist() == [k / 100 for k in range(len(cell))]
         assert cell["count"].sum() == 5 * 15
     empty = rates["count"] == 0
     assert empty.any()
@@ -350,7 +371,9 @@ def test_csv_holds_what_json_holds(scorecube: Cli, finished_study: Path, table: 
     assert [list(row) for row in rows] == [list(row) for row in expected]
     for row, wanted in zip(rows, expected, strict=True):
         for column, value in wanted.items():
-            read = None if row[column] == "" else type(value)(row[column])
+            read: object = None if row[column] == "" else type(value)(row[column])
+            if isinstance(value, bool):
+                read = {"True": True, "False": False}[row[column]]
             assert read == value, column
     if table != "overlap":
         assert any(value is None for row in expected for value in row.values())

@@ -6,11 +6,8 @@ import ast
 import dataclasses
 import inspect
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any
 import pytest
 
 import scorecube
-from tests.api_pages import MODULES
+from tests.reference_pages import MODULES
 
 REPO = Path(__file__).parents[1]
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
@@ -192,44 +189,3 @@ def test_the_checker_finds_what_is_missing() -> None:
     ]
     assert lacking("small", small, full=False) == []
     assert len(lacking("small", small, full=True)) == 3
-
-
-class Addresses(HTMLParser):
-    """Collects what a page loads, and where its links lead."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("src", "href", "data", "srcset") and value is not None:
-                (self.links if tag == "a" else self.loaded).append(value)
-
-
-@pytest.mark.process
-def test_pages_are_read_without_network(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.api_pages", str(tmp_path)],
-        cwd=REPO,
-        check=True,
-        timeout=300,
-    )
-    pages = {
-        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8")
-        for path in tmp_path.rglob("*.html")
-    }
-    assert {f"scorecube/{name.replace('.', '/')}.html" for name in MODULES} <= set(pages)
-    for name, text in pages.items():
-        found = Addresses()
-        found.feed(text)
-        assert [each for each in found.loaded if re.match(r"(https?:)?//", each)] == [], name
-        assert "@import" not in text, name
-        for link in found.links:
-            place = link.partition("#")[0]
-            if place and "://" not in place:
-                assert (tmp_path / name).parent.joinpath(place).exists(), f"{name} links to {link}"
-    first = pages["scorecube.html"]
-    assert all(f'id="{name}"' in first for name in scorecube.__all__)
-    assert 'href="scorecube/collection.html"' in first

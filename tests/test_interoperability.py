@@ -100,7 +100,11 @@ def test_csv_and_json_tell_pandas_the_same(
     )
     (tmp_path / "t.csv").write_text(shown)
     frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str, "document": str})
-    assert len(frame) == len(rows) > 0
+    assert len(frame) == len(rows)
+    if not rows:
+        # Without a margin, topics of one set alone, families of judges.
+        assert table in ("equivalence", "disjoint", "preference")
+        return
     for column in frame.columns:
         values = [row[column] for row in rows]
         assert frame[column].isna().tolist() == [value is None or value == "" for value in values]
@@ -218,7 +222,9 @@ def test_latex_tables_are_well_formed(
                 continue
             row = line.removesuffix(r" \\")
             assert len(re.findall(r"(?<!\\)&", row)) == len(spec[1]) - 1
-            bare = re.sub(r"\\(?:text\w+|[\^~])\{\}|\\[_%&#${}]", "", row)
+            plain = re.sub(r"\\textsuperscript\{\\d?dag\}", "", row)
+            plain = re.sub(r"\\textbf\{([\d.]+)\}", r"\1", plain)
+            bare = re.sub(r"\\(?:text\w+|[\^~])\{\}|\\[_%&#${}]", "", plain)
             assert not re.search(r"[\\_%#${}^~<>]", bare), row
 
 

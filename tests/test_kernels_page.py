@@ -1,4 +1,4 @@
-"""`KERNELS.md` names every file with kernels, and no other."""
+"""`docs/explanation/kernels.md` names every file with kernels, and no other."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def test_the_page_names_every_file_with_kernels() -> None:
         for path in source.rglob("*.py")
         if path.name != "jit.py" and DECORATED.search(path.read_text(encoding="utf-8"))
     }
-    page = (ROOT / "KERNELS.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/kernels.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `([\w/]+\.py)` \|", page, re.M)) == found

@@ -268,7 +268,8 @@ def test_other_samples_replay_to_other_counts(
         shown(scorecube, study, "swap", "--table", "rates") for study in (swapped, other)
     )
     assert before["count"].sum() == after["count"].sum()
-    assert (before["count"] != after["count"]).any()
+    # Empty bins at the end are left out, so numbers of bins may differ.
+    assert before["count"].tolist() != after["count"].tolist()
 
 
 def test_more_trials_extend_a_result(
@@ -305,7 +306,8 @@ def test_a_repeated_command_does_nothing(
     done = scorecube("swap", own, *words, *seed).succeeded()
     assert re.fullmatch(
         r"trec-covid-r5: the result is already there \(.*\); nothing to do\n"
-        r"trec-covid-r5: at 95% confidence .*; 126 runs, samples of .*\n",
+        r"trec-covid-r5: at 95% confidence .*; 126 runs, samples of .*\n"
+        r"trec-covid-r5: required difference, share of comparisons with it .*\n",
         done.stderr,
     )
     assert tree(own) == before

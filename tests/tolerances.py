@@ -1,4 +1,4 @@
-"""The table of all tolerances: ``python -m tests.tolerances > TOLERANCES.md``.
+"""The table of all tolerances: ``python -m tests.tolerances > docs/reference/tolerances.md``.
 
 Values and reasons stand in the source, in the room that uses them: a constant, and the text below it.
 """
@@ -21,12 +21,14 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_grid", "MANTISSA_BITS"),
         ("statistics.integer_grid", "MAX_BITS"),
         ("statistics.integer_grid", "ROUNDING"),
-        ("analyses.topic_samples.swap", "DECIMALS"),
+        ("analyses.topic_samples.swap_result", "DECIMALS"),
+        ("analyses.topic_samples.swap_limits", "SHARE_FLOOR"),
     ),
     "Tests of pairs of runs": (
         ("kernels.pairs.tail_counts", "EQUAL"),
         ("kernels.pairs.tail_counts", "INFINITE"),
         ("analyses.pair_tests.base", "TIED_ROUNDINGS"),
+        ("analyses.rank_sets.estimates", "SYMMETRIC"),
         ("analyses.pair_tests.bootstrap", "GUARDED_STEPS"),
     ),
     "Leaving teams out": (
@@ -35,6 +37,21 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("analyses.leave_out.trial_statistics", "TOLERANCE"),
         ("analyses.leave_out.rescored_runs", "TOLERANCE"),
     ),
+    "Simulated scores": (
+        ("analyses.simulation.decisions", "LEVEL_ROUNDING"),
+        ("analyses.simulation.pair_models", "SAME_SCORE"),
+        ("kernels.experiments.pair_copulas", "NOT_ZERO"),
+        ("statistics.margins", "EDGE"),
+        ("statistics.margins", "STEEPEST"),
+        ("statistics.margins", "FIT_STEPS"),
+        ("statistics.margins", "MOMENT_STEPS"),
+        ("statistics.margins", "EXPONENT_STEP"),
+        ("statistics.margins", "MOMENT_TOLERANCE"),
+        ("analyses.simulation.claims", "EQUAL_MEANS"),
+        ("analyses.simulation.families", "NO_SPREAD"),
+    ),
+    "Judges": (("statistics.corrected_means", "NO_SPREAD"),),
+    "Rank correlation": (("statistics.effect_posterior", "SMALLEST_RATIO"),),
     "Searches and fits": (
         ("kernels.linalg.selection", "FLAT"),
         ("kernels.linalg.selection", "LEAST_STEP"),
@@ -62,6 +79,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("report.tables.correlation", "EQUAL"),
         ("report.figures.swap", "SAME_LEVEL"),
         ("report.figures.agreement", "LEAST_SPAN"),
+        ("report.text_formats", "LEAST_P"),
         ("report.figures.design", "SMALLEST"),
     ),
 }

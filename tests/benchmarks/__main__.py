@@ -1,10 +1,20 @@
-"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|teams|sweep|scaling ...]``: all benchmarks, or those named."""
+"""``python -m tests.benchmarks [start|swap|correlation|evaluate|pairs|teams|sweep|scaling|record ...]``: all benchmarks, or those named."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import correlation, evaluate, pairs, scaling, start, swap, sweep, teams
+from tests.benchmarks import (
+    correlation,
+    evaluate,
+    pairs,
+    record,
+    scaling,
+    start,
+    swap,
+    sweep,
+    teams,
+)
 
 BENCHMARKS = {
     "start": start.main,
@@ -15,6 +25,7 @@ BENCHMARKS = {
     "teams": teams.main,
     "sweep": sweep.main,
     "scaling": scaling.main,
+    "record": record.main,
 }
 
 if __name__ == "__main__":

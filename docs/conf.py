@@ -1,0 +1,40 @@
+"""Sphinx settings: ``make docs`` writes docs/_build/html, without network; pages in `_generated` are made from the declarations."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPO))
+
+from scorecube import __version__  # noqa: E402
+from tests.reference_pages import write_pages  # noqa: E402
+
+write_pages(Path(__file__).parent / "_generated")
+
+project, author, release = "scorecube", "the developers of scorecube", __version__
+copyright = author  # noqa: A001
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "paper.md"]
+nb_execution_mode = "off"  # notebooks are executed by `make notebooks`, which the tests run
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"  # they stand in the signature
+autodoc_default_options = {"members": False}
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+autosummary_generate = False
+html_theme = "sphinx_book_theme"
+html_title = f"scorecube {release}"
+html_static_path = ["_static"]
+html_css_files = ["scorecube.css"]
+html_theme_options = {"show_toc_level": 2, "use_download_button": False, "show_navbar_depth": 1}
+html_show_sourcelink = False
+html_copy_source = False

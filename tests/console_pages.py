@@ -1,0 +1,120 @@
+"""Commands in the documentation and what they print: ``python -m tests.console_pages PAGE ...`` writes the outputs anew.
+
+A page's console blocks run in order in one folder. It holds the made-up task of `tests.newcomer`, and public collections are read from
+``../shared/data`` instead of from their source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from scorecube.ingest.public import CACHE_VARIABLE, public_collections
+from tests import newcomer
+from tests.terminal import on_terminal, program
+
+REPO = Path(__file__).parents[1]
+DATA = REPO.parent / "shared" / "data"
+BLOCK = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MACHINE = [
+    (
+        r"about [\d.,]+ s on \d+ workers?(, after compiling for about \d+ s \(first use\))?, [\d,]+ MiB each, [\d,]+ MiB in all",
+        "about N s on N workers, N MiB each, N MiB in all",
+    ),
+    (r"in [\d,]+ blocks?;", "in N blocks;"),
+    (r"\([\d,]+ KiB\)", "(N KiB)"),
+]
+"""What another machine, or another release of a library, makes different."""
+WIDTH = 98
+"""Columns of a page."""
+PROGRESS = re.compile(r".+: [\d,]+ of [\d,]+ \w+(, about .+ left)?|compiling .+")
+"""A line that only a slow machine, or the first use, prints."""
+
+
+def pages() -> list[Path]:
+    """Return the pages with console blocks."""
+    found = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md"))]
+    return [
+        page
+        for page in found
+        if "_build" not in page.parts
+        and "_generated" not in page.parts
+        and BLOCK.search(page.read_text(encoding="utf-8"))
+    ]
+
+
+def uses_public_data(page: Path) -> bool:
+    """Whether a page fetches a collection."""
+    return "$ scorecube fetch" in page.read_text(encoding="utf-8")
+
+
+def run(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Run the commands of a page in a folder; yield command, shown and printed output."""
+    newcomer.write(folder)
+    cache = folder / "cache"
+    if uses_public_data(page):
+        fill_cache(cache)
+    for line, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
+        name, *words = shlex.split(line)
+        assert name == "scorecube", line
+        # A dumb terminal has no bar; what is printed beside it is the same.
+        status, seen = on_terminal(
+            program(*words), folder, TERM="dumb", **{CACHE_VARIABLE: str(cache)}
+        )
+        assert status == 0, seen
+        yield line, shown, seen.replace("\r\n", "\n")
+
+
+def fill_cache(cache: Path) -> None:
+    """Put the files of public collections where `fetch` keeps them."""
+    lying = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in DATA.glob("*/*.csv")}
+    for known in public_collections().values():
+        for file in known.files:
+            target = cache / known.repository / known.commit / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(lying[file.sha256], target)
+
+
+def without_machine(text: str) -> list[str]:
+    """Return the words of a text without what differs between machines; pages fold long lines."""
+    words = " ".join(text.split())
+    for pattern, instead in MACHINE:
+        words = re.sub(pattern, instead, words)
+    return words.split()
+
+
+def kept_lines(seen: str) -> str:
+    """Return what is printed without lines of progress, as it stands in a page."""
+    lines = [line.rstrip() for line in seen.strip().splitlines()]
+    return "\n".join(
+        textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        if len(line) > WIDTH
+        else line
+        for line in lines
+        if not PROGRESS.fullmatch(line)
+    )
+
+
+def renew(page: Path) -> None:
+    """Write what the commands of a page print into it."""
+    text = page.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        for line, shown, seen in run(page, Path(name)):
+            kept = kept_lines(seen)
+            if without_machine(kept) != without_machine(shown) or any(
+                len(each) > WIDTH for each in shown.splitlines()
+            ):
+                text = text.replace(f"$ {line}\n{shown}```", f"$ {line}\n{kept}\n```")
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        renew(Path(argument))

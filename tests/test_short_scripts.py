@@ -1,0 +1,100 @@
+"""Scripts of at most 10 lines: from other tools' scores to leaderboard and figure; and what notebooks show."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.testing import simulate_cube
+
+SCRIPTS = Path(__file__).parents[1] / "notebooks" / "short"
+MOST_LINES = 10
+PNG = b"\x89PNG"
+
+
+def write_inputs(folder: Path) -> None:
+    generator = np.random.default_rng(1)
+    rows = [
+        (name, str(topic), measure, generator.random())
+        for name in ("BM25", "PL2", "DPH")
+        for topic in range(8)
+        for measure in ("map", "ndcg_cut_10")
+    ]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    frame.to_csv(folder / "perquery.csv", index=False)
+    items = [
+        (model, item, seed, generator.random())
+        for model in "abc"
+        for item in range(8)
+        for seed in range(2)
+    ]
+    scores = pd.DataFrame(items, columns=["model", "item", "seed", "score"])
+    scores.to_csv(folder / "scores.csv", index=False)
+    judged = [f"{topic} 0 d{k} {int(k < 3)}\n" for topic in range(8) for k in range(6)]
+    (folder / "qrels.txt").write_text("".join(judged))
+    for name in "abc":
+        lines = [
+            f"{topic} Q0 d{k} {rank} {10 - rank} {name}\n"
+            for topic in range(8)
+            for rank, k in enumerate(generator.permutation(6), 1)
+        ]
+        (folder / f"{name}.run").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.stem)
+def test_a_short_script_ends_in_a_figure(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if script.stem == "from_ir_measures":
+        pytest.importorskip("ir_measures")
+    lines = [line for line in script.read_text().splitlines() if line.strip() and line[0] != "#"]
+    assert len(lines) <= MOST_LINES
+    write_inputs(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script))
+    assert (tmp_path / "leaderboard.png").read_bytes().startswith(PNG)
+
+
+def test_there_are_three_short_scripts() -> None:
+    assert len(list(SCRIPTS.glob("*.py"))) == 3
+
+
+def test_notebooks_show_figures_studies_and_collections(tmp_path: Path) -> None:
+    cube = simulate_cube(n_runs=4, seed=1)
+    result = sc.analyse(cube, sc.Swap(size=20), trials=20, seed=1)
+    drawn = sc.figure(result, size=(4, 3), metrics=["map"] if "AP" in cube.metric else None)
+    assert drawn._repr_png_().startswith(PNG)
+    assert tuple(drawn.get_size_inches()) == (4, 3)
+    study = sc.open_study(str(tmp_path / "study.zarr"), mode="a")
+    study.add("demo", cube=cube)
+    for shown in (study._repr_html_(), study["demo"]._repr_html_()):
+        assert "<td>demo</td><td>4</td>" in shown
+        assert "none yet" in shown
+    path = sc.report(study, str(tmp_path / "page.html"), title="A & B", authors="Me", date="May")
+    text = Path(path).read_text()
+    assert "A &amp; B" in text
+    assert "<p>Me</p>" in text
+
+
+def test_long_frames_are_read_with_the_names_of_tools() -> None:
+    frame = pd.DataFrame(
+        {
+            "run": ["a", "a", "b", "b"],
+            "topic": [1, 2, 1, 2],
+            "metric": "P_10",
+            "score": [0, 1, 1, 1],
+        }
+    )
+    cube = sc.cube_from_scores(frame)
+    assert cube["metric"].values.tolist() == ["P@10"]
+    assert cube["score"].sel(run="a").values.ravel().tolist() == [0, 1]
+    with pytest.raises(BadInput, match="a second score of P_10 for run 'a'"):
+        sc.cube_from_scores(pd.concat([frame, frame]))
+    with pytest.raises(BadInput, match=r"no column for the topic.*perquery=True"):
+        sc.cube_from_scores(frame.drop(columns="topic"))

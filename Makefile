@@ -56,8 +56,8 @@ soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at eve
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
 
-docs: $(TEST_VENV)/ready ## API pages from the docstrings: docs/scorecube.html, read without network
-	$(TEST_VENV)/bin/python -m tests.api_pages docs
+docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
+	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 lock: ## Renew the locks (needs uv); they hold hashes and no addresses
 	$(LOCK) --extra cluster --extra s3 --extra docs --extra test pyproject.toml -o requirements-test.lock
@@ -70,7 +70,7 @@ audit: ## Known vulnerabilities of locked packages, by PyPI's advisories (needs 
 	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-cluster.lock -r requirements-test.lock
 
 clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) .venv-audit demo docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) $(TEST_VENV) .venv-audit demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: requirements.lock pyproject.toml

@@ -361,7 +361,10 @@ class Correlation(Analysis):
             seconds,
             per_trial,
             fixed,
-            result_bytes=2.2 * per_trial * trials + 2.5 * score_bytes + drawn_bytes,
+            # Coefficients of trials are sorted for percentiles before those of the population are drawn.
+            result_bytes=per_trial * trials
+            + max(1.2 * per_trial * trials, drawn_bytes)
+            + 2.5 * score_bytes,
             input_bytes=2 * score_bytes,
         )
 

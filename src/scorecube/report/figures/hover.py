@@ -1,0 +1,83 @@
+"""What the script of a page needs to show the values of a figure: the places and scales of its axes, and which element is which series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.container import BarContainer
+from matplotlib.ticker import FixedFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LINEAR_OR_LOG = ("linear", "log")
+MOST_SERIES = 60
+"""Of one figure; a figure with more is a picture of its own kind, whose single lines nobody asks for."""
+
+
+def name_series(figure: Figure) -> None:
+    """Give the lines, points, segments and bars of a figure the ids by which a page finds them; before it is drawn."""
+    for place, axes in enumerate(figure.axes):
+        for kind, number, _, artists in _series(axes):
+            for artist in artists:
+                artist.set_gid(f"{kind}{place}-{number}")
+
+
+def hover_data(figure: Figure) -> list[list[Any]]:
+    """Return the axes of a figure that has been drawn, and their series.
+
+    Parameters
+    ----------
+    figure
+        As of `name_series`.
+
+    Returns
+    -------
+    axes
+        For each one: position of the axes; left, top, right and bottom in points of the image; the values at left, right, bottom and top;
+        which scales are logarithmic (1: x, 2: y); whether the values of x (1) and y (2) are names; labels of x and y;
+        and the kind, number and name of each series.
+    """
+    width, height = figure.get_size_inches() * 72
+    found: list[list[Any]] = []
+    for place, axes in enumerate(figure.axes):
+        series = [[kind, number, name] for kind, number, name, _ in _series(axes)]
+        scales = (axes.get_xscale(), axes.get_yscale())
+        if not series or any(scale not in LINEAR_OR_LOG for scale in scales):
+            continue
+        box = axes.get_position()
+        corners = [box.x0 * width, (1 - box.y1) * height, box.x1 * width, (1 - box.y0) * height]
+        limits = [*axes.get_xlim(), *axes.get_ylim()]
+        logs = sum(1 << k for k, scale in enumerate(scales) if scale == "log")
+        named = [isinstance(axis.get_major_formatter(), FixedFormatter) for axis in (axes.xaxis, axes.yaxis)]  # fmt: skip
+        found.append(
+            [place, *(round(float(each), 2) for each in corners), *(float(f"{each:.7g}") for each in limits)]
+            + [logs, named[0] + 2 * named[1], axes.get_xlabel(), axes.get_ylabel(), series]
+        )  # fmt: skip
+    return found if sum(len(axes[-1]) for axes in found) <= MOST_SERIES else []
+
+
+def _series(axes: Axes) -> list[tuple[str, int, str, list[Any]]]:
+    """Return kind, number, name and artists of each series: l (line or points), s (segments), h and v (bars)."""
+    found: list[tuple[str, int, str, list[Any]]] = []
+
+    def add(kind: str, label: object, artists: list[Any]) -> None:
+        name = "" if str(label).startswith("_") else str(label)
+        found.append((kind, len(found), name, artists))
+
+    for line in axes.get_lines():
+        # A line across the whole axes is in other coordinates than the data.
+        if line.get_transform() == axes.transData and len(line.get_xdata()):
+            add("l", line.get_label(), [line])
+    for collection in axes.collections:
+        if isinstance(collection, LineCollection):
+            add("s", collection.get_label(), [collection])
+        elif isinstance(collection, PathCollection):
+            add("l", collection.get_label(), [collection])
+    for container in axes.containers:
+        if isinstance(container, BarContainer):
+            kind = "h" if container.orientation == "horizontal" else "v"
+            add(kind, container.get_label(), list(container.patches))
+    return found

@@ -251,6 +251,18 @@ const shared = (() => {
     document.querySelector("main").prepend(made);
   };
 
+  // A leaderboard of its own for each metric: those of metrics that are not picked are hidden.
+  const leaderboards = () => {
+    for (const head of document.querySelectorAll("main h3, main summary")) {
+      const found = /^(?:Leaderboard|Rank sets) by (.+)$/.exec(textOf(head));
+      if (found) onPick.push(() => hideHeaded(head, !metricPicked(found[1])));
+    }
+  };
+  const hideHeaded = (head, hidden) => {
+    if (head.tagName === "SUMMARY") head.parentElement.hidden = hidden;
+    else for (let each = head; each && (each === head || each.matches(".tools, .scroll, p")); each = each.nextElementSibling) each.hidden = hidden;
+  };
+
   // ---- Values of figures.
   const figures = () => {
     const box = make("p", { className: "values", hidden: true });
@@ -472,7 +484,7 @@ const shared = (() => {
     const table = make("table", {}, make("thead", {}, head), body);
     const region = make("div", { className: "scroll tall", tabIndex: 0 }, table);
     region.setAttribute("role", "region");
-    region.setAttribute("aria-label", title);
+    region.setAttribute("aria-label", `${title}: ${document.getElementById(anchor).textContent}`);
     place.append(make("div", { className: "panel" }, make("h3", { textContent: title }), make("p", { className: "soft", textContent: about }), controls, region));
     begin();
     onPick.push(show);
@@ -495,7 +507,7 @@ const shared = (() => {
   const fixed = (value) => (value === null ? "-" : value.toFixed(4));
   const leaderboard = (anchor, parts) => {
     const metric = make("select");
-    const columns = [["run", false], ["rank set", false], ["best rank", true], ["worst rank", true], ["interval", false], ["mean", true], ["lower limit", true], ["upper limit", true]];
+    const columns = [["run", false], ["rank set", false], ["interval", false], ["best rank", true], ["worst rank", true], ["mean", true], ["lower limit", true], ["upper limit", true]];
     const rowsOf = ({ part, place }) => {
       const cell = part.cells[Number(metric.value)];
       const [low, high] = rankLimits(cell, place);
@@ -510,9 +522,9 @@ const shared = (() => {
         if (!isPicked("run", name)) return [];
         const known = limits[k][0] !== null && limits[k][1] !== null;
         return [cells(make("tr", {}, make("th", { scope: "row", textContent: name })), [
-          bar(low[k] - 0.5, high[k] + 0.5, 0.5, cell.order.length + 0.5, null, "ranks"), String(low[k]), String(high[k]),
+          bar(low[k] - 0.5, high[k] + 0.5, 0.5, cell.order.length + 0.5, null, "ranks"),
           known ? bar(limits[k][0], limits[k][1], least, most, cell.mean[k], "means") : "-",
-          fixed(cell.mean[k]), fixed(limits[k][0]), fixed(limits[k][1])])];
+          String(low[k]), String(high[k]), fixed(cell.mean[k]), fixed(limits[k][0]), fixed(limits[k][1])])];
       });
     };
     const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent} %, all runs together) keep the critical value of this study's test, at other degrees of freedom.`;
@@ -525,7 +537,7 @@ const shared = (() => {
 
   const design = (anchor, parts) => {
     const difference = make("input", { type: "number", min: 0.001, step: 0.001 });
-    const columns = [["metric", false], ["width", true], ["width, same topics", true], ["power", true], ["", false]];
+    const columns = [["metric", false], ["width", true], ["width, same topics", true], ["power", true], ["power from 0 to 1", false]];
     const rowsOf = ({ part }, n) => part.cells.filter((cell) => metricPicked(cell.label)).map((cell) => {
       const delta = Math.max(0, Number(difference.value));
       const power = cell.residual > 0 ? powerT(n, (n * delta ** 2) / (2 * cell.residual), part.alpha) : 1;
@@ -541,8 +553,9 @@ const shared = (() => {
     });
   };
 
+  tables();
+  leaderboards();
   figures();
   for (const [anchor, parts] of Object.entries(data)) (parts[0].runs ? leaderboard : design)(anchor, parts);
   if (!document.getElementById("table")) picker();
-  tables();
 })();

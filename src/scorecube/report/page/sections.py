@@ -194,7 +194,7 @@ class Section:
             else None,
             "curves": [part.curve for part in self.parts] if curves else [],
             "tables": [
-                (heading, html_table(frame, heading))
+                (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
                 for heading, frame in [*shown, *self.live_tables(curves=curves)]
             ],
             "live": curves and bool(self.live),

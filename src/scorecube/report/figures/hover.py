@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.container import BarContainer
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 LINEAR_OR_LOG = ("linear", "log")
@@ -51,12 +53,20 @@ def hover_data(figure: Figure) -> list[list[Any]]:
         corners = [box.x0 * width, (1 - box.y1) * height, box.x1 * width, (1 - box.y0) * height]
         limits = [*axes.get_xlim(), *axes.get_ylim()]
         logs = sum(1 << k for k, scale in enumerate(scales) if scale == "log")
-        named = [isinstance(axis.get_major_formatter(), FixedFormatter) for axis in (axes.xaxis, axes.yaxis)]  # fmt: skip
+        named = [_has_names(axis) for axis in (axes.xaxis, axes.yaxis)]
         found.append(
-            [place, *(round(float(each), 2) for each in corners), *(float(f"{each:.7g}") for each in limits)]
+            [place, *(round(float(each), 3) for each in corners), *(float(f"{each:.7g}") for each in limits)]
             + [logs, named[0] + 2 * named[1], axes.get_xlabel(), axes.get_ylabel(), series]
         )  # fmt: skip
     return found if sum(len(axes[-1]) for axes in found) <= MOST_SERIES else []
+
+
+def _has_names(axis: Axis) -> bool:
+    """Return whether the ticks of an axis are names instead of numbers; on a shared axis those of its first panel."""
+    if not isinstance(axis.get_major_locator(), FixedLocator):
+        return False
+    texts = [label.get_text() for label in axis.get_ticklabels()]
+    return any(re.search(r"[^\d.,%\s\u2212-]", text) for text in texts)
 
 
 def _series(axes: Axes) -> list[tuple[str, int, str, list[Any]]]:

@@ -322,7 +322,11 @@ const shared = (() => {
     const numbers = element.getAttribute("d").match(/-?\d+(?:\.\d+)?(?:e-?\d+)?/g) ?? [];
     return Array.from({ length: numbers.length >> 1 }, (_, k) => [Number(numbers[2 * k]), Number(numbers[2 * k + 1])]);
   };
-  const short = (value) => (value === 0 ? "0" : String(Number(value.toPrecision(Math.abs(value) >= 1000 ? 4 : 3))));
+  // A value with the decimals that coordinates of a hundredth of a point bear, of a scale with so much a point.
+  const short = (value, step) => {
+    const decimals = Math.max(0, Math.min(12, Math.floor(-Math.log10(0.02 * Math.abs(step)))));
+    return String(Number(value.toFixed(decimals)) || 0);
+  };
 
   const readFigure = (svg) => {
     const text = svg.dataset.values;
@@ -336,15 +340,20 @@ const shared = (() => {
         let best = "";
         let least = 6;
         for (const each of svg.querySelectorAll(`g[id*="${axis}tick_"]`)) {
-          const mark = each.querySelector("use");
+          const mark = each.querySelector("use"); // none where ticks have no length
           const label = each.querySelector("text");
-          const distance = mark && label ? Math.abs(Number(mark.getAttribute(along)) - at) : Infinity;
+          if (!label) continue;
+          const box = label.getBBox();
+          const centre = along === "x" ? box.x + box.width / 2 : box.y + box.height / 2;
+          const distance = Math.abs((mark ? Number(mark.getAttribute(along)) : centre) - at);
           if (distance < least) [best, least] = [label.textContent.trim(), distance];
         }
         return best;
       };
-      const xText = (x) => (named & 1 ? tick("x", x, "x") : `${xLabel || "x"} ${short(xOf(x))}`);
-      const yText = (y) => (named & 2 ? tick("y", y, "y") : `${yLabel || "y"} ${short(yOf(y))}`);
+      const xShort = (x) => short(xOf(x), xOf(x + 1) - xOf(x));
+      const yShort = (y) => short(yOf(y), yOf(y + 1) - yOf(y));
+      const xText = (x) => (named & 1 ? tick("x", x, "x") : `${xLabel || "x"} ${xShort(x)}`);
+      const yText = (y) => (named & 2 ? tick("y", y, "y") : `${yLabel || "y"} ${yShort(y)}`);
       const words = (...parts) => parts.filter(Boolean).join("; ");
       return series.flatMap(([kind, number, name]) => {
         const bars = kind === "h" || kind === "v";
@@ -361,7 +370,7 @@ const shared = (() => {
               if (kind === "h") return { x: b, y, name, group, text: () => words(name, yText(y), xText(b)) };
               if (kind === "v") return { x, y: c, name, group, text: () => words(name, xText(x), yText(c)) };
               const flat = b - a >= d - c;
-              const ends = flat ? [yText(y), `${xText(a)} to ${short(xOf(b))}`] : [xText(x), `${yText(d)} to ${short(yOf(c))}`];
+              const ends = flat ? [yText(y), `${xText(a)} to ${xShort(b)}`] : [xText(x), `${yText(d)} to ${yShort(c)}`];
               return { x, y, name, group, text: () => words(name, ...ends) };
             });
           }
@@ -537,13 +546,13 @@ const shared = (() => {
 
   const design = (anchor, parts) => {
     const difference = make("input", { type: "number", min: 0.001, step: 0.001 });
-    const columns = [["metric", false], ["width", true], ["width, same topics", true], ["power", true], ["power from 0 to 1", false]];
+    const columns = [["metric", false], ["power from 0 to 1", false], ["power", true], ["width", true], ["width, same topics", true]];
     const rowsOf = ({ part }, n) => part.cells.filter((cell) => metricPicked(cell.label)).map((cell) => {
       const delta = Math.max(0, Number(difference.value));
       const power = cell.residual > 0 ? powerT(n, (n * delta ** 2) / (2 * cell.residual), part.alpha) : 1;
       return cells(make("tr", {}, make("th", { scope: "row", textContent: cell.label })), [
-        fixed(expectedWidth(n, cell.variance, part.alpha)), fixed(expectedWidth(n, cell.residual, part.alpha)), fixed(power),
-        bar(0, power, 0, 1, null, "means")]);
+        bar(0, power, 0, 1, null, "means"), fixed(power),
+        fixed(expectedWidth(n, cell.variance, part.alpha)), fixed(expectedWidth(n, cell.residual, part.alpha))]);
     });
     const about = `Expected width of the ${100 * (1 - parts[0].alpha)} % interval for the difference of two systems, each with topics of its own or both with the same ones, and the power of the paired t test to detect the difference at alpha ${parts[0].alpha}.`;
     panel(anchor, parts, "Widths and power with another number of topics", about, columns, rowsOf, {

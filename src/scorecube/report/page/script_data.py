@@ -290,7 +290,7 @@ def design_data(result: xr.Dataset) -> tuple[pd.DataFrame, dict[str, Any] | None
             for row in rows.to_dict("records")
         ],
     }
-    shown = rows[[COLLECTION, "label", "topics", "width", "paired_width", "power"]]
+    shown = rows[[COLLECTION, "label", "topics", "power", "width", "paired_width"]]
     return shown.rename(columns={"label": names.METRIC}), data if n >= 2 else None
 
 

@@ -292,7 +292,7 @@ const shared = (() => {
         let least = 20 ** 2;
         for (const point of load()) {
           const distance = (point.x - here.x) ** 2 + (point.y - here.y) ** 2;
-          if (distance < least && !point.group.hasAttribute("hidden")) [best, least] = [point, distance];
+          if (distance < least && !point.group.hidden()) [best, least] = [point, distance];
         }
         if (best) show(best);
         else hide();
@@ -307,11 +307,11 @@ const shared = (() => {
         event.preventDefault();
         for (let tried = 0; tried < points.length; tried += 1) {
           at = (at + step + points.length) % points.length;
-          if (!points[at].group.hasAttribute("hidden")) break;
+          if (!points[at].group.hidden()) break;
         }
         show(points[at]);
       });
-      onPick.push(() => { for (const point of load()) point.group.toggleAttribute("hidden", !seriesPicked(point.name)); });
+      onPick.push(() => { for (const point of load()) point.group.hide(!seriesPicked(point.name)); });
     }
   };
   const seriesPicked = (name) => metricPicked(name) && (!runNames.has(name) || isPicked("run", name));
@@ -322,9 +322,10 @@ const shared = (() => {
     const numbers = element.getAttribute("d").match(/-?\d+(?:\.\d+)?(?:e-?\d+)?/g) ?? [];
     return Array.from({ length: numbers.length >> 1 }, (_, k) => [Number(numbers[2 * k]), Number(numbers[2 * k + 1])]);
   };
-  // A value with the decimals that coordinates of a hundredth of a point bear, of a scale with so much a point.
+  const tuples = (values, size) => Array.from({ length: values.length / size }, (_, k) => values.slice(size * k, size * (k + 1)));
+  // A value that is read from a picture, with the decimals that coordinates of a hundredth of a point bear, of a scale with so much a point.
   const short = (value, step) => {
-    const decimals = Math.max(0, Math.min(12, Math.floor(-Math.log10(0.02 * Math.abs(step)))));
+    const decimals = Math.max(0, Math.min(12, Math.floor(-Math.log10(0.04 * Math.abs(step)))));
     return String(Number(value.toFixed(decimals)) || 0);
   };
 
@@ -334,8 +335,12 @@ const shared = (() => {
     const [prefix, axes] = [text.slice(0, cut), JSON.parse(text.slice(cut + 1))];
     return axes.flatMap(([place, left, top, right, bottom, x0, x1, y0, y1, logs, named, xLabel, yLabel, series]) => {
       const value = (share, low, high, log) => (log ? low * (high / low) ** share : low + (high - low) * share);
+      // Scales and their inverses.
       const xOf = (x) => value((x - left) / (right - left), x0, x1, logs & 1);
       const yOf = (y) => value((bottom - y) / (bottom - top), y0, y1, logs & 2);
+      const share = (found, low, high, log) => (log ? Math.log(found / low) / Math.log(high / low) : (found - low) / (high - low));
+      const xAt = (found) => left + (right - left) * share(found, x0, x1, logs & 1);
+      const yAt = (found) => bottom - (bottom - top) * share(found, y0, y1, logs & 2);
       const tick = (axis, at, along) => {
         let best = "";
         let least = 6;
@@ -350,34 +355,30 @@ const shared = (() => {
         }
         return best;
       };
-      const xShort = (x) => short(xOf(x), xOf(x + 1) - xOf(x));
-      const yShort = (y) => short(yOf(y), yOf(y + 1) - yOf(y));
-      const xText = (x) => (named & 1 ? tick("x", x, "x") : `${xLabel || "x"} ${xShort(x)}`);
-      const yText = (y) => (named & 2 ? tick("y", y, "y") : `${yLabel || "y"} ${yShort(y)}`);
+      const xText = (x, found) => (named & 1 ? tick("x", x, "x") : `${xLabel || "x"} ${found}`);
+      const yText = (y, found) => (named & 2 ? tick("y", y, "y") : `${yLabel || "y"} ${found}`);
       const words = (...parts) => parts.filter(Boolean).join("; ");
-      return series.flatMap(([kind, number, name]) => {
-        const bars = kind === "h" || kind === "v";
+      const inside = ({ x, y }) => x >= left - 1 && x <= right + 1 && y >= top - 1 && y <= bottom + 1;
+      return series.flatMap(([kind, number, name, known]) => {
         const groups = [...svg.querySelectorAll(`[id="${prefix}${kind}${place}-${number}"]`)];
-        return groups.flatMap((group) => {
-          const uses = [...group.querySelectorAll("use")];
-          const paths = (uses.length ? uses : [...group.querySelectorAll("path")].filter((path) => !path.closest("defs")));
-          if (bars || kind === "s") {
-            return paths.map((path) => {
-              const vertices = verticesOf(path);
-              const [xs, ys] = [vertices.map(([x]) => x), vertices.map(([, y]) => y)];
-              const [a, b, c, d] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-              const [x, y] = [(a + b) / 2, (c + d) / 2];
-              if (kind === "h") return { x: b, y, name, group, text: () => words(name, yText(y), xText(b)) };
-              if (kind === "v") return { x, y: c, name, group, text: () => words(name, xText(x), yText(c)) };
-              const flat = b - a >= d - c;
-              const ends = flat ? [yText(y), `${xText(a)} to ${xShort(b)}`] : [xText(x), `${yText(d)} to ${yShort(c)}`];
-              return { x, y, name, group, text: () => words(name, ...ends) };
-            });
-          }
-          const inside = ([x, y]) => x >= left - 1 && x <= right + 1 && y >= top - 1 && y <= bottom + 1;
-          return paths.flatMap(verticesOf).filter(inside).map(([x, y]) => (
-            { x, y, name, group, text: () => words(name, ...(named & 2 ? [yText(y), xText(x)] : [xText(x), yText(y)])) }));
+        if (!groups.length) return [];
+        const group = { hide: (hidden) => { for (const each of groups) each.toggleAttribute("hidden", hidden); }, hidden: () => groups[0].hasAttribute("hidden") };
+        const pointOf = (x, y, xFound, yFound) => ({
+          x, y, name, group,
+          text: () => words(name, ...(named & 2 || kind === "h" ? [yText(y, yFound), xText(x, xFound)] : [xText(x, xFound), yText(y, yFound)])),
         });
+        if (kind === "s") {
+          return tuples(known ?? [], 4).map(([a, c, b, d]) => {
+            const [x, y] = [(xAt(a) + xAt(b)) / 2, (yAt(c) + yAt(d)) / 2];
+            const ends = c === d ? [yText(y, c), `${xText(x, a)} to ${b}`] : [xText(x, a), `${yText(y, c)} to ${d}`];
+            return { x, y, name, group, text: () => words(name, ...ends) };
+          }).filter(inside);
+        }
+        if (known) return tuples(known, 2).map(([a, b]) => pointOf(xAt(a), yAt(b), a, b)).filter(inside);
+        const uses = groups.flatMap((each) => [...each.querySelectorAll("use")]);
+        const paths = uses.length ? uses : groups.flatMap((each) => [...each.querySelectorAll("path")]).filter((path) => !path.closest("defs"));
+        return paths.flatMap(verticesOf).map(([x, y]) => pointOf(
+          x, y, short(xOf(x), xOf(x + 1) - xOf(x)), short(yOf(y), yOf(y + 1) - yOf(y)))).filter(inside);
       });
     });
   };

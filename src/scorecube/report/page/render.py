@@ -43,7 +43,7 @@ OVERVIEW = 50
 """With more collections the index shows distributions over them."""
 MANY = 8
 """With more collections the figures of each are folded."""
-MOST_VALUES = 40_000
+MOST_VALUES = 34_000
 """Bytes of what the script reads the values of figures from; further figures have none."""
 
 

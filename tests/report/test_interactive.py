@@ -49,7 +49,9 @@ AXE = [
 
 LEADERBOARD = "document.querySelectorAll('.panel')[0]"
 DESIGN = "document.querySelectorAll('.panel')[1]"
-ROWS = "[...{table}.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+ROWS = (
+    "[...{table}.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+)
 FIRST = "document.querySelector('main .scroll > table')"
 
 
@@ -332,7 +334,9 @@ def test_no_bar_is_lost_on_a_phone(tab: Tab) -> None:
     bars = "[...document.querySelectorAll('svg.bar')].map(each => each.getBoundingClientRect()).filter(each => each.width < 40 || each.left < 0 || each.right > 400).length"
     assert tab.value("document.querySelectorAll('svg.bar').length") == 62
     assert tab.value(bars) == 0
-    hidden = "[...document.querySelectorAll('.panel th')].filter(each => !each.checkVisibility()).length"
+    hidden = (
+        "[...document.querySelectorAll('.panel th')].filter(each => !each.checkVisibility()).length"
+    )
     assert tab.value(hidden) == 0
 
 

@@ -29,8 +29,8 @@ def name_series(figure: Figure) -> None:
     """Give the lines, points, segments and bars of a figure the ids by which a page finds them; before it is drawn."""
     for place, axes in enumerate(figure.axes):
         for kind, number, _, artists in _series(axes):
-            for artist in artists:
-                artist.set_gid(f"{kind}{place}-{number}")
+            for k, artist in enumerate(artists):
+                artist.set_gid(f"{kind}{place}-{number}-{k}")
 
 
 def hover_data(figure: Figure) -> list[list[Any]]:

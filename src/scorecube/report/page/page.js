@@ -78,7 +78,7 @@ const shared = (() => {
   const valuesOf = (names) => {
     const found = new Set();
     for (const table of document.querySelectorAll("main .scroll > table")) {
-      if (!table.tHead) continue;
+      if (!table.tHead?.rows.length) continue;
       const columns = headings(table).flatMap((text, place) => (names.includes(text) ? [place] : []));
       for (const row of columns.length ? table.tBodies[0].rows : []) for (const place of columns) found.add(textOf(row.cells[place]));
     }
@@ -201,7 +201,7 @@ const shared = (() => {
 
   const tables = () => {
     for (const table of document.querySelectorAll("main .scroll > table")) {
-      if (!table.tHead || !table.tHead.rows.length) continue;
+      if (!table.tHead?.rows.length) continue;
       const folded = table.closest("details:not([open])");
       if (table.parentElement.nextElementSibling?.matches("details.rows")) continue; // the beginning of the next one
       if (!folded || (folded.matches("details.rows") && !folded.parentElement.closest("details:not([open])"))) enhance(table);
@@ -248,7 +248,7 @@ const shared = (() => {
     const summary = make("summary", { textContent: `Pick ${kinds.map(([title]) => title.toLowerCase()).join(" and ")}` });
     const made = make("details", { className: "pick" }, summary);
     made.addEventListener("toggle", () => made.append(...kinds.map((kind) => choices(...kind))), { once: true });
-    document.querySelector("main").prepend(made);
+    document.querySelector("header").append(made);
   };
 
   // A leaderboard of its own for each metric: those of metrics that are not picked are hidden.
@@ -360,7 +360,7 @@ const shared = (() => {
       const words = (...parts) => parts.filter(Boolean).join("; ");
       const inside = ({ x, y }) => x >= left - 1 && x <= right + 1 && y >= top - 1 && y <= bottom + 1;
       return series.flatMap(([kind, number, name, known]) => {
-        const groups = [...svg.querySelectorAll(`[id="${prefix}${kind}${place}-${number}"]`)];
+        const groups = [...svg.querySelectorAll(`[id^="${prefix}${kind}${place}-${number}-"]`)];
         if (!groups.length) return [];
         const group = { hide: (hidden) => { for (const each of groups) each.toggleAttribute("hidden", hidden); }, hidden: () => groups[0].hasAttribute("hidden") };
         const pointOf = (x, y, xFound, yFound) => ({

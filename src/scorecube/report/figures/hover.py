@@ -65,10 +65,10 @@ def hover_data(figure: Figure) -> list[list[Any]]:
         corners = [box.x0 * width, (1 - box.y1) * height, box.x1 * width, (1 - box.y0) * height]
         logs = sum(1 << k for k, scale in enumerate(scales) if scale == "log")
         named = [_has_names(axis) for axis in (axes.xaxis, axes.yaxis)]
-        found.append(
-            [place, *(round(float(each), 3) for each in corners), *(float(f"{each:.7g}") for each in limits)]
-            + [logs, named[0] + 2 * named[1], axes.get_xlabel(), axes.get_ylabel(), series]
-        )  # fmt: skip
+        places = [round(float(each), 3) for each in corners]
+        values = [float(f"{each:.7g}") for each in limits]
+        labels = [axes.get_xlabel(), axes.get_ylabel()]
+        found.append([place, *places, *values, logs, named[0] + 2 * named[1], *labels, series])
     return found if sum(len(axes[-1]) for axes in found) <= MOST_SERIES else []
 
 
@@ -130,7 +130,7 @@ def _series(axes: Axes) -> list[tuple[str, int, str, list[Any]]]:
 
     for line in axes.get_lines():
         # A line across the whole axes is in other coordinates than the data.
-        if line.get_transform() == axes.transData and len(line.get_xdata()):
+        if line.get_transform() == axes.transData and np.size(line.get_xdata()):
             add("l", line.get_label(), [line])
     for collection in axes.collections:
         if isinstance(collection, LineCollection):

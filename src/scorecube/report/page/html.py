@@ -174,12 +174,12 @@ def picture(figure: Figure, description: str) -> Markup:
 
 
 def embedded_json(data: Any) -> str:
-    """Return JSON for a script element or an attribute in single quotes: nothing in it can end either of them.
+    r"""Return JSON for a script element or an attribute in single quotes: nothing in it can end either of them.
 
     Examples
     --------
-    >>> embedded_json(["<it's>", 1])
-    '["\\\\u003cit\\\\u0027s\\\\u003e",1]'
+    >>> print(embedded_json(["<it's>", 1]))
+    ["\u003cit\u0027s\u003e",1]
     """
     text = json.dumps(data, separators=(",", ":"))
     return re.sub(r"[<>&']", lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -537,7 +537,7 @@ const shared = (() => {
           String(low[k]), String(high[k]), fixed(cell.mean[k]), fixed(limits[k][0]), fixed(limits[k][1])])];
       });
     };
-    const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent} %, all runs together) keep the critical value of this study's test, at other degrees of freedom.`;
+    const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent} %, all runs together) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.`;
     panel(anchor, parts, "Leaderboard with another number of topics", about, columns, rowsOf, {
       controls: [labelled("Metric", metric)],
       inputs: [metric],

@@ -33,6 +33,10 @@ MOST_BYTES = 80_000
 """Of the data of a page: further leaderboards have no slider."""
 ROUNDING = 1e-12
 """Share of the sums of squares of two runs up to which that of their difference is rounding."""
+SMALLEST_TAIL = 1e-300
+"""Tail probability of a critical value below which it is taken for this one: SciPy inverts no smaller one."""
+ABOVE = 1e-9
+"""Relative distance by which a critical value that is not known lies above the largest |t| that is not separated, at least."""
 AT_HAND = "topics_at_hand"
 
 
@@ -42,7 +46,7 @@ def numbers_of_topics(n: int) -> list[int]:
     Examples
     --------
     >>> numbers_of_topics(6)[:3], numbers_of_topics(50)[-1], len(numbers_of_topics(1000))
-    ([5, 6, 7], 200, 250)
+    ([5, 6, 7], 200, 208)
     """
     least, most = min(LEAST_TOPICS, n), MOST_TIMES * n
     if most - least < MOST_NUMBERS:
@@ -71,7 +75,7 @@ def needed_t(numbers: Sequence[int], n: int, critical: float) -> FloatArray:
         What |t| must reach over n topics.
     """
     wanted = np.asarray(numbers, float)
-    tail = max(float(stats.t.sf(critical, n - 1)), 1e-300)
+    tail = max(float(stats.t.sf(critical, n - 1)), SMALLEST_TAIL)
     moved = stats.t.isf(tail, np.maximum(wanted, 2) - 1)
     return np.asarray(np.where(wanted == n, critical, moved * np.sqrt(n / wanted)), np.float64)
 
@@ -131,7 +135,7 @@ def critical_value(t: FloatArray, n_separated: int, n: int, alpha: float) -> flo
     below = float(ordered[n_separated]) if n_separated < len(t) else 0.0
     usual = float(stats.t.isf(alpha / (2 * len(t)), n - 1))
     if math.isinf(above):
-        return max(usual, below * (1 + 1e-9))
+        return max(usual, below * (1 + ABOVE))
     return (above + below) / 2 if n_separated < len(t) else min(usual, above)
 
 

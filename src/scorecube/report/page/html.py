@@ -17,6 +17,7 @@ from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.hover import hover_data, name_series
+from scorecube.report.figures.style import COLOURS
 from scorecube.report.text_formats import NONE, cell_text, merge_gains, render
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ HEADINGS = {
     "constant_pairs": "pairs with a constant difference",
     "paired_width": "width, same topics",
 }
+GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
+"""Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""
 OF_PAIRS = {"share": "share of pairs"}
 """Headings of tables that count pairs of runs."""
 
@@ -153,11 +156,15 @@ def picture(figure: Figure, description: str) -> Markup:
     # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
 
+    # A figure with an image keeps its colours: they stand for numbers.
+    own = "<image" not in svg
+
     def plain(tag: re.Match[str]) -> str:
         """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
         unique = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", tag[0])
         short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
-        return re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+        short = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+        return re.sub(r": #([0-9a-f]{6})\b", _of_palette, short) if own else short
 
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Text between tags is not changed.
@@ -167,10 +174,21 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     label = html.escape(visible(description), quote=True)
     width, height = figure.get_size_inches()
-    tall = ' class="tall"' if height > width else ""
+    kinds = " ".join(["tall"] * bool(height > width) + ["own"] * own)
     values = f" data-values='{prefix} {embedded_json(axes)}'" if axes else ""
-    svg = svg.replace("<svg ", f'<svg{tall} role="img" aria-label="{label}"{values} ', 1)
+    svg = svg.replace("<svg ", f'<svg class="{kinds}" role="img" aria-label="{label}"{values} ', 1)
     return Markup(svg)  # noqa: S704 - drawn here
+
+
+def _of_palette(found: re.Match[str]) -> str:
+    """Return a colour of a style as one of the page's palette, which is another one in the dark; others as they are."""
+    colour = f"#{found[1]}"
+    if colour in COLOURS:
+        return f": var(--k{COLOURS.index(colour)})"
+    red, green, blue = bytes.fromhex(found[1])
+    if red == green == blue < LIGHTEST_GREY:
+        return f": var(--g{sum(red >= least for least in GREYS)})"
+    return found[0]
 
 
 def embedded_json(data: Any) -> str:

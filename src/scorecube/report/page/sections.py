@@ -296,7 +296,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
             pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
     return {
         "picture": pictures[0][1] if pictures else "",
-        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall"'),
+        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
         "reading": [sentence(line) for line in view.headline(result)],
         "collection": str(result.attrs[COLLECTION]),

@@ -78,6 +78,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Report": (
         ("report.tables.correlation", "EQUAL"),
         ("report.figures.swap", "SAME_LEVEL"),
+        ("report.page.script_data", "ROUNDING"),
+        ("report.page.script_data", "SMALLEST_TAIL"),
+        ("report.page.script_data", "ABOVE"),
         ("report.figures.agreement", "LEAST_SPAN"),
         ("report.text_formats", "LEAST_P"),
         ("report.figures.design", "SMALLEST"),

@@ -12,9 +12,10 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import scorecube as sc
-from scorecube.report.figures.style import STYLE
+from scorecube.report.figures.style import COLOURS, STYLE
 from scorecube.report.figures.swap import sensitivity_bars, swap_rates
 from scorecube.report.page.html import picture
+from scorecube.report.page.templates import page_file
 from scorecube.testing import simulate_cube
 
 
@@ -70,3 +71,16 @@ def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
     assert picture(swap_rates(result), "d") == picture(swap_rates(result), "d")
+
+
+def test_the_page_has_the_colours_of_figures() -> None:
+    """In the light as they are, and each as another one in the dark."""
+    style = page_file("page.css")
+    light, dark = (
+        dict(re.findall(r"--k(\d+): (#[0-9a-f]{6})", part))
+        for part in style.split("prefers-color-scheme: dark", 1)
+    )
+    assert [light[str(k)] for k in range(len(COLOURS))] == list(COLOURS)
+    assert light.keys() == dark.keys()
+    assert not light.items() & dark.items()
+    assert len(set(dark.values())) == len(dark)

@@ -274,7 +274,7 @@ def test_large_arrays_are_let_go_and_dims_stay(
 
 def test_rows_beyond_what_is_shown_are_counted() -> None:
     table = html_table(pd.DataFrame({"x": range(MOST_SHOWN + 7)}))
-    beginning, rest = table.split("<details>")
+    beginning, rest = table.split('<details class="rows">')
     assert beginning.count("<tr>") == BEGINNING + 1
     assert rest.count("<tr>") == MOST_SHOWN + 1
     assert f"The first {MOST_SHOWN} of {MOST_SHOWN + 7} rows." in table

@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.simulation.populations import TOPICS_AT_ONCE, Population, fit_population
+from scorecube.analyses.simulation.populations import Population, fit_population
+from scorecube.analyses.simulation.topics import TOPICS_AT_ONCE, scores_of
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
@@ -59,6 +60,20 @@ def test_scores_do_not_depend_on_blocks(population: Population) -> None:
         parts = [population.draw(7, low, high) for low, high in pairwise(cuts)]
         np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
     assert (population.draw(8, 0, 100) != whole[:, :100]).any()
+
+
+@pytest.mark.parametrize("copula", ["gaussian", "independent"])
+def test_scores_do_not_depend_on_threads_and_parts(cube: xr.Dataset, copula: str) -> None:
+    scores = cells(cube)[0]
+    one, two = (fit_population(scores, copula=copula, n_threads=n) for n in (1, 2))
+    topics = 2 * TOPICS_AT_ONCE + 100  # three parts, and more than 2**18 scores
+    whole = one.draw(7, 0, topics)
+    np.testing.assert_array_equal(two.draw(7, 0, topics, n_threads=2), whole)
+    late = np.empty((5, topics - 1000))
+    for most_bytes in (0, 10**9):  # what is random of topics is made again, or kept
+        source = one.source(7, 1000, topics, most_bytes=most_bytes)
+        scores_of(source, one.margins, 6, 11, late)  # not from a multiple of four on
+        np.testing.assert_array_equal(late, whole[6:11, 1000:])
 
 
 def test_more_topics_begin_with_fewer(cube: xr.Dataset) -> None:

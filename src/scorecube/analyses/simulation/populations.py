@@ -7,33 +7,37 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.simulation.topics import (
+    GaussianSource,
+    IndependentSource,
+    Source,
+    scores_of,
+)
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
-from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.uniforms import uniforms
+from scorecube.kernels.threads import LEAST, on_threads
 from scorecube.statistics.gaussian_copula import (
-    BITS,
     hermite_coefficients,
     loadings,
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margins import Margin, fit_margin, score_grid
+from scorecube.statistics.margins import Margin, ScoreGrid, fit_margin, score_grid
 
 Array = np.ndarray[Any, Any]
 COPULAS = ("gaussian", "independent")
-TOPICS_AT_ONCE = 2048
 MOST_TOPICS = 1_000_000
 MOST_BYTES = 2**32
 """Largest array of simulated scores, which is made in memory."""
@@ -85,11 +89,10 @@ class Population:
         np.fill_diagonal(found, variances)
         return found
 
-    def draw(self, seed: int, start: int, stop: int, cuts: list[Array] | None = None) -> Array:
-        """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
-
-        Each topic has its own random numbers, and sums of products are exact, so that the scores do not depend on how topics are
-        cut into blocks.
+    def source(
+        self, seed: int, start: int, stop: int, *, n_threads: int = 1, most_bytes: int = 2**62
+    ) -> Source:
+        """Return the random variables behind the scores on the topics start .. stop-1.
 
         Parameters
         ----------
@@ -97,26 +100,42 @@ class Population:
             Of the random numbers.
         start, stop
             Range of topics.
-        cuts
-            Of `cuts`, if they are known.
+        n_threads
+            Number of threads that make them.
+        most_bytes
+            Limit of what is kept of them, where they can be made again.
         """
-        key = stream_key(seed, names.Purpose.SIMULATED_SCORES)
-        n_variables = len(self.margins) if self.loadings is None else self.loadings.shape[1]
-        normal = scipy.special.ndtri(uniforms(key, n_variables, start, stop))
-        normal = np.rint(normal * 2.0**BITS) / 2.0**BITS
-        behind = normal.T if self.loadings is None else self.loadings @ normal.T
-        scores = np.empty(behind.shape)
-        for k, (margin, edges) in enumerate(zip(self.margins, cuts or self.cuts(), strict=True)):
-            scores[k] = margin.support[np.searchsorted(edges, behind[k])]
-        return scores
+        if self.loadings is None:
+            return IndependentSource(seed, start)
+        return GaussianSource(
+            self.loadings, seed, start, stop, n_threads=n_threads, most_bytes=most_bytes
+        )
 
-    def cuts(self) -> list[Array]:
-        """Return, for each margin, the values of the normal variable between its scores."""
-        return [scipy.special.ndtri(margin.cumulative[:-1]) for margin in self.margins]
+    def draw(self, seed: int, start: int, stop: int, *, n_threads: int = 1) -> Array:
+        """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
+
+        Parameters
+        ----------
+        seed
+            Of the random numbers.
+        start, stop
+            Range of topics.
+        n_threads
+            Number of threads; scores do not depend on it.
+        """
+        scores = np.empty((len(self.margins), stop - start))
+        source = self.source(seed, start, stop, n_threads=n_threads)
+        scores_of(source, self.margins, 0, len(scores), scores, n_threads=n_threads)
+        return scores
 
 
 def fit_population(
-    scores: Array, *, copula: str = "gaussian", null: bool = False, delta: float | None = None
+    scores: Array,
+    *,
+    copula: str = "gaussian",
+    null: bool = False,
+    delta: float | None = None,
+    n_threads: int = 1,
 ) -> Population:
     """Return the population whose scores vary like those of a sample of topics.
 
@@ -131,27 +150,35 @@ def fit_population(
         Whether the systems of a cell have equal means; else they have those of the sample.
     delta
         If not None: equal means, but that of the system with the best mean in the sample is larger by this number.
+    n_threads
+        Number of threads; the population does not depend on it.
     """
+
+    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return on_threads(function, items, LEAST, n_threads)
+
     n_cells, n_systems, n_topics = scores.shape
     margins: list[Margin] = []
     for cell in scores:
         grid = score_grid(cell)
-        own = [
-            fit_margin(row, grid).calibrated(float(row.mean()), float(row.var(ddof=1)))
-            for row in cell
-        ]
+        own = each(partial(_own_margin, grid), cell)
         if null or delta is not None:
             best = int(np.argmax(cell.mean(axis=1)))
             wanted = np.full(n_systems, cell.mean())
             wanted[best] += delta or 0.0
-            own = [_moved(margin, float(mean)) for margin, mean in zip(own, wanted, strict=True)]
+            own = each(lambda pair: _moved(*pair), list(zip(own, map(float, wanted), strict=True)))
         margins += own
     if copula == "independent":
         return Population(tuple(margins), None, (n_cells, n_systems))
     with np.errstate(invalid="ignore", divide="ignore"):
         wanted = np.atleast_2d(np.corrcoef(scores.reshape(-1, n_topics)))
-    found = loadings(normal_correlations(wanted, margins), n_topics - 1)
+    found = loadings(normal_correlations(wanted, margins, each), n_topics - 1)
     return Population(tuple(margins), found, (n_cells, n_systems))
+
+
+def _own_margin(grid: ScoreGrid, scores: Array) -> Margin:
+    """Return the margin of a system, with the mean and the variance of its scores."""
+    return fit_margin(scores, grid).calibrated(float(scores.mean()), float(scores.var(ddof=1)))
 
 
 def _moved(margin: Margin, mean: float) -> Margin:
@@ -169,6 +196,7 @@ def simulate(
     null: bool = False,
     delta: float | None = None,
     seed: int = 1,
+    workers: int = 1,
 ) -> xr.Dataset:
     """Simulate the scores of a collection's systems on new topics, from a population whose true means are known.
 
@@ -207,13 +235,8 @@ def simulate(
     """
     scores, cell_of = cells(cube)
     _check(cube, scores, topics, copula, null, delta)
-    population = fit_population(scores, copula=copula, null=null, delta=delta)
-    drawn = np.empty((scores.shape[0] * scores.shape[1], topics))
-    cuts = population.cuts()
-    for low in range(0, topics, TOPICS_AT_ONCE):
-        high = min(low + TOPICS_AT_ONCE, topics)
-        drawn[:, low:high] = population.draw(seed, low, high, cuts)
-    drawn = drawn.reshape(*scores.shape[:2], topics)
+    population = fit_population(scores, copula=copula, null=null, delta=delta, n_threads=workers)
+    drawn = population.draw(seed, 0, topics, n_threads=workers).reshape(*scores.shape[:2], topics)
     digits = len(str(topics))
     labels = schema.label_array(f"s{k:0{digits}d}" for k in range(1, topics + 1))
     options = {"copula": copula, "null": null, "delta": delta, "seed": str(seed), "topics": topics}

@@ -60,7 +60,7 @@ docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and 
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 lock: ## Renew the locks (needs uv); they hold hashes and no addresses
-	$(LOCK) --extra cluster --extra s3 --extra docs --extra test pyproject.toml -o requirements-test.lock
+	$(LOCK) --extra cluster --extra s3 --extra docs --extra simulate --extra test pyproject.toml -o requirements-test.lock
 	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
 	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 

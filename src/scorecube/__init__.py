@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         Unpaired,
     )
     from scorecube.analyses.rank_sets.estimates import rank_sets
-    from scorecube.analyses.simulation.populations import simulate
     from scorecube.collection.judgement_sets import judgement_sets
     from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
         replicability,
         table,
     )
+    from scorecube.workflow.simulation import simulate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
 
@@ -68,7 +68,7 @@ _MODULES = {
     "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",
-    "simulate": "scorecube.analyses.simulation.populations",
+    "simulate": "scorecube.workflow.simulation",
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
@@ -11,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 import zarr
+from xarray.core.indexing import ExplicitlyIndexed
 from zarr.abc.buffer import Buffer
 from zarr.storage import MemoryStore
 
@@ -19,6 +22,8 @@ from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.encoding import (
     CONSOLIDATED,
     ZARR_FORMAT,
+    chunk_shape,
+    compressor,
     encoding,
     pairs_as_labels,
     pairs_as_positions,
@@ -26,6 +31,7 @@ from scorecube.storage.encoding import (
 )
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import digests_of, read_checked
+from scorecube.storage.nodes import child_array
 from scorecube.storage.small_groups import (
     PACKED,
     chunk_keys,
@@ -45,7 +51,9 @@ MAX_DIRECT_BYTES: Final = 2**24
 MAX_PACKED_BYTES: Final = 2**20
 """Larger results of an object store are written array by array."""
 MAX_BUFFERED_BYTES: Final = 2**26
-"""Larger datasets are written directly, not through memory."""
+"""Larger datasets are written directly, not through memory; larger arrays part by part, which may be made only then."""
+PART_BYTES: Final = 2**25
+"""Of an array that is read or written part by part."""
 
 
 def open_dataset(location: Location, group: str) -> xr.Dataset:
@@ -187,16 +195,90 @@ def write_dataset(
             objects = pack(objects)
         location.write_new(group, objects)
         return digests_of(objects)
+    large = [str(name) for name, each in plain.variables.items() if _is_large(each)]
+    _write(plain.drop_vars(large), location.store, group)
+    opened = zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT)
+    for name in large:
+        _create_array(opened, name, plain.variables[name])
+    opened.attrs.update({CONTENT: _write_large(plain, opened, large)})
+    return digests_of(location.metadata(group))
+
+
+def _is_large(variable: xr.Variable) -> bool:
+    return variable.nbytes > MAX_BUFFERED_BYTES and variable.dtype.kind not in "OUT"
+
+
+def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> None:
+    """Create an array without values, as xarray would."""
+    group.create_array(
+        name,
+        shape=variable.shape,
+        dtype=variable.dtype,
+        chunks=chunk_shape(name, variable),
+        compressors=compressor(),
+        fill_value=np.nan if variable.dtype.kind == "f" else None,
+        dimension_names=tuple(map(str, variable.dims)),
+        attributes=variable.attrs,
+        config={"write_empty_chunks": True},
+    )
+
+
+def _write_large(dataset: xr.Dataset, group: zarr.Group, large: list[str]) -> str:
+    """Write the values of large arrays part by part, and return the digest of all values, see `content_digest`."""
+    hasher = hashlib.sha256()
     with (
         ThreadPoolExecutor(1, thread_name_prefix="digest") as thread,
         zarr.config.set({"async.concurrency": CONCURRENT_CHUNKS}),
     ):
-        digest = thread.submit(content_digest, plain)  # while zarr compresses
-        _write(plain, location.store, group)
-    zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
-        {CONTENT: digest.result()}
+        for name in sorted(map(str, dataset.variables)):
+            variable = dataset.variables[name]
+            if name not in large:
+                _add(hasher, name, variable.values)
+                continue
+            array = child_array(group, name)
+            hasher.update(_header(name, variable.shape, variable.dtype))
+            for part in parts(variable.shape, array.chunks, variable.dtype.itemsize):
+                values = np.ascontiguousarray(variable[part].values)
+                digest = thread.submit(hasher.update, plain_bytes(values))  # while zarr compresses
+                array[part] = values
+                digest.result()
+    return hasher.hexdigest()
+
+
+def parts(
+    shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int
+) -> Iterator[tuple[slice, ...]]:
+    """Yield the parts of an array in its order: whole chunks, about `PART_BYTES` of them, next to each other in memory.
+
+    Examples
+    --------
+    >>> [part[1] for part in parts((1, 5, 2**20), (1, 1, 2**20), 8)]
+    [slice(0, 4, None), slice(4, 5, None)]
+    """
+    axis, below = 0, math.prod(shape) // max(shape[0], 1) * itemsize
+    while below * chunks[axis] > PART_BYTES and axis + 1 < len(shape):
+        axis += 1
+        below //= max(shape[axis], 1)
+    step = max(PART_BYTES // max(below, 1) // chunks[axis], 1) * chunks[axis]
+    rest = tuple(slice(0, size) for size in shape[axis + 1 :])
+    for before in itertools.product(*(range(size) for size in shape[:axis])):
+        for first in range(0, shape[axis], step):
+            own = slice(first, min(first + step, shape[axis]))
+            yield (*(slice(k, k + 1) for k in before), own, *rest)
+
+
+def missing_values(location: Location, group: str, name: str) -> int:
+    """Return the number of missing values of a stored array, read part by part."""
+    array = child_array(
+        zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT), name
     )
-    return digests_of(location.metadata(group))
+    each = parts(array.shape, array.chunks, array.dtype.itemsize)
+    return sum(int(np.isnan(np.asarray(array[part])).sum()) for part in each)
+
+
+def is_made_on_use(dataset: xr.Dataset, name: str) -> bool:
+    """Whether the values of a variable are not in memory."""
+    return isinstance(dataset.variables[name]._data, ExplicitlyIndexed)
 
 
 def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
@@ -230,7 +312,10 @@ def content_digest(dataset: xr.Dataset) -> str:
 
     It reveals missing chunks, which read as fill values.
     """
-    return _digest((name, dataset[name].values) for name in sorted(map(str, dataset.variables)))
+    hasher = hashlib.sha256()
+    for name in sorted(map(str, dataset.variables)):
+        _add(hasher, name, dataset[name].values)
+    return hasher.hexdigest()
 
 
 def stored_digest(location: Location, group: str) -> str:
@@ -241,15 +326,24 @@ def stored_digest(location: Location, group: str) -> str:
     arrays = dict(
         zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
     )
-    return _digest((name, np.asarray(arrays[name][...])) for name in sorted(arrays))
-
-
-def _digest(arrays: Iterable[tuple[str, np.ndarray[Any, Any]]]) -> str:
     hasher = hashlib.sha256()
-    for name, values in arrays:
-        text = values.dtype.kind in "OUT"
-        hasher.update(f"{name} {values.shape} {'text' if text else values.dtype.str};".encode())
-        hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values)
-        )
+    for name in sorted(arrays):
+        array = arrays[name]
+        if not array.ndim or array.dtype.kind in "OUT" or array.nbytes <= MAX_BUFFERED_BYTES:
+            _add(hasher, name, np.asarray(array[...]))
+            continue
+        hasher.update(_header(name, array.shape, array.dtype))
+        for part in parts(array.shape, array.chunks, array.dtype.itemsize):
+            hasher.update(plain_bytes(np.asarray(array[part])))
     return hasher.hexdigest()
+
+
+def _header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    return f"{name} {shape} {'text' if dtype.kind in 'OUT' else dtype.str};".encode()
+
+
+def _add(hasher: hashlib._Hash, name: str, values: np.ndarray[Any, Any]) -> None:
+    """Add a whole array to a digest."""
+    hasher.update(_header(name, values.shape, values.dtype))
+    text = values.dtype.kind in "OUT"
+    hasher.update("\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values))

@@ -156,7 +156,7 @@ def test_other_analyses_take_it(cube: xr.Dataset) -> None:
     ("options", "message"),
     [
         ({"topics": 1}, "1 topics; use 2 to 1,000,000"),
-        ({"copula": "vine"}, "'vine' is not one of gaussian, independent"),
+        ({"copula": "frank"}, "'frank' is not one of gaussian, vine, independent"),
         ({"null": True, "delta": 0.1}, "exclude each other"),
         ({"delta": 1.5}, "1.5 is not between 0 and 1"),
         ({"delta": 0.9}, "no distortion of a margin with mean"),

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
 
 from scorecube import names
 from scorecube.kernels.quantiles import Quantiles, quantiles
@@ -21,6 +23,8 @@ from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.gaussian_copula import BITS
 from scorecube.statistics.margins import Margin
+from scorecube.statistics.vine_copula import TOPICS as VINE_TOPICS
+from scorecube.statistics.vine_copula import Vine
 
 Array = np.ndarray[Any, Any]
 TOPICS_AT_ONCE = 8192
@@ -29,6 +33,8 @@ SYSTEMS_AT_ONCE = 64
 """Systems of a part: a table of each is in memory."""
 WORDS_AT_ONCE = 4
 """Random numbers that are made together."""
+UNITS = 2**32
+"""Of a uniform variable that is kept."""
 NORMAL_ENDS = (-6.0, 6.0)
 """Range of the tables of normal variables."""
 
@@ -176,9 +182,9 @@ def scores_of(
         Number of threads.
     """
     n_topics = out.shape[1]
-    source.prepare(low, high)
     for first_row in range(low, high, SYSTEMS_AT_ONCE):
         rows = range(first_row, min(first_row + SYSTEMS_AT_ONCE, high))
+        source.prepare(rows[0], rows[-1] + 1)
 
         def table(row: int) -> Quantiles:
             return quantiles(source.cuts(margins[row]), margins[row].support, *source.ends)
@@ -193,3 +199,126 @@ def scores_of(
                 own.find(np.ascontiguousarray(numbers), out[row - low, slice(*part)])
 
         on_threads(fill, parts_of(n_topics), len(rows) * n_topics, n_threads)
+
+
+class VineSource:
+    """Uniform variables that a vine copula of each cell makes dependent; cells are independent of each other.
+
+    Parameters
+    ----------
+    vines
+        Of each cell.
+    seed, start, stop
+        Of the random numbers; range of topics.
+    n_systems
+        Of a cell.
+    """
+
+    ends = (0.0, 1.0)
+
+    def __init__(
+        self, vines: Sequence[Vine], seed: int, start: int, stop: int, n_systems: int
+    ) -> None:
+        self.vines, self.seed, self.start, self.stop = vines, seed, start, stop
+        self.n_systems = n_systems
+        self._kept: dict[int, NDArray[np.uint32]] = {}
+
+    def cuts(self, margin: Margin) -> Array:
+        """Return the cumulative probabilities between the scores of a margin."""
+        return margin.cumulative[:-1]
+
+    def prepare(self, low: int, high: int) -> None:
+        """Make and keep the variables of all systems of the cells of some systems; those of other cells are forgotten."""
+        wanted = range(low // self.n_systems, (high - 1) // self.n_systems + 1)
+        self._kept = {cell: kept for cell, kept in self._kept.items() if cell in wanted}
+        for cell in wanted:
+            if cell not in self._kept:
+                self._kept[cell] = self._made(cell)
+
+    def _made(self, cell: int) -> NDArray[np.uint32]:
+        """Return the variables of a cell in units of 2**-32: uint32 (system, topic)."""
+        made = np.empty((self.n_systems, self.stop - self.start), np.uint32)
+        key = stream_key(self.seed, names.Purpose.SIMULATED_SCORES)
+        before = cell * -(-self.n_systems // WORDS_AT_ONCE) * WORDS_AT_ONCE
+        for first in range(self.start // VINE_TOPICS * VINE_TOPICS, self.stop, VINE_TOPICS):
+            drawn = uniforms(key, self.n_systems, first, first + VINE_TOPICS, before)
+            units = np.floor(self.vines[cell].dependent(drawn).T * UNITS)
+            low, high = max(first, self.start), min(first + VINE_TOPICS, self.stop)
+            part = units[:, low - first : high - first].clip(0, UNITS - 1)
+            made[:, low - self.start : high - self.start] = part
+        return made
+
+    def values(self, low: int, high: int, first: int, last: int) -> Array:
+        """Return the variables, see `Source`."""
+        places = [divmod(system, self.n_systems) for system in range(low, high)]
+        units = [self._kept[cell][system, first:last] for cell, system in places]
+        return (np.stack(units) + 0.5) / UNITS
+
+
+class SimulatedScores(BackendArray):  # type: ignore[misc,unused-ignore]
+    """Scores that are made when they are read: float64 (metric, gain, run, topic), an array for xarray.
+
+    Parameters
+    ----------
+    source
+        Of the random variables.
+    margins
+        Of each cell (metric and gain setting) and run, in this order.
+    cell_of
+        int (metric, gain).
+    sizes
+        Numbers of runs and topics.
+    n_threads
+        Number of threads.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        margins: Sequence[Margin],
+        cell_of: Array,
+        sizes: tuple[int, int],
+        n_threads: int,
+    ) -> None:
+        self.source, self.margins, self.cell_of, self.n_threads = (
+            source,
+            margins,
+            cell_of,
+            n_threads,
+        )
+        self.shape = (*cell_of.shape, *sizes)
+        self.dtype = np.dtype(np.float64)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        """Make the scores that an index asks for."""
+        basic = indexing.IndexingSupport.BASIC
+        return indexing.explicit_indexing_adapter(key, self.shape, basic, self._make)
+
+    def _make(self, key: tuple[Any, ...]) -> Array:
+        """Return the scores at integers and slices: all topics of these runs are made."""
+        metrics, gains, runs = (
+            np.atleast_1d(np.arange(size)[each])
+            for size, each in zip(self.shape[:3], key, strict=False)
+        )
+        n_runs, n_topics = self.shape[2:]
+        found = np.empty((len(metrics), len(gains), len(runs), n_topics))
+        low, high = int(runs.min()), int(runs.max()) + 1
+        for m, metric in enumerate(metrics):
+            for g, gain in enumerate(gains):
+                first = int(self.cell_of[metric, gain]) * n_runs
+                whole = high - low == len(runs) and bool((np.diff(runs) == 1).all())
+                out = found[m, g] if whole else np.empty((high - low, n_topics))
+                scores_of(
+                    self.source,
+                    self.margins,
+                    first + low,
+                    first + high,
+                    out,
+                    n_threads=self.n_threads,
+                )
+                if not whole:
+                    found[m, g] = out[runs - low]
+        dropped = tuple(
+            0 if isinstance(each, (int, np.integer)) else slice(None) for each in key[:3]
+        )
+        return found[(*dropped, key[3])]

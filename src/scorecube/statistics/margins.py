@@ -104,7 +104,7 @@ class Margin:
     @property
     def variance(self) -> float:
         """Variance of the score."""
-        return float(self.probabilities @ (self.support - self.mean) ** 2)
+        return float((self.probabilities * (self.support - self.mean) ** 2).sum())
 
     def distorted(self, a: float, b: float) -> Margin:
         """Return the margin whose distribution function is that of a Beta(a, b) variable at this one's."""
@@ -137,7 +137,7 @@ class Margin:
             """Return the reached mean less the wanted one, and its slope, for the logarithm of an exponent."""
             exponent = math.exp(t)
             terms = gaps * np.exp(exponent * logs)
-            slope = -side * exponent * float(terms @ logs)
+            slope = -side * exponent * float((terms * logs).sum())
             return float(whole - side * terms.sum() - mean), slope
 
         first, last = beyond(0.0), beyond(math.log(LARGEST_EXPONENT))
@@ -482,7 +482,7 @@ def _kernel(scores: FloatArray, step: float) -> Candidate:
         coarse = np.linspace(0.0, 1.0, 2001)
         heights = density(coarse)
         area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2))
-        return np.interp(edges, coarse, area / area[-1])
+        return np.asarray(np.interp(edges, coarse, area / area[-1]))
 
     return Candidate("kernel", (h,), float(aic), below)
 

@@ -198,9 +198,8 @@ def write_dataset(
     large = [str(name) for name, each in plain.variables.items() if _is_large(each)]
     _write(plain.drop_vars(large), location.store, group)
     opened = zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT)
-    for name in large:
-        _create_array(opened, name, plain.variables[name])
-    opened.attrs.update({CONTENT: _write_large(plain, opened, large)})
+    arrays = {name: _create_array(opened, name, plain.variables[name]) for name in large}
+    opened.attrs.update({CONTENT: _write_large(plain, arrays)})
     return digests_of(location.metadata(group))
 
 
@@ -208,9 +207,9 @@ def _is_large(variable: xr.Variable) -> bool:
     return variable.nbytes > MAX_BUFFERED_BYTES and variable.dtype.kind not in "OUT"
 
 
-def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> None:
-    """Create an array without values, as xarray would."""
-    group.create_array(
+def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> zarr.Array[Any]:
+    """Create an array without values, as xarray would; opened again, it would leave out chunks of zeros."""
+    return group.create_array(
         name,
         shape=variable.shape,
         dtype=variable.dtype,
@@ -223,7 +222,7 @@ def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> None:
     )
 
 
-def _write_large(dataset: xr.Dataset, group: zarr.Group, large: list[str]) -> str:
+def _write_large(dataset: xr.Dataset, arrays: Mapping[str, zarr.Array[Any]]) -> str:
     """Write the values of large arrays part by part, and return the digest of all values, see `content_digest`."""
     hasher = hashlib.sha256()
     with (
@@ -232,10 +231,10 @@ def _write_large(dataset: xr.Dataset, group: zarr.Group, large: list[str]) -> st
     ):
         for name in sorted(map(str, dataset.variables)):
             variable = dataset.variables[name]
-            if name not in large:
+            if name not in arrays:
                 _add(hasher, name, variable.values)
                 continue
-            array = child_array(group, name)
+            array = arrays[name]
             hasher.update(_header(name, variable.shape, variable.dtype))
             for part in parts(variable.shape, array.chunks, variable.dtype.itemsize):
                 values = np.ascontiguousarray(variable[part].values)

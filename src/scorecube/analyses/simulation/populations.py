@@ -111,7 +111,7 @@ class Population:
         return found
 
     def source(
-        self, seed: int, start: int, stop: int, *, n_threads: int = 1, most_bytes: int = 2**62
+        self, seed: int, start: int, stop: int, *, n_threads: int = 1, most_bytes: float = math.inf
     ) -> Source:
         """Return the random variables behind the scores on the topics start .. stop-1.
 
@@ -293,7 +293,7 @@ def _model_bytes(scores: Array, topics: int, copula: str) -> int:
     """Return the memory of margins, of the parts that threads make and that are written, and of what cannot be made again."""
     n_cells, n_systems = scores.shape[:2]
     points = sum(len(score_grid(cell).support) for cell in scores)
-    model = POINT_BYTES * points * n_systems + LABEL_BYTES * topics + PARTS_BYTES
+    model: int = POINT_BYTES * points * n_systems + LABEL_BYTES * topics + PARTS_BYTES
     if copula == "vine":
         model += 2 * kept_bytes(n_systems, topics)
     if copula == "gaussian":

@@ -6,6 +6,7 @@ threads, and however topics and systems are cut into parts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Protocol
@@ -93,7 +94,7 @@ class GaussianSource:
         stop: int,
         *,
         n_threads: int = 1,
-        most_bytes: int = 2**62,
+        most_bytes: float = math.inf,
     ) -> None:
         self.loadings, self.seed, self.start = loadings, seed, start
         self._kept: NDArray[np.float32] | None = None

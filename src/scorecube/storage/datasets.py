@@ -195,7 +195,7 @@ def write_dataset(
             objects = pack(objects)
         location.write_new(group, objects)
         return digests_of(objects)
-    large = [str(name) for name, each in plain.variables.items() if _is_large(each)]
+    large = [str(name) for name in plain.data_vars if _is_large(plain.variables[name])]
     _write(plain.drop_vars(large), location.store, group)
     opened = zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT)
     arrays = {name: _create_array(opened, name, plain.variables[name]) for name in large}

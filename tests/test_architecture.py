@@ -363,7 +363,7 @@ RUNS_UP = "may not import collection, which stands after it"
         (
             "statistics/rates.py",
             "import numba",
-            "statistics may import the standard library and numpy, scipy, not numba",
+            "statistics may import the standard library and numpy, scipy, pyvinecopulib, not numba",
         ),
         (
             "names.py",

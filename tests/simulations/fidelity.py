@@ -138,4 +138,7 @@ def main(data: Path, topics: int = 20_000, copula: str = "gaussian") -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:3]), *sys.argv[3:])
+    given = sys.argv[2:]
+    main(
+        Path(sys.argv[1]), int(given[0]) if given else 20_000, given[1] if given[1:] else "gaussian"
+    )

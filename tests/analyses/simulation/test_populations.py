@@ -129,7 +129,7 @@ def test_written_part_by_part(
     monkeypatch.setattr(datasets, "PART_BYTES", 3 * 300 * 8)
     monkeypatch.setitem(CHUNK_LENGTHS["score"], "run", 1)
     opened = open_study(tmp_path / "study.zarr", mode="a")
-    options = {"topics": 300, "seed": 5, "workers": 1}
+    options: dict[str, Any] = {"topics": 300, "seed": 5, "workers": 1}
     attributes = simulate_into(opened, "truth", cube, "demo", **options)
     assert attributes["source"] == "simulated from demo"
     assert made == [(1, 1, n, 300) for n in (3, 3, 2)] * 2  # each score once, three runs at a time

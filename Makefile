@@ -12,7 +12,7 @@ SERIAL := process or slurm or container or netns
 QUICK := not (slow or data or s3 or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench docs lock audit clean help
+.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -55,6 +55,9 @@ soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at eve
 
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
+
+notebooks: $(TEST_VENV)/kernels ## Execute notebooks/*.py and write them with outputs as .ipynb
+	$(TEST_VENV)/bin/python -m tests.notebooks
 
 docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -39,13 +39,26 @@ dict(robust["score"].sizes)
 # %%
 chance = np.random.default_rng(4)
 drawn = chance.permutation(robust.sizes["topic"])
-few, others = robust.isel(topic=np.sort(drawn[:50])), robust.isel(topic=np.sort(drawn[50:]))
+few, others = (
+    robust.isel(topic=np.sort(drawn[:50])),
+    robust.isel(topic=np.sort(drawn[50:])),
+)
 board = sc.analyse(few, sc.Leaderboard(), trials=2000, seed=1)
 table = sc.table(board).set_index("run")
-ranks = others["score"].isel(metric=0, gain=0).mean("topic").to_pandas().rank(ascending=False)
+ranks = (
+    others["score"]
+    .isel(metric=0, gain=0)
+    .mean("topic")
+    .to_pandas()
+    .rank(ascending=False)
+)
 table["rank on 199 others"] = ranks.reindex(table.index).astype(int)
-inside = table["rank on 199 others"].between(table["rank_low"], table["rank_high"])
-table[["rank", "rank_low", "rank_high", "rank on 199 others", "mean"]].round(3).head(10)
+inside = table["rank on 199 others"].between(
+    table["rank_low"], table["rank_high"]
+)
+table[
+    ["rank", "rank_low", "rank_high", "rank on 199 others", "mean"]
+].round(3).head(10)
 
 # %%
 f"{int(inside.sum())} of {len(inside)} rank sets contain the rank on the other topics"
@@ -65,14 +78,22 @@ many = sc.simulate(web, topics=1000, seed=1)
 boards = {}
 for n_topics in (50, 200, 1000):
     sample = many.isel(topic=slice(n_topics))
-    boards[n_topics] = sc.analyse(sample, sc.Leaderboard(), trials=2000, seed=1)
+    boards[n_topics] = sc.analyse(
+        sample, sc.Leaderboard(), trials=2000, seed=1
+    )
 widths = {
     n_topics: {
-        "width of intervals": (shown["mean_high"] - shown["mean_low"]).mean(),
-        "ranks in a set": (shown["rank_high"] - shown["rank_low"] + 1).mean(),
+        "width of intervals": (
+            shown["mean_high"] - shown["mean_low"]
+        ).mean(),
+        "ranks in a set": (
+            shown["rank_high"] - shown["rank_low"] + 1
+        ).mean(),
         "runs that may be best": int((shown["rank_low"] == 1).sum()),
     }
-    for n_topics, shown in ((n, sc.table(board)) for n, board in boards.items())
+    for n_topics, shown in (
+        (n, sc.table(board)) for n, board in boards.items()
+    )
 }
 summary = pd.DataFrame(widths).T.rename_axis("topics")
 summary.round(3)
@@ -86,12 +107,18 @@ summary.round(3)
 
 # %%
 truth = many["true_mean"].isel(metric=0, gain=0).to_pandas()
-pool = sc.simulate(web, topics=200 * 50, seed=2)["score"].isel(metric=0, gain=0).values
+pool = (
+    sc.simulate(web, topics=200 * 50, seed=2)["score"]
+    .isel(metric=0, gain=0)
+    .values
+)
 samples = pool.reshape(len(truth), 200, 50).mean(axis=2)
 best = truth.to_numpy().argmax()
 correct = {
     "the best run is first": (samples.argmax(axis=0) == best).mean(),
-    "the best run is in the first three": ((samples > samples[best]).sum(axis=0) < 3).mean(),
+    "the best run is in the first three": (
+        (samples > samples[best]).sum(axis=0) < 3
+    ).mean(),
 }
 {name: round(float(value), 2) for name, value in correct.items()}
 

@@ -34,7 +34,12 @@ scores.loc[[model, baseline]].mean(axis="columns").round(3)
 
 # %%
 two = sc.select(cube, runs=[baseline, model])
-one = sc.analyse(two, sc.Paired(baseline=baseline, tests=("t", "wilcoxon")), trials=1000, seed=1)
+one = sc.analyse(
+    two,
+    sc.Paired(baseline=baseline, tests=("t", "wilcoxon")),
+    trials=1000,
+    seed=1,
+)
 single = sc.table(one, "pairs").iloc[0]
 single[["run_a", "run_b", "mean_difference", "p_t", "p_wilcoxon"]]
 
@@ -59,10 +64,21 @@ difference = scores.loc[model] - scores.loc[baseline]
 # the highest mean of 33 runs, and the highest of 33 means is high partly by chance.
 
 # %%
-all_runs = sc.analyse(cube, sc.MaxT(baseline=baseline), trials=10_000, seed=1)
+all_runs = sc.analyse(
+    cube, sc.MaxT(baseline=baseline), trials=10_000, seed=1
+)
 pairs = sc.table(all_runs, "pairs")
-better = pairs.query("mean_difference > 0").sort_values("p_value").set_index("run_a")
-COLUMNS = ["mean_difference", "difference_low", "difference_high", "p_value"]
+better = (
+    pairs.query("mean_difference > 0")
+    .sort_values("p_value")
+    .set_index("run_a")
+)
+COLUMNS = [
+    "mean_difference",
+    "difference_low",
+    "difference_high",
+    "p_value",
+]
 better[COLUMNS].head().round(3)
 
 # %% [markdown]
@@ -73,7 +89,9 @@ better[COLUMNS].head().round(3)
 # baseline" then means what the reader takes it to mean.
 
 # %%
-board = sc.analyse(cube, sc.Leaderboard(baseline=baseline), trials=10_000, seed=1)
+board = sc.analyse(
+    cube, sc.Leaderboard(baseline=baseline), trials=10_000, seed=1
+)
 table = sc.table(board).set_index("run")
 SHOWN = ["rank", "mean", "mean_low", "mean_high", "rank_low", "rank_high"]
 AGAINST = ["difference", "difference_low", "difference_high", "p_baseline"]

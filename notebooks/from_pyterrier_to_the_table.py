@@ -40,11 +40,27 @@ import scorecube as sc
 # measure names.
 
 # %%
-public = sc.select(sc.fetch("web2014"), metrics=["AP", "nDCG@20", "P@10"], top_runs=8, by="nDCG@20")
-frame = public["score"].sel(gain="auto", drop=True).to_dataframe().reset_index()
-frame = frame.rename(columns={"run": "name", "topic": "qid", "metric": "measure", "score": "value"})
+public = sc.select(
+    sc.fetch("web2014"),
+    metrics=["AP", "nDCG@20", "P@10"],
+    top_runs=8,
+    by="nDCG@20",
+)
+frame = (
+    public["score"].sel(gain="auto", drop=True).to_dataframe().reset_index()
+)
+frame = frame.rename(
+    columns={
+        "run": "name",
+        "topic": "qid",
+        "metric": "measure",
+        "score": "value",
+    }
+)
 SPELLED = {"AP": "map", "nDCG@20": "ndcg_cut_20", "P@10": "P_10"}
-frame = frame.assign(measure=frame["measure"].map(SPELLED))[["name", "qid", "measure", "value"]]
+frame = frame.assign(measure=frame["measure"].map(SPELLED))[
+    ["name", "qid", "measure", "value"]
+]
 frame.head()
 
 # %% [markdown]
@@ -63,7 +79,13 @@ cube
 # for all runs (step-down max-T).
 
 # %%
-means = cube["score"].isel(gain=0).sel(metric="nDCG@20").mean("topic").to_pandas()
+means = (
+    cube["score"]
+    .isel(gain=0)
+    .sel(metric="nDCG@20")
+    .mean("topic")
+    .to_pandas()
+)
 baseline = means.idxmin()
 folder = tempfile.mkdtemp()
 study = sc.open_study(f"{folder}/study.zarr", mode="a")
@@ -79,9 +101,19 @@ matrix
 # perquery.csv` and `scorecube leaderboard study.zarr --baseline NAME` make the same study from a file.
 
 # %%
-words = ["show", "study.zarr", "leaderboard", "--table", "matrix", "--format", "latex"]
+words = [
+    "show",
+    "study.zarr",
+    "leaderboard",
+    "--table",
+    "matrix",
+    "--format",
+    "latex",
+]
 program = [sys.executable, "-m", "scorecube", *words]
-latex = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=True).stdout
+latex = subprocess.run(
+    program, cwd=folder, capture_output=True, text=True, check=True
+).stdout
 print(latex)
 
 # %% [markdown]
@@ -93,7 +125,15 @@ print(latex)
 
 # %%
 table = sc.table(board).query("metric == 'nDCG@20'").set_index("run")
-table[["mean", "difference", "difference_low", "difference_high", "p_baseline"]].round(3)
+table[
+    [
+        "mean",
+        "difference",
+        "difference_low",
+        "difference_high",
+        "p_baseline",
+    ]
+].round(3)
 
 # %%
 figure = sc.figure(board, metrics=["nDCG@20"], size=(7, 3))

@@ -31,7 +31,10 @@ import pandas as pd
 import scorecube as sc
 
 folder = Path(tempfile.mkdtemp())
-TRACKS = [*(f"adhoc{k}" for k in range(5, 9)), *(f"web{year}" for year in range(2010, 2015))]
+TRACKS = [
+    *(f"adhoc{k}" for k in range(5, 9)),
+    *(f"web{year}" for year in range(2010, 2015)),
+]
 study = sc.open_study(folder / "collections.zarr", mode="a")
 for name in [*TRACKS, "genomics2004", "robust2004-99"]:
     cube = sc.select(sc.fetch(name), metrics=["AP"], top_runs=30)
@@ -67,9 +70,20 @@ size = 20
 
 def sweep(*words):
     """Run the command as in a terminal; return the line of its report about the plans."""
-    program = [sys.executable, "-m", "scorecube", "sweep", "sweep.toml", *words]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=True)
-    (line,) = (line for line in done.stderr.splitlines() if " plans, " in line)
+    program = [
+        sys.executable,
+        "-m",
+        "scorecube",
+        "sweep",
+        "sweep.toml",
+        *words,
+    ]
+    done = subprocess.run(
+        program, cwd=folder, capture_output=True, text=True, check=True
+    )
+    (line,) = (
+        line for line in done.stderr.splitlines() if " plans, " in line
+    )
     return line.split(": ")[-1]
 
 

@@ -38,8 +38,13 @@ folder = Path(tempfile.mkdtemp())
 (folder / "runs").mkdir()
 chance = np.random.default_rng(19)
 judged = 1 + chance.poisson([20, 12, 4], (40, 3))
-simulated = simulate_rankings(judged, n_runs=24, n_teams=8, depth=60, seed=19)
-topics, documents = simulated["topic"].values, simulated["document_at_rank"].values
+simulated = simulate_rankings(
+    judged, n_runs=24, n_teams=8, depth=60, seed=19
+)
+topics, documents = (
+    simulated["topic"].values,
+    simulated["document_at_rank"].values,
+)
 levels = simulated["level_of_document"].values
 for run, ranked in zip(simulated["run"].values, documents, strict=True):
     lines = [
@@ -68,7 +73,8 @@ fond = np.where(raised, np.minimum(official + 1, 3), official)
 
 def cube_of(name, labels):
     lines = [
-        f"{topics[t]} 0 d{d} {labels[t, d]}\n" for t, d in zip(*np.nonzero(is_judged), strict=True)
+        f"{topics[t]} 0 d{d} {labels[t, d]}\n"
+        for t, d in zip(*np.nonzero(is_judged), strict=True)
     ]
     (folder / f"{name}.txt").write_text("".join(lines))
     rankings = sc.read_rankings(folder / "runs", folder / f"{name}.txt")
@@ -91,26 +97,49 @@ sets["gain"].values.tolist()
 
 # %%
 family = tuple(f"{run}=fond" for run in simulated["run"].values[own])
-result = sc.analyse(sets, sc.Judges(truth="people", families=family), trials=1000, seed=1)
+result = sc.analyse(
+    sets, sc.Judges(truth="people", families=family), trials=1000, seed=1
+)
 agreement = sc.table(result, "agreement").set_index("judge")
-agreement[["tau", "agree", "only_truth", "only_judge", "opposite", "bias", "largest_drop"]].round(3)
+agreement[
+    [
+        "tau",
+        "agree",
+        "only_truth",
+        "only_judge",
+        "opposite",
+        "bias",
+        "largest_drop",
+    ]
+].round(3)
 
 # %% [markdown]
 # ## Labels
 #
-# Kappa is a poor guide: the judge with the better kappa is the one that favours a team.
+# Kappa is a poor guide: the judge with the better kappa is the one that favours a team. Random labels of documents that are
+# not relevant lower kappa; they change rankings little.
 
 # %%
 labels = sc.table(result, "labels").set_index("judge")
-labels[["kappa", "kappa_low", "kappa_high", "mean_level_truth", "mean_level_judge"]].round(3)
+labels[
+    [
+        "kappa",
+        "kappa_low",
+        "kappa_high",
+        "mean_level_truth",
+        "mean_level_judge",
+    ]
+].round(3)
 
 # %%
 preference = sc.table(result, "preference").set_index("judge")
-preference[["n_own", "preference", "preference_low", "preference_high"]].dropna().round(3)
+preference[
+    ["n_own", "preference", "preference_low", "preference_high"]
+].dropna().round(3)
 
 # %% [markdown]
 # The option `families` names the runs that are built with a judge's own model. The preference is the judge's bias for
-# these runs less its bias for all others. Here it moves a team up the leaderboard.
+# these runs less its bias for all others. An interval above 0 is a reason not to let this judge compare these systems.
 #
 # ## What it saves
 #
@@ -118,7 +147,9 @@ preference[["n_own", "preference", "preference_low", "preference_high"]].dropna(
 # widths of 95 % intervals with the judge, and by the labelled topics alone.
 
 # %%
-price = sc.table(result, "price").query("of == 'mean' and n_labelled < n_topics")
+price = sc.table(result, "price").query(
+    "of == 'mean' and n_labelled < n_topics"
+)
 price[["judge", "n_labelled", "width", "width_truth", "lambda"]].round(3)
 
 # %% [markdown]
@@ -132,11 +163,20 @@ price[["judge", "n_labelled", "width", "width_truth", "lambda"]].round(3)
 # %%
 real = {
     judge: sc.cube_from_scores(
-        {"nDCG@10": pd.read_csv(f"data/syndl-dl2019-{judge}-nDCG10.csv", index_col=0).T}
+        {
+            "nDCG@10": pd.read_csv(
+                f"data/syndl-dl2019-{judge}-nDCG10.csv", index_col=0
+            ).T
+        }
     )
     for judge in ("nist", "gpt4")
 }
-halves = sc.analyse(sc.many_judgement_sets(real), sc.Judges(truth="nist"), trials=1000, seed=1)
+halves = sc.analyse(
+    sc.many_judgement_sets(real),
+    sc.Judges(truth="nist"),
+    trials=1000,
+    seed=1,
+)
 disjoint = sc.table(halves, "disjoint").iloc[0]
 TAUS = ["tau_truth_halves", "tau_judge_halves", "tau_with_judge"]
 PART = ["judge_part", "judge_part_low", "judge_part_high"]

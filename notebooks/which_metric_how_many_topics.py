@@ -33,8 +33,18 @@ dict(cube["score"].sizes)
 
 # %%
 swap = sc.analyse(cube, sc.Swap(), trials=1000, seed=1)
-COLUMNS = ["required_difference", "share", "share_low", "share_high", "first_probability"]
-sensitivity = sc.table(swap, "sensitivity").query("confidence == 0.95").set_index("metric")
+COLUMNS = [
+    "required_difference",
+    "share",
+    "share_low",
+    "share_high",
+    "first_probability",
+]
+sensitivity = (
+    sc.table(swap, "sensitivity")
+    .query("confidence == 0.95")
+    .set_index("metric")
+)
 sensitivity[COLUMNS].sort_values("share", ascending=False).round(2)
 
 # %%
@@ -50,7 +60,13 @@ sc.figure(swap, size=(7, 4))
 # %%
 correlation = sc.analyse(cube, sc.Correlation(), trials=1000, seed=1)
 tau = sc.table(correlation)[
-    ["metric_a", "metric_b", "tau", "tau_population_low", "tau_population_high"]
+    [
+        "metric_a",
+        "metric_b",
+        "tau",
+        "tau_population_low",
+        "tau_population_high",
+    ]
 ]
 tau.sort_values("tau", ascending=False).round(2)
 
@@ -78,12 +94,24 @@ topics
 
 # %%
 reliability = sc.analyse(cube, sc.Reliability(), seed=1)
-coefficients = sc.table(reliability, "coefficients").query("n_topics == 50").set_index("metric")
-coefficients[["erho2", "erho2_jackknife_low", "erho2_jackknife_high", "phi"]].round(2)
+coefficients = (
+    sc.table(reliability, "coefficients")
+    .query("n_topics == 50")
+    .set_index("metric")
+)
+coefficients[
+    ["erho2", "erho2_jackknife_low", "erho2_jackknife_high", "phi"]
+].round(2)
 
 # %%
-needed = sc.table(reliability, "topics").query("coefficient == 'erho2'").set_index("metric")
-needed[["n_topics", "n_topics_jackknife_low", "n_topics_jackknife_high"]].round(0)
+needed = (
+    sc.table(reliability, "topics")
+    .query("coefficient == 'erho2'")
+    .set_index("metric")
+)
+needed[
+    ["n_topics", "n_topics_jackknife_low", "n_topics_jackknife_high"]
+].round(0)
 
 # %%
 figure = sc.figure(reliability, size=(7, 3.5))

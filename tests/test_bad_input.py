@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import scorecube
+
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files, Outcome, Tree
 
@@ -482,4 +484,4 @@ def test_a_process_ends_with_the_same_status(scorecube_process: Cli, tmp_path: P
     assert failed.stderr.startswith("error: ")
     assert "Traceback" not in failed.stderr
     assert scorecube_process("info").status == 2
-    assert scorecube_process("--version").succeeded().stdout.strip() == "0.1.0"
+    assert scorecube_process("--version").succeeded().stdout.strip() == scorecube.__version__

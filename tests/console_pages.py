@@ -43,6 +43,7 @@ MACHINE = [
         "results in N s",
     ),
     (r"\([\d,]+ KiB\)", "(N KiB)"),
+    (r"results taken; [\d.]+ s", "results taken; N s"),
 ]
 """What another machine, or another release of a library, makes different."""
 WIDTH = 98

@@ -61,7 +61,7 @@ def new_shell() -> Any:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    class Silent(DisplayHook):  # type: ignore[misc]
+    class Silent(DisplayHook):
         def write_output_prompt(self) -> None: ...
 
         def write_format_data(self, *_: Any) -> None: ...
@@ -70,7 +70,8 @@ def new_shell() -> Any:
 
     config = Config()
     config.HistoryManager.enabled = False
-    return InteractiveShell(config=config, displayhook_class=Silent)
+    shell: Any = InteractiveShell
+    return shell(config=config, displayhook_class=Silent)
 
 
 def execute(path: Path, folder: Path) -> tuple[list[Cell], dict[str, Any]]:

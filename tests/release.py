@@ -56,7 +56,9 @@ def run_commands(programs: Path, folder: Path) -> int:
 def run_python(programs: Path, folder: Path) -> int:
     """Run the Python lines of the README; return how many."""
     examples = doctest.DocTestParser().get_examples(README.read_text(encoding="utf-8"))
-    subprocess.run([programs / "python", "-I", "-c", CHECK, str(README)], cwd=folder, check=True)
+    subprocess.run(
+        [str(programs / "python"), "-I", "-c", CHECK, str(README)], cwd=folder, check=True
+    )
     return len(examples)
 
 
@@ -65,7 +67,7 @@ def main(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = install(wheel, folder / "environment")
-        demo = [programs / "scorecube", "demo", "--out", "demo"]
+        demo = [str(programs / "scorecube"), "demo", "--out", "demo"]
         subprocess.run(demo, cwd=folder, check=True, capture_output=True)
         assert (folder / "demo" / "report.html").stat().st_size > 0
         n_commands, n_examples = run_commands(programs, folder), run_python(programs, folder)

@@ -71,7 +71,7 @@ change = (table["rank on 199 others"] - table["rank"]).abs()
 }
 
 # %% [markdown]
-# The sets are wider than the changes, as they hold for all runs together and for any sample of 50 topics.
+# Most sets are wider than the changes, as they hold for all runs together and for any sample of 50 topics.
 #
 # ## 1,000 simulated topics
 #

@@ -22,6 +22,8 @@ def thousand_topics(names: Names) -> None:
     assert names["inside"].all()
     others = names["table"]["rank on 199 others"]
     assert sorted(others) == list(range(1, len(others) + 1))
+    width = names["table"]["rank_high"] - names["table"]["rank_low"]
+    assert width.median() > names["change"].max()
     best = names["summary"]["runs that may be best"]
     assert best[50] > 6 > best[200] >= best[1000] == 1
     assert names["summary"]["width of intervals"].is_monotonic_decreasing

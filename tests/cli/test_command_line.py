@@ -136,6 +136,8 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[s
         ("scorecube evaluate study.zarr --order score-d", ["score-docno-desc", "score-docno-asc"]),
         ("scorecube evaluate study.zarr --metrics AP,O", ["AP,O"]),
         ("scorecube list g", ["gains"]),
+        ("scorecube show study.zarr swap --table r", ["rates"]),
+        ("scorecube show study.zarr leaderboard --table ", ["systems", "matrix", "top"]),
     ],
 )
 def test_bash_completes(
@@ -150,6 +152,14 @@ def test_bash_completes_all_metrics_but_those_that_are_named(
 ) -> None:
     offered = complete("scorecube bootstrap study.zarr --metrics nDCG@10,")
     assert {word.removeprefix("nDCG@10,").removesuffix("@") for word in offered} == set(DEFINITIONS)
+
+
+@pytest.mark.process
+def test_bash_completes_the_tables_of_all_analyses_before_one_is_named(
+    complete: Callable[[str], list[str]],
+) -> None:
+    tables = {table for name in view_names() for table in view_of(name).tables}
+    assert set(complete("scorecube show --table ")) == tables
 
 
 @pytest.mark.process

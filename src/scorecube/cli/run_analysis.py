@@ -22,7 +22,7 @@ from scorecube.execute.memory import parse_memory
 from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
 from scorecube.storage import exists
-from scorecube.storage.samples import read_samples, write_samples
+from scorecube.storage.samples import check_samples_target, read_samples, write_samples
 from scorecube.workflow import api
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.tasks import Task, Until
@@ -42,6 +42,8 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     memory = None if values["memory"] is None else parse_memory(values["memory"])
     profile = choose_profile(values["cluster"], values["scheduler"], values["workers"])
     read_only = values["dry_run"] or values["out"] or not exists(study)
+    if values["save_samples"] is not None:
+        check_samples_target(values["save_samples"])
     opened = api.open_study(study, mode="r" if read_only else "a")
     samples = None if values["replay"] is None else read_samples(values["replay"])
     selection = {key: values[key] for key in SELECTION}

@@ -10,9 +10,11 @@ import typer
 from scorecube.cli import options
 from scorecube.cli.completion import shown_names, table_names
 from scorecube.cli.options import check_choice, parse_numbers
-from scorecube.cli.terminal import echo_table, notify, split
+from scorecube.cli.terminal import echo, echo_table, notify, split
 from scorecube.errors import counted
 
+ALL_TABLES = "?"
+"""In place of a table: list them."""
 Analysis = Annotated[
     str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
 ]
@@ -102,6 +104,9 @@ def show(
     from scorecube.storage import open_study
 
     form = named_format(form, out)
+    if table == ALL_TABLES:
+        list_tables(study, analysis)
+        return
     if out is not None:
         check_table_path(out)
     opened = open_study(study)
@@ -138,6 +143,15 @@ def show(
         notify(f"{out}: {counted(len(frame), 'row')}")
     if fail_if is not None:
         fail_if_met(full, fail_if)
+
+
+def list_tables(study: str, analysis: str) -> None:
+    """Print the names of all tables of an analysis, the default first."""
+    from scorecube.report.study_overview import find_view
+    from scorecube.storage import open_study
+
+    for name in find_view(open_study(study), analysis).tables:
+        echo(name)
 
 
 def fail_if_met(frame: Any, condition: str) -> None:

@@ -77,6 +77,8 @@ P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
 """Columns of p-values, adjusted ones too."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
+PROBABILITIES = {"best", "first_probability"}
+"""Columns of shares of trials: no trial is "0", not "0.0000"."""
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
@@ -165,8 +167,27 @@ def cell_text(column: str, value: Any) -> str:
         return f"{100 * value:.{PERCENT[column]}f}%"
     if 0.0 <= value < LEAST_P and P_VALUE.search(column):
         return f"<{LEAST_P:g}" if value else "0"
-    shown = f"{value:.{DECIMALS.get(column, 4)}f}"
-    return f"{value:g}" if column == "alpha" and float(shown) != value else shown
+    decimals = DECIMALS.get(column, 4)
+    shown = f"{value:.{decimals}f}"
+    if column == "alpha" and float(shown) != value:
+        return f"{value:g}"
+    if float(shown) == 0.0 and (value or column in PROBABILITIES):
+        return _less_than_a_digit(value, decimals)
+    return shown
+
+
+def _less_than_a_digit(value: float, decimals: int) -> str:
+    """Return a number that all decimals of its column would show as 0.
+
+    Examples
+    --------
+    >>> [_less_than_a_digit(value, 4) for value in (0.00003, -0.00003, 0.0)]
+    ['<0.0001', '>-0.0001', '0']
+    """
+    if value == 0.0:
+        return "0"
+    last = f"{10.0**-decimals:.{decimals}f}"
+    return f"<{last}" if value > 0.0 else f">-{last}"
 
 
 def render(

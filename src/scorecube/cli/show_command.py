@@ -111,12 +111,11 @@ def show(
         check_table_path(out)
     opened = open_study(study)
     chosen = split(collection)
-    if orderings:
-        from scorecube.report.orderings import orderings as ordered
-
-        frame = ordered(analysis, collect_table(opened, analysis, None, chosen))
-    else:
-        frame = collect_table(opened, analysis, table, chosen, all_results, average)
+    frame = (
+        orderings_of(opened, analysis, chosen)
+        if orderings
+        else collect_table(opened, analysis, table, chosen, all_results, average)
+    )
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
     frame = select_rows(
         frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
@@ -143,6 +142,14 @@ def show(
         notify(f"{out}: {counted(len(frame), 'row')}")
     if fail_if is not None:
         fail_if_met(full, fail_if)
+
+
+def orderings_of(study: Any, analysis: str, collections: list[str] | None) -> Any:
+    """Return the table of how collections order the metrics."""
+    from scorecube.report.orderings import orderings
+    from scorecube.report.study_overview import collect_table
+
+    return orderings(analysis, collect_table(study, analysis, None, collections))
 
 
 def list_tables(study: str, analysis: str) -> None:

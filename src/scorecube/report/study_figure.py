@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
@@ -26,7 +27,7 @@ def draw(
     analysis: str,
     collections: Sequence[str] | None = None,
     gain: str | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Any] | None = None,
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
@@ -97,7 +98,7 @@ def shown(figure: Figure) -> Figure:
     return figure
 
 
-def of_metrics(result: xr.Dataset, metrics: Sequence[str] | None) -> xr.Dataset:
+def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
     """Return the part of a result that is about some metrics."""
     if metrics is None:
         return result
@@ -107,7 +108,10 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[str] | None) -> xr.Dataset:
             option="metrics",
         )
     known = labels_of(result, names.METRIC)
-    metrics = [each if each in known else str(parse_known(each)) for each in metrics]
+    metrics = [
+        each if each in known else str(parse_known(each))
+        for each in metric_names("metrics", metrics)
+    ]
     for metric in metrics:
         if metric not in known:
             raise BadName(

@@ -16,7 +16,6 @@ from scorecube.analyses.plan import check_analysis, make_plan, new_seed
 from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import check_cube
-from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
@@ -37,6 +36,7 @@ from scorecube.workflow.inputs import (
     read_families,
     read_rankings,
 )
+from scorecube.workflow.inputs import evaluate_runs as evaluate
 from scorecube.workflow.tasks import plan_in_study
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def test_words_that_are_no_choice_are_refused(rankings: xr.Dataset) -> None:
     ):
         sc.evaluate(rankings, ["AP"], no_relevant="keep")  # type: ignore[arg-type]
     with pytest.raises(ScorecubeError, match=r"^rankings: expected an xarray Dataset"):
-        sc.evaluate(pd.DataFrame(), ["AP"])  # type: ignore[arg-type]
+        sc.evaluate(pd.DataFrame(), ["AP"])
 
 
 MEASURES = ir_measures

@@ -5,6 +5,7 @@ Names in `__all__` are imported when they are first used, so that importing the 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -134,11 +135,27 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
-        return load_class(name) or getattr(
+        found = load_class(name) or getattr(
             import_module(_MODULES.get(name, "scorecube.workflow.api")), name
         )
+        _register_accessor()
+        return found
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
+
+
+_accessor: list[str] = []
+"""What has been registered with xarray."""
+
+
+def _register_accessor() -> None:
+    """Give datasets the attribute ``scorecube`` as soon as there can be any: once xarray is loaded."""
+    if "xarray" in sys.modules and not _accessor:
+        _accessor.append("scorecube")
+        import_module("scorecube.workflow.accessor").register()
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_register_accessor()

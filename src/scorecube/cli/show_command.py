@@ -117,12 +117,10 @@ def show(
         else collect_table(opened, analysis, table, chosen, all_results, average)
     )
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
-    frame = select_rows(
+    frame = full = select_rows(
         frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
     )
-    full = frame
-    notes = index_note(opened)
-    notes += [] if orderings else table_note(opened, analysis, table)
+    notes = index_note(opened) + ([] if orderings else table_note(opened, analysis, table))
     notes += (
         []
         if all_results or orderings

@@ -125,6 +125,22 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.drop_duplicates(ignore_index=True)
 
 
+def without_second_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without the columns ``asl``, which csv and json have beside the equal ``p_value``.
+
+    Examples
+    --------
+    >>> without_second_names(pd.DataFrame({"asl": [0.5], "t": [1.0], "p_value": [0.5]})).columns.tolist()
+    ['t', 'p_value']
+    """
+    second = [
+        column
+        for column in map(str, frame.columns)
+        if column.startswith("asl") and column.replace("asl", "p_value") in frame.columns
+    ]
+    return frame.drop(columns=second)
+
+
 def merge_note(frame: pd.DataFrame) -> list[str]:
     """Return a note on rows that text joins and csv does not."""
     merged = merge_gains(frame)
@@ -220,7 +236,7 @@ def render(
         return as_json([{name: _plain(value) for name, value in row.items()} for row in records])
     if form == "csv":
         return _csv(frame)
-    frame = merge_gains(frame)
+    frame = merge_gains(without_second_names(frame))
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
     body = [[cell_text(column, record[column]) for column in columns] for record in records]

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import more_runs
 from scorecube.collection.arguments import metric_names
-from scorecube.collection.evaluation import evaluate
+from scorecube.collection.evaluation import evaluate as evaluate_rankings
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
 from scorecube.collection.schema import labels_of
@@ -165,7 +165,7 @@ def read_rankings(
     return with_systems(rankings, systems, path=path, notify=notify or LOGGER.warning)
 
 
-def evaluate_runs(
+def evaluate(
     rankings: Any,
     metrics: Iterable[Any],
     gains: Iterable[str] = (names.AUTO,),
@@ -200,12 +200,12 @@ def evaluate_runs(
     Examples
     --------
     >>> runs = {"a": {"1": {"d1": 2.0, "d2": 1.0}}, "b": {"1": {"d1": 1.0, "d2": 2.0}}}
-    >>> evaluate_runs(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
+    >>> evaluate(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
     [1.0, 0.5]
     """
     if qrels is not None:
         rankings = read_rankings(rankings, qrels)
-    return evaluate(
+    return evaluate_rankings(
         rankings,
         metrics,
         gains,
@@ -338,10 +338,10 @@ def evaluate_into(
         named = metric_names("metrics", metrics)
         metrics = _union(known, [str(read_metric(metric)) for metric in named])
         gains = _union(labels_of(stored, names.GAIN), gains)
-        cube = evaluate(rankings, metrics, gains, **options)
+        cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube)
     else:
-        cube = evaluate(rankings, metrics, gains, **options)
+        cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube, rankings=rankings, replace=replace)
     return cube
 

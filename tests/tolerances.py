@@ -63,6 +63,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Metrics": (
         ("collection.topic_means", "GEOMETRIC_FLOOR"),
         ("metrics.gain_settings", "SMALLEST_GAIN"),
+        ("metrics.incomplete", "SMOOTHING"),
         ("ingest.in_memory", "SMALLEST_MAXIMUM"),
     ),
     "Topic set size design": (

@@ -195,7 +195,7 @@ def normalised_gain(topic: Topic) -> Number:
     return ratio(at_rank, ideal_at_rank)
 
 
-def dcg(topic: Topic, levels: Sequence[int], b: float | None) -> float:
+def dcg(topic: Topic, levels: Sequence[int], b: float | None, form: str = "linear") -> float:
     """Discount log2(r + 1); with b none up to rank b, then log_b(r) (Jarvelin and Kekalainen 2002).
 
     A base of 0 is the natural logarithm from rank 2 on, as in NTCIREVAL.
@@ -209,14 +209,18 @@ def dcg(topic: Topic, levels: Sequence[int], b: float | None) -> float:
         return 1.0 if rank <= b else math.log(rank, b)
 
     pairs = enumerate(levels, start=1)
-    return math.fsum(
-        float(topic.gain_of[level]) / divisor(rank) for rank, level in pairs if level > 0
-    )
+
+    def gain(level: int) -> float:
+        value = float(topic.gain_of[level])
+        return value if form == "linear" else 2**value - 1
+
+    return math.fsum(gain(level) / divisor(rank) for rank, level in pairs if level > 0)
 
 
-def ndcg(topic: Topic, b: float | None = None) -> Number:
-    """DCG at l over that of the ideal list."""
-    return ratio(dcg(topic, topic.listed, b), dcg(topic, topic.ideal[: topic.limit], b))
+def ndcg(topic: Topic, b: float | None = None, form: str = "linear") -> Number:
+    """DCG at l over that of the ideal list; form exp2: gains of 2^g - 1 (Burges et al. 2005)."""
+    ideal = dcg(topic, topic.ideal[: topic.limit], b, form)
+    return ratio(dcg(topic, topic.listed, b, form), ideal)
 
 
 def andcg(topic: Topic, b: float | None = None) -> Number:
@@ -378,6 +382,33 @@ def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number
     )
 
 
+def inferred_ap(topic: Topic) -> Number:
+    """Mean over R of the expected precision at each relevant rank k (Yilmaz and Aslam 2006, eq 1 and the smoothing of section 3).
+
+    1/k for the document itself, and (k-1)/k for those above: the share of the pool among them, -1 being outside and -2 unjudged inside, times the share
+    of relevant ones among the judged.
+    """
+    epsilon = Fraction(1, 100_000)
+    total = Fraction(0)
+    for k, level in enumerate(topic.listed, 1):
+        if level <= 0:
+            continue
+        above = topic.listed[: k - 1]
+        relevant = len([one for one in above if one > 0])
+        judged = len([one for one in above if one >= 0])
+        total += Fraction(1, k)
+        if above:
+            pool = Fraction(len([one for one in above if one >= 0 or one == -2]), k - 1)
+            total += Fraction(k - 1, k) * pool * (relevant + epsilon) / (judged + 2 * epsilon)
+    return total / topic.n_relevant
+
+
+def judged_share(topic: Topic) -> Number:
+    """Judged documents among the first k of a list, over their number (ir_measures); -3 is no document."""
+    listed = [level for level in topic.listed if level != -3]
+    return ratio(Fraction(len([level for level in listed if level >= 0])), len(listed))
+
+
 ORACLES: Mapping[str, Callable[..., Number]] = {
     "AP": average_precision,
     "P": precision,
@@ -404,6 +435,8 @@ ORACLES: Mapping[str, Callable[..., Number]] = {
     "RBP": rank_biased_precision,
     "NCUgu": ncu_graded_uniform,
     "NCUrb": ncu_rank_biased,
+    "infAP": inferred_ap,
+    "Judged": judged_share,
     "bpref": bpref,
     "bpref_R": bpref_r,
     "bpref_N": bpref_n,

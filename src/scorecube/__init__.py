@@ -5,6 +5,7 @@ Names in `__all__` are imported when they are first used, so that importing the 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         Unpaired,
     )
     from scorecube.analyses.rank_sets.estimates import rank_sets
-    from scorecube.analyses.simulation.populations import simulate
     from scorecube.collection.judgement_sets import judgement_sets
     from scorecube.collection.many_judgements import many_judgement_sets
     from scorecube.collection.pools import removed_when_left_out
@@ -54,10 +54,11 @@ if TYPE_CHECKING:
         replicability,
         table,
     )
+    from scorecube.workflow.simulation import simulate
     from scorecube.workflow.sweep_file import Entry
     from scorecube.workflow.sweep_run import sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "Entry": "scorecube.workflow.sweep_file",
@@ -68,7 +69,7 @@ _MODULES = {
     "rank_sets": "scorecube.analyses.rank_sets.estimates",
     "removed_when_left_out": "scorecube.collection.pools",
     "select": "scorecube.collection.selection",
-    "simulate": "scorecube.analyses.simulation.populations",
+    "simulate": "scorecube.workflow.simulation",
     "standardise": "scorecube.collection.selection",
     "sweep": "scorecube.workflow.sweep_run",
     "topic_set_size": "scorecube.design",
@@ -134,11 +135,27 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from scorecube.analyses.registry import load_class
 
-        return load_class(name) or getattr(
+        found = load_class(name) or getattr(
             import_module(_MODULES.get(name, "scorecube.workflow.api")), name
         )
+        _register_accessor()
+        return found
     raise AttributeError(f"module 'scorecube' has no attribute {name!r}")
+
+
+_accessor: list[str] = []
+"""What has been registered with xarray."""
+
+
+def _register_accessor() -> None:
+    """Give datasets the attribute ``scorecube`` as soon as there can be any: once xarray is loaded."""
+    if "xarray" in sys.modules and not _accessor:
+        _accessor.append("scorecube")
+        import_module("scorecube.workflow.accessor").register()
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_register_accessor()

@@ -109,7 +109,12 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
         f"x: {n_runs} runs x {n_topics} topics, {counted(len(metrics), 'metric')} x 1 gain setting"
     )
     n_scores = len(metrics) * n_runs * n_topics
-    assert told[1:] == ([f"{missing} of {n_scores} scores are missing"] if missing else [])
+    expected = [f"{missing} of {n_scores} scores are missing"] if missing else []
+    if "last_rel" in metrics:
+        expected.append(
+            "note: last_rel: smaller values are better, and every analysis takes larger scores as better; declare it as lower is better"
+        )
+    assert told[1:] == expected
     cube = open_study(str(study))["x"].cube
     assert cube["metric"].values.tolist() == metrics
     found = float(cube["score"].sel(metric=metric, run=run, topic=topic).item())

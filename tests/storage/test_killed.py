@@ -36,7 +36,8 @@ from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task
 from tests.conftest import Cli
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
+"""Moments are shares of the time that an undisturbed run took."""
 KILLS, TRIALS, SEED, BLOCK_UNITS = 20, 200, 1, 3
 ANALYSES: dict[str, tuple[Analysis, int]] = {
     "bootstrap": (Bootstrap(), KILLS),

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +19,12 @@ import pytest
 import xarray as xr
 
 from scorecube.errors import StoreFailed
-from scorecube.storage import open_study
+from scorecube.storage import files, open_study
 from scorecube.storage.location import open_location
 from scorecube.storage.lock import EXPIRY_SECONDS, LockLost, hold_lock, machine_name
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import cube_from_scores
+from tests.cluster.lab import wait_until
 from tests.conftest import Cli
 
 
@@ -41,53 +44,101 @@ def expire(lock: Path) -> None:
     os.utime(lock, (late, late))
 
 
-# Writes the collection again and again, with other scores each time.
-WRITER = """
-import sys
+# Imports once, then forks a process for each line "study", which writes the collection again and again, with other scores
+# each time, and says to the file beside the study which it has written; tells the id of each, and waits for its end.
+WRITERS = """
+import os, sys
 from tests.storage.test_overtaken import make_cube
 from scorecube.storage import open_study
-study = open_study(sys.argv[1], mode="a")
-for count in range(10_000):
-    study.add("demo", cube=make_cube(100.0 + count), replace=True)
-    print(count, flush=True)
+print("ready", flush=True)
+while line := sys.stdin.readline():
+    path = line.rstrip()
+    child = os.fork()
+    if child == 0:
+        for number, name in ((1, "written"), (2, "said")):
+            os.dup2(os.open(f"{path}.{name}", os.O_WRONLY | os.O_CREAT), number)
+        study = open_study(path, mode="a")
+        for count in range(10_000):
+            study.add("demo", cube=make_cube(100.0 + count), replace=True)
+            print(count, flush=True)
+        os._exit(0)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("ended", flush=True)
 """
+
+
+class Writers:
+    """Starts processes that write to a study, one after the other."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def answer(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    @contextmanager
+    def writer(self, path: Path) -> Iterator[int]:
+        """Start a writer, wait until it has written thrice, and yield its id; kill it at the end."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        child = int(self.answer())
+        try:
+            written = Path(f"{path}.written")
+            wait_until(
+                "three writes",
+                lambda: written.exists() and len(written.read_text().splitlines()) >= 3,
+            )
+            yield child
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            assert self.answer() == "ended"
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[Writers]:
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", WRITERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    ) as process:  # fmt: skip
+        opened = Writers(process)
+        assert opened.answer() == "ready"
+        yield opened
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(20))
-def test_a_stopped_writer_loses_to_the_one_that_took_over(path: Path, attempt: int) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", WRITER, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        locks = [Path(f"{path}{name}.lock") for name in ("", ".demo")]
-        for _ in range(3):
-            process.stdout.readline()
+def test_a_stopped_writer_loses_to_the_one_that_took_over(
+    writers: Writers, path: Path, attempt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "GUARD_SECONDS", 3.0)  # or it waits for 20 s for one that is stopped
+    locks = [Path(f"{path}{name}.lock") for name in ("", ".demo")]
+    with writers.writer(path) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             time.sleep(0.003 + 0.004 * attempt)
-            process.send_signal(signal.SIGSTOP)
+            os.kill(process, signal.SIGSTOP)
             if all(lock.exists() for lock in locks):
                 break
-            process.send_signal(signal.SIGCONT)
+            os.kill(process, signal.SIGCONT)
         for lock in locks:
             expire(lock)
         try:
             open_study(path, mode="a").add("demo", cube=make_cube(7.0), replace=True)
         except StoreFailed:  # stopped in the very moment of its commit
-            process.kill()
+            os.kill(process, signal.SIGKILL)
             open_study(path, mode="a").add("demo", cube=make_cube(7.0), replace=True)
         assert verify_study(open_study(path))[1] == []
         # The other one goes on where it was stopped, perhaps in the middle of its commit.
-        process.send_signal(signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
         time.sleep(0.5)
-        process.kill()
-        said = process.stderr.read()
+    said = Path(f"{path}.said").read_text()
     assert verify_study(open_study(path))[1] == []
     assert "Traceback" not in said or "LockLost" in said, said
     if "LockLost" in said:

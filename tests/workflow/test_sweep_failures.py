@@ -291,6 +291,9 @@ def test_progress_names_collections(
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
     with terminal.track_progress("sweep", None, lambda: "2 of 5 collections done") as progress:
         progress(0, 100)
+        progress(20, 100)
         progress(40, 100)
-    assert capsys.readouterr().err.startswith("sweep: 40%, 2 of 5 collections done, about ")
+    begun, going = capsys.readouterr().err.splitlines()
+    assert begun == "sweep: 20%, 2 of 5 collections done"
+    assert going.startswith("sweep: 40%, 2 of 5 collections done, about ")
     assert sys.stderr is not None

@@ -15,6 +15,7 @@ from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
 from scorecube.metrics import Metric, gain_values, score_by_intent
+from scorecube.metrics.common import BEHIND_END, POOLED
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
@@ -87,6 +88,7 @@ def evaluate(
     )
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
+    marked = _marked_levels(rankings, levels, kept, parsed)
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     for i, metric in enumerate(parsed):
         table = gain_table if metric.definition.uses_gains else gain_table[:1]
@@ -94,8 +96,9 @@ def evaluate(
             documents, by_intent, probability = intents
             scores[i] = score_by_intent(metric, documents, by_intent, probability, table)
         else:
+            shown = marked if metric.definition.sees_unjudged else levels
             scores[i] = metric.score(
-                levels[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis]
+                shown[np.newaxis], judged[kept], table[:, np.newaxis, np.newaxis]
             )
         if progress is not None:
             progress(i + 1, len(parsed))
@@ -119,6 +122,23 @@ def evaluate(
         attrs,
     )
     return _with_systems_of(rankings, cube)
+
+
+def _marked_levels(
+    rankings: xr.Dataset,
+    levels: np.ndarray[Any, np.dtype[np.int8]],
+    kept: np.ndarray[Any, np.dtype[np.bool_]],
+    metrics: Sequence[Metric],
+) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Return levels in which documents of the pool without a judgement, and ranks behind the end of a list, are marked, if a metric sees them."""
+    if not any(metric.definition.sees_unjudged for metric in metrics):
+        return levels
+    marked = levels.copy()
+    if names.DOCUMENT_AT_RANK in rankings:
+        marked[(levels < 0) & (rankings[names.DOCUMENT_AT_RANK].values[:, kept] >= 0)] = POOLED
+    n_retrieved = rankings[names.N_RETRIEVED].values[:, kept]
+    marked[np.arange(levels.shape[2]) >= n_retrieved[..., np.newaxis]] = BEHIND_END
+    return marked
 
 
 def _with_systems_of(rankings: xr.Dataset, cube: xr.Dataset) -> xr.Dataset:

@@ -39,9 +39,7 @@ SPELLINGS = {
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
 DIFFERENT = {
     "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), as NTCIREVAL. Type AP{cut} if that will do",
-    "ndcgburges": "gains of 2^level - 1 are a gain setting here: type nDCG{cut} and, for levels 0 to 2, gains 3:1",
-    "judged": "the share of judged documents is no score of a run here; the analysis teams has the table judged",
-    "infap": "inferred AP is not computed here; bpref and AP(judged_only=True) are made for incomplete judgements",
+    "ndcgburges": "gains of 2^level - 1 are a form here: type nDCG(form=exp2){cut}",
     "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
     "setf": "F measures are not computed here; type P{cut} and Recall{cut}",
 }
@@ -49,6 +47,8 @@ DIFFERENT = {
 TYPED = re.compile(
     r"(?P<summary>(?:geo|area):)?(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?(?:[@_.](?P<cut>\d+))?"
 )
+DISCOUNTS = {"'exp-log2'": "form=exp2", '"exp-log2"': "form=exp2", "'log2'": "", '"log2"': ""}
+"""Forms of nDCG of ir_measures, as in ``nDCG(dcg='exp-log2')@10``, and the settings here."""
 CLOSE = 0.6
 """Least similarity of a name that is suggested."""
 
@@ -108,7 +108,26 @@ def _respelled(text: str) -> str | None:
     name = SPELLINGS.get(plain) or _known_names().get(plain)
     if name is None:
         return None
-    return f"{shape['summary'] or ''}{name}{shape['inside'] or ''}{cut}"
+    inside = _settings_here(shape["inside"] or "") if name == "nDCG" else shape["inside"] or ""
+    return f"{shape['summary'] or ''}{name}{inside}{cut}"
+
+
+def _settings_here(inside: str) -> str:
+    """Return settings in brackets with the form of nDCG as it is written here.
+
+    Examples
+    --------
+    >>> _settings_here("(dcg='exp-log2')"), _settings_here("(dcg='log2')"), _settings_here("(b=2)")
+    ('(form=exp2)', '', '(b=2)')
+    """
+    parts = [part.strip() for part in inside.strip("()").split(",") if part.strip()]
+    here = [
+        DISCOUNTS.get(value.strip(), part) if key.strip() == "dcg" else part
+        for part in parts
+        for key, _, value in [part.partition("=")]
+    ]
+    kept = ",".join(part for part in here if part)
+    return f"({kept})" if kept else ""
 
 
 def _known_names() -> dict[str, str]:

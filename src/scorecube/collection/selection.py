@@ -25,7 +25,7 @@ def select(
     runs: Sequence[str] | None = None,
     topics: Sequence[str] | None = None,
     top_runs: int | None = None,
-    by: str | None = None,
+    by: Any = None,
     drop_missing: bool = False,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
@@ -96,13 +96,17 @@ def select(
     return result
 
 
-def _keep_top_runs(cube: xr.Dataset, count: int, by: str | None) -> xr.Dataset:
+def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise BadPlan(
             f"{option('top_runs')}: expected a whole number of at least 1; found {count!r:.60}",
             option="top_runs",
         )
-    metric = str(parse_known(by)) if by else schema.labels_of(cube, names.METRIC)[0]
+    metric = (
+        str(parse_known(*metric_names("by", [by])))
+        if by
+        else schema.labels_of(cube, names.METRIC)[0]
+    )
     if metric not in schema.labels_of(cube, names.METRIC):
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
     means = summarise(cube).sel(metric=metric).isel(gain=0).values

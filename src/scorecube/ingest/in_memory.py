@@ -20,6 +20,7 @@ from scorecube.errors import BadInput, BadName
 from scorecube.ingest.delimited import LARGEST_SCORE, RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.repetitions import matrices_of_records, without_levels
+from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package_of, scores_of_tools
 from scorecube.metrics import parse_metric
 from scorecube.metrics.registry import has_known_name
 
@@ -185,7 +186,7 @@ def matrices_of(scores: Nested) -> Matrices:
     return result
 
 
-def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
+def to_matrices(scores: Any) -> Matrices:
     """Convert per-topic scores of any known form into matrices; the form is detected.
 
     Parameters
@@ -194,7 +195,7 @@ def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
         Metric -> data frame (unchanged); metric -> run -> topic -> value, as in ranx and plain programs;
         run -> topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, as ``Run.scores`` of
         ranx; run -> records with query_id, measure and value (or such triples), as from ``iter_calc`` of ir_measures;
-        or one data frame with a row for each score, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
+        Run objects of ranx that have been evaluated, in a list or by name; an Evaluator of repro_eval; or one data frame with a row for each score, columns as of a long table or of PyTerrier's ``Experiment(perquery=True)``. Rows of a matrix may have two labels: system, and run or seed.
         Measures of other tools get the names of this package where they mean the same; counts are left out.
 
     Returns
@@ -214,6 +215,7 @@ def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
     a  0.50
     b  0.25
     """
+    scores = _with_names_here(scores_of_tools(scores), package_of(scores))
     if isinstance(scores, pd.DataFrame):
         scores = {
             from_pyterrier(metric): frame for metric, frame in matrices_of_records(scores).items()
@@ -224,7 +226,7 @@ def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
         raise BadInput(NO_SCORES, option="scores")
     values = list(scores.values())
     if all(isinstance(value, pd.DataFrame) for value in values):
-        return {str(metric): _runs_down(frame, metric) for metric, frame in scores.items()}
+        return {_label(metric): _runs_down(frame, metric) for metric, frame in scores.items()}
     if all(isinstance(value, Mapping) for value in values):
         return matrices_of(_metric_first(scores))
     if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
@@ -237,6 +239,28 @@ def to_matrices(scores: Mapping[Any, Any] | pd.DataFrame) -> Matrices:
         return matrices_of(_collect(measures or records, from_ir_measures))
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
+
+
+def _with_names_here(scores: Any, package: str) -> Any:
+    """Return the scores of repro_eval, whose measures are those of trec_eval or, from version 0.5, of ir_measures, under the names here."""
+    if package != REPRO_EVAL:
+        return scores
+    return {
+        run: {
+            topic: {
+                from_pyterrier(str(measure)): value
+                for measure, value in values.items()
+                if not IR_COUNTS.fullmatch(str(measure))
+            }
+            for topic, values in by_topic.items()
+        }
+        for run, by_topic in scores.items()
+    }
+
+
+def _label(metric: Any) -> str:
+    """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
+    return from_ir_measures(str(metric)) if is_measure_object(metric) else str(metric)
 
 
 def with_axes(matrices: Matrices) -> Matrices:
@@ -285,7 +309,7 @@ def _look_like_topics(labels: pd.Index[Any]) -> bool:
 def _metric_first(scores: Mapping[Any, Any]) -> Nested:
     """Return metric -> run -> topic -> value of nested dictionaries with metrics on any level, and runs above topics."""
     paths = [
-        (str(first), str(second), str(third), value)
+        (_label(first), _label(second), _label(third), value)
         for first, second, third, value in _leaves(scores)
     ]
     if not paths:
@@ -390,7 +414,7 @@ def _number(value: Any, metric: str, run: str, topic: str) -> float:
 
 
 def cube_from_scores(
-    scores: Mapping[str, Any] | pd.DataFrame,
+    scores: Any,
     *,
     gain: str = names.AUTO,
     teams: Mapping[str, str] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import Duplicates
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import MAGIC, PathLike, bare_name, expand, read_bytes
+from scorecube.ingest.in_memory_runs import RunInMemory, qrels_in_memory, runs_in_memory
 from scorecube.ingest.qrels import (
     Dialect,
     LevelMap,
     Probabilities,
     Thresholds,
     check_level_map,
+    parse_qrels,
     read_qrels,
 )
 from scorecube.kernels.parsing.byte_words import PADDING
@@ -54,7 +56,7 @@ class RankedLists:
 
 
 def read_judgements(
-    path: PathLike,
+    path: Any,
     *,
     dialect: str = Dialect.AUTO,
     level_map: LevelMap | None = None,
@@ -65,7 +67,7 @@ def read_judgements(
     Parameters
     ----------
     path
-        A file, or a folder of .rel files.
+        A file, a folder of .rel files, or judgements in memory, see `scorecube.ingest.in_memory_runs.QRELS_FORMS`.
     dialect, level_map, intents
         As of `read_qrels`.
 
@@ -74,6 +76,11 @@ def read_judgements(
     qrels
         As from `read_qrels`.
     """
+    text = qrels_in_memory(path)
+    if text is not None:
+        return parse_qrels(
+            text, "qrels", dialect=Dialect.TREC, level_map=level_map, intents=intents
+        )
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:
         return read_rel(by_topic, level_map=level_map)
@@ -158,9 +165,7 @@ def read_rel(paths: Sequence[Path], *, level_map: LevelMap | None = None) -> Qre
     return Qrels(str(paths[0].parent), text, topics, topic_of, documents, levels, numbers)
 
 
-def run_sources(
-    runs: Iterable[PathLike] | PathLike, topics: Iterable[str]
-) -> list[Path | RankedLists]:
+def run_sources(runs: Any, topics: Iterable[str]) -> list[Path | RankedLists | RunInMemory]:
     """Return the sources of runs: run files, and ranked lists of one topic each, grouped by run.
 
     Of a folder with ranked lists, in it or in its subfolders, only these are read: the .lab files if there are no .res
@@ -170,7 +175,7 @@ def run_sources(
     Parameters
     ----------
     runs
-        Files, folders or globs.
+        Files, folders or globs, or runs in memory, see `scorecube.ingest.in_memory_runs.RUN_FORMS`.
     topics
         Judged topics, to find topic and run in names of files.
 
@@ -184,6 +189,10 @@ def run_sources(
     BadInput
         No files; a list with a name that does not identify topic and run; two lists of one run and topic.
     """
+    runs = list(runs) if isinstance(runs, Iterator) else runs
+    in_memory = runs_in_memory(runs)
+    if in_memory is not None:
+        return list(in_memory)
     paths = [runs] if isinstance(runs, str) or not isinstance(runs, Iterable) else list(runs)
     files = [file for path in paths for file in _lists_below(path) or expand(path, "run files")]
     lists = _ranked_lists(files or expand(paths, "run files"))

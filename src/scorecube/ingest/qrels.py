@@ -125,8 +125,45 @@ def read_qrels(
         Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a
         topic, an intent without probability.
     """
+    return parse_qrels(
+        read_padded(path, PADDING, Workspace()),
+        path,
+        dialect=dialect,
+        level_map=level_map,
+        intents=intents,
+    )
+
+
+def parse_qrels(
+    text: np.ndarray[Any, np.dtype[np.uint8]],
+    path: PathLike,
+    *,
+    dialect: str = Dialect.AUTO,
+    level_map: LevelMap | None = None,
+    intents: PathLike | Probabilities | None = None,
+) -> Qrels:
+    """Read judgements of a padded text.
+
+    Parameters
+    ----------
+    text
+        uint8 (byte,): the content of a file and `PADDING` zero bytes.
+    path
+        What messages name as the file.
+    dialect, level_map, intents
+        As of `read_qrels`.
+
+    Returns
+    -------
+    qrels
+        As from `read_qrels`.
+
+    Raises
+    ------
+    BadInput
+        As of `read_qrels`.
+    """
     check_level_map(level_map)
-    text = read_padded(path, PADDING, Workspace())
     auto = Dialect(dialect) is Dialect.AUTO
     chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)
     if intents is not None and chosen is not Dialect.TREC_INTENTS:

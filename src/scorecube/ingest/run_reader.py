@@ -11,9 +11,10 @@ from typing import Any
 
 from scorecube.collection.judgements import Qrels
 from scorecube.collection.rankings import JudgedRun, judge
+from scorecube.ingest.in_memory_runs import RunInMemory
 from scorecube.ingest.ntcireval import Levels, RankedLists, levels_of, read_lists
 from scorecube.ingest.qrels import LevelMap
-from scorecube.ingest.trec import read_run
+from scorecube.ingest.trec import read_run, read_run_in_memory
 from scorecube.kernels.workspace import Workspace
 
 
@@ -45,7 +46,7 @@ class FileJudge:
         """Levels of the judgements by topic and document."""
         return levels_of(self.qrels)
 
-    def __call__(self, source: Path | RankedLists) -> JudgedRun:
+    def __call__(self, source: Path | RankedLists | RunInMemory) -> JudgedRun:
         """Return the levels of one run."""
         space: Workspace = self._threads.__dict__.setdefault("space", Workspace())
         if isinstance(source, RankedLists):
@@ -55,6 +56,8 @@ class FileJudge:
                 judged=lambda: self.labels,
                 level_map=self.level_map,
             )
+        elif isinstance(source, RunInMemory):
+            lines = read_run_in_memory(source, with_ranks=self.order == "rank")
         else:
             lines = read_run(
                 source, run_name=self.run_name, with_ranks=self.order == "rank", workspace=space

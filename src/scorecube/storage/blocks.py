@@ -13,20 +13,20 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-import zarr
-import zarr.errors
-from zarr.abc.buffer import Buffer
-from zarr.storage import MemoryStore
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Output
 from scorecube.storage.encoding import ZARR_FORMAT, compressor, plain_bytes
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import Entry, digests_of
-from scorecube.storage.nodes import child_array
+from scorecube.storage.nodes import child_array, open_group
+
+if TYPE_CHECKING:
+    import zarr
+    from zarr.abc.buffer import Buffer
 
 RECORD = "record"
 SYNC_SECONDS = 1.0
@@ -110,11 +110,9 @@ class BlockStore:
             return None
         try:
             with self._location.failures():
-                group = zarr.open_group(
-                    self._location.store, path=self._path, mode=mode, zarr_format=ZARR_FORMAT
-                )
+                group = open_group(self._location, self._path, mode)
                 return group if RECORD in group else None
-        except (ValueError, KeyError, TypeError, FileNotFoundError, zarr.errors.BaseZarrError):
+        except (ValueError, KeyError, TypeError, FileNotFoundError):
             return None
 
     def records(self) -> list[Record]:
@@ -196,6 +194,9 @@ class BlockStore:
         return first
 
     def _create(self, outputs: Sequence[Output], longest: int, count: int) -> None:
+        import zarr  # imported here, as it takes long to import, and short work has no blocks
+        from zarr.storage import MemoryStore
+
         objects: dict[str, Buffer] = {}
         _create_arrays(
             zarr.create_group(MemoryStore(objects), zarr_format=ZARR_FORMAT),
@@ -227,7 +228,7 @@ class BlockStore:
                 shape = output.shape_of(max(longest, array.shape[-1]))
                 array.resize((first + count, *shape))
             record.resize((first + count,))
-        except (ValueError, KeyError, TypeError, FileNotFoundError, zarr.errors.BaseZarrError):
+        except (ValueError, KeyError, TypeError, FileNotFoundError):
             return None
         self._entry.commit(Entry(self._path, files, {SEGMENTS: first + count}))
         return first

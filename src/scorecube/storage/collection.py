@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import xarray as xr
-import zarr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
@@ -27,12 +26,13 @@ from scorecube.storage.catalogue import (
 )
 from scorecube.storage.datasets import (
     CONTENT,
+    is_made_on_use,
+    missing_values,
     open_dataset,
     read_dataset,
     read_or_open,
     write_dataset,
 )
-from scorecube.storage.encoding import ZARR_FORMAT
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
@@ -51,6 +51,10 @@ from scorecube.storage.manifest import (
     digest_of,
     group_metadata,
 )
+from scorecube.storage.nodes import open_group
+
+if TYPE_CHECKING:
+    import zarr
 
 Value = TypeVar("Value")
 _BEING_WRITTEN: set[tuple[str, str]] = set()
@@ -122,9 +126,7 @@ class Collection:
     @property
     def group(self) -> zarr.Group:
         """Its group, for reading."""
-        return zarr.open_group(
-            self.location.store, path=self.group_path, mode="r", zarr_format=ZARR_FORMAT
-        )
+        return open_group(self.location, self.group_path)
 
     @property
     def manifest(self) -> Manifest:
@@ -401,7 +403,7 @@ class Collection:
                     entries[name] = Entry(
                         installed.removeprefix(f"{path}/"),
                         files,
-                        facts_of(name, dataset) or facts or {},
+                        self._facts(name, dataset, installed) or facts or {},
                     )
                 after = self.commit(lambda manifest: change(manifest).with_entries(entries))
         except BaseException as error:
@@ -420,6 +422,12 @@ class Collection:
         finally:
             self._mark(written, remove=True)
         self._remove_unlisted(before, after)
+
+    def _facts(self, name: str, dataset: xr.Dataset, path: str) -> dict[str, Any]:
+        """Return the facts of what was just written; missing scores that were made only for that are counted in the store."""
+        made = name == CUBE and is_made_on_use(dataset, names.SCORE)
+        missing = missing_values(self.location, path, names.SCORE) if made else None
+        return facts_of(name, dataset, missing)
 
     def _mark(self, paths: set[str], *, remove: bool = False) -> None:
         marks = {(self.study.path, path) for path in paths}
@@ -508,8 +516,11 @@ def attribute_facts(result: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def facts_of(name: str, dataset: xr.Dataset) -> dict[str, Any]:
-    """Return the facts of a cube or of rankings that the index holds, as JSON values; none of other entries."""
+def facts_of(name: str, dataset: xr.Dataset, missing: int | None = None) -> dict[str, Any]:
+    """Return the facts of a cube or of rankings that the index holds, as JSON values; none of other entries.
+
+    `missing` is the number of missing scores of a cube, if it is known.
+    """
     if name == RANKINGS:
         return {"levels": [int(level) for level in dataset[names.LEVEL].values]}
     if name != CUBE:
@@ -521,7 +532,7 @@ def facts_of(name: str, dataset: xr.Dataset) -> dict[str, Any]:
         "topics": dataset.sizes[names.TOPIC],
         "metrics": labels_of(dataset, names.METRIC),
         "gains": labels_of(dataset, names.GAIN),
-        "missing_scores": int(dataset[names.SCORE].isnull().sum()),
+        "missing_scores": int(dataset[names.SCORE].isnull().sum()) if missing is None else missing,
         "origin": {key: str(dataset.attrs[key]) for key in ORIGIN if key in dataset.attrs},
     }
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import xarray as xr
-import zarr
-from zarr.abc.buffer import Buffer
-from zarr.storage import MemoryStore
+from xarray.core.indexing import ExplicitlyIndexed
 
 from scorecube.collection import schema
 from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.encoding import (
     CONSOLIDATED,
     ZARR_FORMAT,
+    chunk_shape,
+    compressor,
     encoding,
     pairs_as_labels,
     pairs_as_positions,
@@ -26,6 +28,7 @@ from scorecube.storage.encoding import (
 )
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import digests_of, read_checked
+from scorecube.storage.nodes import child_array, open_group
 from scorecube.storage.small_groups import (
     PACKED,
     chunk_keys,
@@ -34,6 +37,10 @@ from scorecube.storage.small_groups import (
     pack,
     unpack,
 )
+
+if TYPE_CHECKING:
+    import zarr
+    from zarr.abc.buffer import Buffer
 
 CONTENT = "content_sha256"
 CONCURRENT_CHUNKS: Final = 4
@@ -45,7 +52,9 @@ MAX_DIRECT_BYTES: Final = 2**24
 MAX_PACKED_BYTES: Final = 2**20
 """Larger results of an object store are written array by array."""
 MAX_BUFFERED_BYTES: Final = 2**26
-"""Larger datasets are written directly, not through memory."""
+"""Larger datasets are written directly, not through memory; larger arrays part by part, which may be made only then."""
+PART_BYTES: Final = 2**25
+"""Of an array that is read or written part by part."""
 
 
 def open_dataset(location: Location, group: str) -> xr.Dataset:
@@ -111,7 +120,7 @@ def read_or_open(
         dataset = open_dataset(location, group)
         if dataset.nbytes <= MAX_LOADED_BYTES:
             return _load(dataset, location, group)
-        opened = zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT)
+        opened = open_group(location, group)
         incomplete = [
             name for name, array in opened.arrays() if array.nchunks_initialized < array.nchunks
         ]
@@ -187,16 +196,89 @@ def write_dataset(
             objects = pack(objects)
         location.write_new(group, objects)
         return digests_of(objects)
+    large = [str(name) for name in plain.data_vars if _is_large(plain.variables[name])]
+    _write(plain.drop_vars(large), location.store, group)
+    opened = open_group(location, group, "a")
+    arrays = {name: _create_array(opened, name, plain.variables[name]) for name in large}
+    opened.attrs.update({CONTENT: _write_large(plain, arrays)})
+    return digests_of(location.metadata(group))
+
+
+def _is_large(variable: xr.Variable) -> bool:
+    return variable.nbytes > MAX_BUFFERED_BYTES and variable.dtype.kind not in "OUT"
+
+
+def _create_array(group: zarr.Group, name: str, variable: xr.Variable) -> zarr.Array[Any]:
+    """Create an array without values, as xarray would; opened again, it would leave out chunks of zeros."""
+    return group.create_array(
+        name,
+        shape=variable.shape,
+        dtype=variable.dtype,
+        chunks=chunk_shape(name, variable),
+        compressors=compressor(),
+        fill_value=np.nan if variable.dtype.kind == "f" else None,
+        dimension_names=tuple(map(str, variable.dims)),
+        attributes=variable.attrs,
+        config={"write_empty_chunks": True},
+    )
+
+
+def _write_large(dataset: xr.Dataset, arrays: Mapping[str, zarr.Array[Any]]) -> str:
+    """Write the values of large arrays part by part, and return the digest of all values, see `content_digest`."""
+    import zarr
+
+    hasher = hashlib.sha256()
     with (
         ThreadPoolExecutor(1, thread_name_prefix="digest") as thread,
         zarr.config.set({"async.concurrency": CONCURRENT_CHUNKS}),
     ):
-        digest = thread.submit(content_digest, plain)  # while zarr compresses
-        _write(plain, location.store, group)
-    zarr.open_group(location.store, path=group, mode="a", zarr_format=ZARR_FORMAT).attrs.update(
-        {CONTENT: digest.result()}
-    )
-    return digests_of(location.metadata(group))
+        for name in sorted(map(str, dataset.variables)):
+            variable = dataset.variables[name]
+            if name not in arrays:
+                _add(hasher, name, variable.values)
+                continue
+            array = arrays[name]
+            hasher.update(_header(name, variable.shape, variable.dtype))
+            for part in parts(variable.shape, array.chunks, variable.dtype.itemsize):
+                values = np.ascontiguousarray(variable[part].values)
+                digest = thread.submit(hasher.update, plain_bytes(values))  # while zarr compresses
+                array[part] = values
+                digest.result()
+    return hasher.hexdigest()
+
+
+def parts(
+    shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int
+) -> Iterator[tuple[slice, ...]]:
+    """Yield the parts of an array in its order: whole chunks, about `PART_BYTES` of them, next to each other in memory.
+
+    Examples
+    --------
+    >>> [part[1] for part in parts((1, 5, 2**20), (1, 1, 2**20), 8)]
+    [slice(0, 4, None), slice(4, 5, None)]
+    """
+    axis, below = 0, math.prod(shape) // max(shape[0], 1) * itemsize
+    while below * chunks[axis] > PART_BYTES and axis + 1 < len(shape):
+        axis += 1
+        below //= max(shape[axis], 1)
+    step = max(PART_BYTES // max(below, 1) // chunks[axis], 1) * chunks[axis]
+    rest = tuple(slice(0, size) for size in shape[axis + 1 :])
+    for before in itertools.product(*(range(size) for size in shape[:axis])):
+        for first in range(0, shape[axis], step):
+            own = slice(first, min(first + step, shape[axis]))
+            yield (*(slice(k, k + 1) for k in before), own, *rest)
+
+
+def missing_values(location: Location, group: str, name: str) -> int:
+    """Return the number of missing values of a stored array, read part by part."""
+    array = child_array(open_group(location, group), name)
+    each = parts(array.shape, array.chunks, array.dtype.itemsize)
+    return sum(int(np.isnan(np.asarray(array[part])).sum()) for part in each)
+
+
+def is_made_on_use(dataset: xr.Dataset, name: str) -> bool:
+    """Whether the values of a variable are not in memory."""
+    return isinstance(dataset.variables[name]._data, ExplicitlyIndexed)
 
 
 def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
@@ -208,6 +290,8 @@ def dataset_objects(dataset: xr.Dataset) -> dict[str, bytes]:
 
 
 def _objects_of_zarr(dataset: xr.Dataset) -> dict[str, bytes]:
+    from zarr.storage import MemoryStore
+
     objects: dict[str, Buffer] = {}
     _write(dataset, MemoryStore(objects), "")
     return {key: value.to_bytes() for key, value in objects.items()}
@@ -230,7 +314,10 @@ def content_digest(dataset: xr.Dataset) -> str:
 
     It reveals missing chunks, which read as fill values.
     """
-    return _digest((name, dataset[name].values) for name in sorted(map(str, dataset.variables)))
+    hasher = hashlib.sha256()
+    for name in sorted(map(str, dataset.variables)):
+        _add(hasher, name, dataset[name].values)
+    return hasher.hexdigest()
 
 
 def stored_digest(location: Location, group: str) -> str:
@@ -238,18 +325,25 @@ def stored_digest(location: Location, group: str) -> str:
 
     It equals `content_digest` for arrays that xarray reads as they are stored, as it does all of ours.
     """
-    arrays = dict(
-        zarr.open_group(location.store, path=group, mode="r", zarr_format=ZARR_FORMAT).arrays()
-    )
-    return _digest((name, np.asarray(arrays[name][...])) for name in sorted(arrays))
-
-
-def _digest(arrays: Iterable[tuple[str, np.ndarray[Any, Any]]]) -> str:
+    arrays = dict(open_group(location, group).arrays())
     hasher = hashlib.sha256()
-    for name, values in arrays:
-        text = values.dtype.kind in "OUT"
-        hasher.update(f"{name} {values.shape} {'text' if text else values.dtype.str};".encode())
-        hasher.update(
-            "\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values)
-        )
+    for name in sorted(arrays):
+        array = arrays[name]
+        if not array.ndim or array.dtype.kind in "OUT" or array.nbytes <= MAX_BUFFERED_BYTES:
+            _add(hasher, name, np.asarray(array[...]))
+            continue
+        hasher.update(_header(name, array.shape, array.dtype))
+        for part in parts(array.shape, array.chunks, array.dtype.itemsize):
+            hasher.update(plain_bytes(np.asarray(array[part])))
     return hasher.hexdigest()
+
+
+def _header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    return f"{name} {shape} {'text' if dtype.kind in 'OUT' else dtype.str};".encode()
+
+
+def _add(hasher: hashlib._Hash, name: str, values: np.ndarray[Any, Any]) -> None:
+    """Add a whole array to a digest."""
+    hasher.update(_header(name, values.shape, values.dtype))
+    text = values.dtype.kind in "OUT"
+    hasher.update("\x1f".join(map(str, values.ravel())).encode() if text else plain_bytes(values))

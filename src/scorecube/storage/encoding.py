@@ -7,11 +7,10 @@ read as data); labels are variable-length strings; metadata is not consolidated 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import xarray as xr
-from zarr.codecs import ZstdCodec
 
 from scorecube import names
 from scorecube.collection import schema
@@ -22,6 +21,9 @@ from scorecube.collection.run_pairs import (
     pair_positions,
     positions_of_pairs,
 )
+
+if TYPE_CHECKING:
+    from zarr.codecs import ZstdCodec
 
 ZARR_FORMAT: Final = 3
 CONSOLIDATED: Final = False
@@ -38,6 +40,8 @@ MAX_CHUNK_BYTES: Final = 2**23
 
 def compressor() -> ZstdCodec:
     """Return the compressor of all arrays: fast, with a checksum over the content."""
+    from zarr.codecs import ZstdCodec  # imported here, as zarr takes long to import
+
     return ZstdCodec(level=1, checksum=True)
 
 

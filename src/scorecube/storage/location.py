@@ -54,6 +54,9 @@ class Location(Protocol):
     def refuse_occupied(self) -> None:
         """Refuse to create a study over other files or objects (BadStudy)."""
 
+    def check_writable(self) -> None:
+        """Refuse a place where nothing can be created, without writing (BadStudy); of an object store that is known later."""
+
     def failures(self) -> AbstractContextManager[None]:
         """Raise failures of the file system or the object store as `StoreFailed`."""
 
@@ -156,6 +159,15 @@ class LocalDirectory:
         parent = next((parent for parent in path.parents if parent.exists()), None)
         if parent is not None and parent.is_file():
             raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
+
+    def check_writable(self) -> None:
+        """See `Location`."""
+        path = Path(self.name).absolute()
+        parent = next(parent for parent in path.parents if parent.exists())
+        if not parent.is_dir():
+            raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise BadStudy(f"{path} cannot be written: {parent} is read-only; choose another path")
 
     def failures(self) -> AbstractContextManager[None]:
         """See `Location`."""

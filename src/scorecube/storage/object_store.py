@@ -97,6 +97,9 @@ class ObjectPrefix:
         if self.exists():
             raise BadStudy(f"{self.name} holds objects that are not a study; choose another prefix")
 
+    def check_writable(self) -> None:
+        """See `Location`."""
+
     def failures(self) -> AbstractContextManager[None]:
         """See `Location`."""
         return translate_errors(self.name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 import xarray as xr
-from zarr.errors import GroupNotFoundError
 
 from scorecube import names
 from scorecube.errors import BadInput, CorruptStudy
 from scorecube.storage.datasets import dataset_objects, read_dataset
-from scorecube.storage.location import open_location
+from scorecube.storage.location import Location, open_location
 
 SAMPLES = "scorecube_samples"
 """Attribute of a store of samples: version of its form."""
@@ -36,16 +35,25 @@ def _read(path: str | os.PathLike[str]) -> xr.Dataset | None:
         samples = read_dataset(open_location(path), "/")
     except CorruptStudy:
         raise
-    except (
-        GroupNotFoundError,
-        FileNotFoundError,
-        NotADirectoryError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ):
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
     return samples if samples.data_vars else None
+
+
+def check_samples_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path to which no samples can be written, before anything is computed for them.
+
+    Raises
+    ------
+    BadInput
+        There is something else, or the path lies in a study.
+    StoreFailed
+        A folder that may not be written.
+    """
+    location = open_location(path)
+    with location.failures():
+        _refuse_other_content(location, path)
+        location.check_writable()
 
 
 def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -58,10 +66,15 @@ def write_samples(samples: xr.Dataset, path: str | os.PathLike[str]) -> None:
     """
     location = open_location(path)
     with location.failures():
-        if location.is_below_zarr():
-            raise BadInput("lies in a study or another zarr store; choose another path", path)
-        if location.exists():
-            stored = _read(path) if location.holds_zarr() else None
-            if stored is None or not (SAMPLES in stored.attrs or set(stored.data_vars) <= KNOWN):
-                raise BadInput("exists and does not hold samples; choose another path", path)
+        _refuse_other_content(location, path)
         location.replace_all(dataset_objects(samples.assign_attrs({SAMPLES: 1})))
+
+
+def _refuse_other_content(location: Location, path: str | os.PathLike[str]) -> None:
+    """Refuse a location that holds anything but samples, or lies in a study."""
+    if location.is_below_zarr():
+        raise BadInput("lies in a study or another zarr store; choose another path", path)
+    if location.exists():
+        stored = _read(path) if location.holds_zarr() else None
+        if stored is None or not (SAMPLES in stored.attrs or set(stored.data_vars) <= KNOWN):
+            raise BadInput("exists and does not hold samples; choose another path", path)

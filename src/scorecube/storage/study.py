@@ -20,10 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace as replaced
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import xarray as xr
-import zarr
 
 from scorecube import names
 from scorecube.collection import schema
@@ -31,7 +30,7 @@ from scorecube.errors import BadStudy, CorruptStudy, nearest, option
 from scorecube.storage import version_1
 from scorecube.storage.catalogue import Catalogue, Describe, no_study
 from scorecube.storage.collection import Collection
-from scorecube.storage.encoding import ZARR_FORMAT
+from scorecube.storage.datasets import MAX_BUFFERED_BYTES, is_made_on_use
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import INDEX, Row, row_of, write_rows
 from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION
@@ -47,6 +46,10 @@ from scorecube.storage.manifest import (
     digest_of,
     sealed,
 )
+from scorecube.storage.nodes import open_group
+
+if TYPE_CHECKING:
+    import zarr
 
 FORBIDDEN_CHARACTERS = set("/\\\0")
 _HELD_MANIFESTS: dict[tuple[int, str, str], tuple[Manifest, bytes]] = {}
@@ -176,7 +179,7 @@ class Study:
     @property
     def root(self) -> zarr.Group:
         """The zarr group, for reading."""
-        return zarr.open_group(self.location.store, mode="r", zarr_format=ZARR_FORMAT)
+        return open_group(self.location)
 
     def refresh(self) -> bytes | None:
         """Read the list of collections again and return the metadata file that holds it."""
@@ -368,7 +371,8 @@ class Study:
         name
             Name of the collection: no slashes.
         cube
-            Scores; merged with the stored cube if runs and topics are equal.
+            Scores; merged with the stored cube if runs and topics are equal. Those that are made on use, as `simulated` makes them, are
+            made and written part by part.
         rankings
             Levels in rank order, if known.
         replace
@@ -388,9 +392,17 @@ class Study:
             raise BadStudy(
                 f"{self.path} was opened for reading; open it with mode='a' to add to it"
             )
+        if cube.nbytes <= MAX_BUFFERED_BYTES:
+            cube = cube.compute()
+        parts = is_made_on_use(cube, names.SCORE)
         with self.lock(), self.lock(name), self.location.failures():
             self.prepare()
             if name in self and not replace:
+                if parts:
+                    raise BadStudy(
+                        f"{self.path}: collection {name!r} exists, and scores that are written part by part cannot be merged; "
+                        f"use {option('replace', True)} to start over, or another {option('name')}"
+                    )
                 collection = self[name]
                 before = collection.cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
@@ -399,7 +411,7 @@ class Study:
                 elif facts:
                     collection.note(facts)
                 return
-            same = name in self and _same_scores(self[name], cube)
+            same = name in self and not parts and _same_scores(self[name], cube)
             self._write_new(name, cube, rankings, facts, same=same)
             self.list_collections([name])
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping
-from typing import Any
-
-import zarr
-import zarr.errors
+from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import ScorecubeError
 from scorecube.storage.collection import Collection
 from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
-from scorecube.storage.encoding import ZARR_FORMAT
 from scorecube.storage.index import INDEX, Row, read_segments, row_of
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files, digest_of
+from scorecube.storage.nodes import open_group
 from scorecube.storage.study import Study
+
+if TYPE_CHECKING:
+    import zarr
 
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
@@ -145,7 +145,7 @@ def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list
         return max(1, len(entry.files or ())), problems
     checked = 0
     try:
-        group = zarr.open_group(location.store, path=path, mode="r", zarr_format=ZARR_FORMAT)
+        group = open_group(location, path)
         for name, array in sorted(group.arrays()):
             checked += 1
             problem = _problem(array)

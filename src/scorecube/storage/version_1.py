@@ -6,9 +6,8 @@ directories a process that was killed between two renames left it under its name
 
 from __future__ import annotations
 
-import zarr
+from typing import TYPE_CHECKING
 
-from scorecube.storage.encoding import ZARR_FORMAT
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
@@ -22,7 +21,10 @@ from scorecube.storage.manifest import (
     digests_of,
     encode,
 )
-from scorecube.storage.nodes import child_group, child_groups
+from scorecube.storage.nodes import child_group, child_groups, open_group
+
+if TYPE_CHECKING:
+    import zarr
 
 FORMAT = 1
 COMPLETE, PLACES = "complete", "places"
@@ -33,7 +35,7 @@ NEW, OLD = ".new", ".old"
 
 def collection_paths(location: Location) -> dict[str, str]:
     """Return the complete collections: name -> path."""
-    root = zarr.open_group(location.store, mode="r", zarr_format=ZARR_FORMAT)
+    root = open_group(location)
     complete = {
         name
         for name, group in child_groups(root).items()
@@ -66,7 +68,7 @@ def read_manifest(location: Location, path: str, name: str) -> Manifest:
     name
         Of the collection.
     """
-    group = zarr.open_group(location.store, path=path, mode="r", zarr_format=ZARR_FORMAT)
+    group = open_group(location, path)
     members = child_groups(group)
     cube = _places(group, set(members)).get(CUBE, CUBE)
     entries = {CUBE: Entry(cube if cube in members else CUBE + NEW, None)}

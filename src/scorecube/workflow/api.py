@@ -16,8 +16,8 @@ from scorecube.analyses.plan import check_analysis, make_plan, new_seed
 from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import check_cube
-from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
+from scorecube.errors import BadPlan, option
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.execute.run import run
@@ -30,6 +30,7 @@ from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
     check_names,
     condensed,
+    evaluate,
     evaluate_into,
     import_scores,
     judged_documents,
@@ -126,8 +127,9 @@ def figure(
     result: xr.Dataset,
     *,
     gain: str | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Any] | None = None,
     size: tuple[float, float] | None = None,
+    ax: Any = None,
 ) -> Any:
     """Return the figure of a result as a matplotlib Figure, drawn as in the papers; notebooks show it.
 
@@ -141,16 +143,21 @@ def figure(
         Metrics that are drawn; all by default.
     size
         Width and height in inches.
+    ax
+        Axes of matplotlib to draw into, for a figure of one panel, such as those of swap (one sample size), stability, splits (one size), bootstrap and the
+        other tests of pairs.
 
     Returns
     -------
     figure
-        Save it with ``figure.savefig("swap.svg")``.
+        Save it with ``figure.savefig("swap.svg")``; with `ax`, the figure of these axes.
 
     Raises
     ------
     BadName
         A result of an analysis that has no figure; a metric that the result does not have.
+    BadPlan
+        `ax` for a figure of several panels, or together with `size`.
 
     Examples
     --------
@@ -161,9 +168,17 @@ def figure(
     True
     """
     from scorecube.report.results import figure as draw
-    from scorecube.report.study_figure import of_metrics, shown
+    from scorecube.report.study_figure import draw_into, of_metrics, shown
 
-    drawn = shown(draw(of_metrics(result, metrics), gain))
+    chosen = of_metrics(result, metrics)
+    if ax is not None:
+        if size is not None:
+            raise BadPlan(
+                f"{option('size')} is that of the figure of {option('ax')}; leave one of them out",
+                option="size",
+            )
+        return draw_into(ax, chosen, gain)
+    drawn = shown(draw(chosen, gain))
     if size is not None:
         drawn.set_size_inches(*size)
     return drawn

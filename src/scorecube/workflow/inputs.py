@@ -7,17 +7,19 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection import more_runs
-from scorecube.collection.evaluation import evaluate
+from scorecube.collection.arguments import metric_names
+from scorecube.collection.evaluation import evaluate as evaluate_rankings
+from scorecube.collection.lower_is_better import negated, undeclared
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import parse_known
+from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.errors import BadPlan, check_choice, option
 from scorecube.execute.estimate import default_workers
@@ -44,8 +46,8 @@ Progress = Callable[[int, int], None]
 
 
 def read_rankings(
-    runs: Iterable[PathLike] | PathLike,
-    qrels: PathLike,
+    runs: Any,
+    qrels: Any,
     teams: PathLike | Mapping[str, str] | None = None,
     *,
     order: str = "score",
@@ -61,15 +63,17 @@ def read_rankings(
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Read run files and judgements.
+    """Read runs and judgements: files, or objects of other tools.
 
     Parameters
     ----------
     runs
-        Run files, directories or globs; plain or gzip. NTCIREVAL's ranked lists (.res or .lab) are combined by run, see
+        Run files, directories or globs; plain or gzip. Or runs in memory: ``{run: {topic: {document: score}}}``, ``{run: records}`` of ir_measures,
+        ``{run: data frame}`` as of PyTerrier (or one frame with a column ``run``), a list of Run objects of ranx. NTCIREVAL's ranked lists (.res or .lab) are combined by run, see
         `scorecube.ingest.ntcireval.run_sources`.
     qrels
-        Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic.
+        Judgements: a file, or the folder of NTCIREVAL's .rel files, one per topic. Or judgements in memory: ``{topic: {document: level}}``,
+        records of ir_measures, a data frame, Qrels of ranx.
     teams
         CSV file with the columns run, and team or system or both, or a mapping from run to team. Runs of one system are its repetitions.
     order
@@ -162,8 +166,58 @@ def read_rankings(
     return with_systems(rankings, systems, path=path, notify=notify or LOGGER.warning)
 
 
+def evaluate(
+    rankings: Any,
+    metrics: Iterable[Any],
+    gains: Iterable[str] = (names.AUTO,),
+    *,
+    qrels: Any = None,
+    missing_topic: Literal["zero", "nan"] = "zero",
+    no_relevant: Literal["exclude", "zero"] = "exclude",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Compute the scores of runs on topics, with all metrics and gain settings.
+
+    Parameters
+    ----------
+    rankings
+        Dataset (run, topic, rank), as from `read_rankings`; with `qrels`, runs as of `read_rankings`.
+    metrics, gains, missing_topic, no_relevant, progress
+        As of `scorecube.collection.evaluation.evaluate`. Metrics are names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
+    qrels
+        Judgements as of `read_rankings`, if `rankings` are runs.
+
+    Returns
+    -------
+    cube
+        Dataset with ``score[metric, gain, run, topic]`` in float64 and the coordinates team (run) and
+        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
+
+    Raises
+    ------
+    BadName, BadInput, BadPlan
+        As of `scorecube.collection.evaluation.evaluate` and `read_rankings`.
+
+    Examples
+    --------
+    >>> runs = {"a": {"1": {"d1": 2.0, "d2": 1.0}}, "b": {"1": {"d1": 1.0, "d2": 2.0}}}
+    >>> evaluate(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
+    [1.0, 0.5]
+    """
+    if qrels is not None:
+        rankings = read_rankings(rankings, qrels)
+    return evaluate_rankings(
+        rankings,
+        metrics,
+        gains,
+        missing_topic=missing_topic,
+        no_relevant=no_relevant,
+        progress=progress,
+    )
+
+
 def judged_documents(
-    qrels: PathLike, *, dialect: str = "auto", level_map: LevelMap | None = None
+    qrels: Any, *, dialect: str = "auto", level_map: LevelMap | None = None
 ) -> dict[str, list[str]]:
     """Read the ids of judged documents by topic, indexed by their numbers in rankings.
 
@@ -209,14 +263,14 @@ def read_families(path: PathLike) -> list[str]:
     ]
 
 
-def check_names(collection: str, metrics: Sequence[str]) -> None:
+def check_names(collection: str, metrics: Sequence[Any]) -> None:
     """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
-    for metric in metrics:
+    for metric in metric_names("metrics", metrics):
         read_metric(metric)
 
 
-def condensed(metrics: Sequence[str]) -> list[str]:
+def condensed(metrics: Sequence[Any]) -> list[str]:
     """Return the names of metrics that are computed on rankings without unjudged documents.
 
     Examples
@@ -224,14 +278,17 @@ def condensed(metrics: Sequence[str]) -> list[str]:
     >>> condensed(["AP", "nDCG(b=2)@10"])
     ['AP(judged_only=True)', 'nDCG(judged_only=True,b=2)@10']
     """
-    return [str(dataclasses.replace(read_metric(metric), judged_only=True)) for metric in metrics]
+    return [
+        str(dataclasses.replace(read_metric(metric), judged_only=True))
+        for metric in metric_names("metrics", metrics)
+    ]
 
 
 def evaluate_into(
     study: Study,
     name: str,
     rankings: xr.Dataset,
-    metrics: Sequence[str],
+    metrics: Sequence[Any],
     gains: Sequence[str],
     *,
     replace: bool = False,
@@ -279,12 +336,13 @@ def evaluate_into(
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
         known = _evaluated_metrics(stored)
-        metrics = _union(known, [str(read_metric(metric)) for metric in metrics])
+        named = metric_names("metrics", metrics)
+        metrics = _union(known, [str(read_metric(metric)) for metric in named])
         gains = _union(labels_of(stored, names.GAIN), gains)
-        cube = evaluate(rankings, metrics, gains, **options)
+        cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube)
     else:
-        cube = evaluate(rankings, metrics, gains, **options)
+        cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube, rankings=rankings, replace=replace)
     return cube
 
@@ -296,13 +354,14 @@ def _evaluated_metrics(cube: xr.Dataset) -> list[str]:
 
 
 def import_scores(
-    files: Iterable[PathLike],
+    files: Any,
     *,
-    metric: str | None = None,
+    metric: Any = None,
     gain: str = names.AUTO,
     teams: PathLike | None = None,
     layout: str = "auto",
     transpose: bool = False,
+    lower_is_better: Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     r"""Read per-topic scores that other tools computed into a cube.
@@ -310,7 +369,7 @@ def import_scores(
     Parameters
     ----------
     files
-        Files, directories or globs, plain or gzip.
+        Files, directories or globs, plain or gzip; or objects of other tools, see `cube_from_scores`.
     metric
         Metric of files that do not name it; of other files, the only metric to read.
     gain
@@ -319,8 +378,10 @@ def import_scores(
         CSV file with the columns run, and team or system or both.
     layout, transpose
         See `scorecube.ingest.formats.read_scores`.
+    lower_is_better
+        Metrics whose smaller values are better. Their scores are negated, and ``neg:`` stands before their names.
     notify
-        As of `read_rankings`, about teams.
+        As of `read_rankings`, about teams and metrics.
 
     Returns
     -------
@@ -345,6 +406,28 @@ def import_scores(
     >>> cube.score.sel(metric="AP", run="a").values
     array([[0.5  , 0.125]])
     """
+    if metric is not None:
+        (metric,) = metric_names("metric", [metric])
+    read = _import_files if _are_paths(files) else _import_objects
+    cube = read(files, metric, gain, teams, layout, transpose, notify)
+    turned = negated(cube, metric_names("lower_is_better", lower_is_better))
+    for label in undeclared(turned):
+        (notify or LOGGER.warning)(
+            f"{label}: smaller values are better, and every analysis takes larger scores as better; declare it as lower is better"
+        )
+    return turned
+
+
+def _import_files(
+    files: Any,
+    metric: str | None,
+    gain: str,
+    teams: PathLike | None,
+    layout: str,
+    transpose: bool,
+    notify: Callable[[str], None] | None,
+) -> xr.Dataset:
+    """Return the cube of score files."""
     by_gain = read_scores(
         expand(files, "score files"), layout=layout, metric=metric, transpose=transpose
     )
@@ -370,6 +453,33 @@ def import_scores(
         return cubes[0]
     combined = xr.concat(scores, dim=names.GAIN, join="exact", compat="equals", coords="minimal")
     return combined.transpose(*scores[0].dims).to_dataset(name=names.SCORE)
+
+
+def _are_paths(files: Any) -> bool:
+    """Return whether something is a path or a list of paths, perhaps an empty one."""
+    if isinstance(files, str | os.PathLike):
+        return True
+    return isinstance(files, list | tuple) and all(
+        isinstance(path, str | os.PathLike) for path in files
+    )
+
+
+def _import_objects(
+    scores: Any,
+    metric: str | None,
+    gain: str,
+    teams: PathLike | None,
+    layout: str,
+    transpose: bool,
+    notify: Callable[[str], None] | None,
+) -> xr.Dataset:
+    """Return the cube of scores in memory, with the options of files that mean something for them."""
+    for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):
+        if value != default:
+            raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
+    labels = RunLabels(None, None) if teams is None else read_run_labels(teams)
+    cube = cube_from_scores(scores, gain=gain, **labels._asdict(), notify=notify)
+    return cube if metric is None else select(cube, metrics=[metric])
 
 
 def _union(known: Sequence[str], new: Sequence[str]) -> list[str]:

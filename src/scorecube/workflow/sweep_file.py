@@ -86,6 +86,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
         "gain": (str,),
         "layout": (str,),
         "transpose": (bool,),
+        "lower_is_better": (list,),
         "teams": (str,),
         "exclude": (str, list),
     },

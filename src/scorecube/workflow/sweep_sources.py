@@ -172,7 +172,7 @@ def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
     settings = source.settings
     importing = {
         key: settings[key]
-        for key in ("metric", "gain", "layout", "transpose", "teams")
+        for key in ("metric", "gain", "layout", "transpose", "lower_is_better", "teams")
         if key in settings
     }
     return api.import_scores(files_of(source, "scores"), notify=notify, **importing)

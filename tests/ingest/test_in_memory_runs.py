@@ -1,0 +1,222 @@
+"""Runs and judgements as other tools hold them in memory: the same scores as from files, in any form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scorecube as sc
+from scorecube.errors import BadInput, BadPlan
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2, "d": -1}, "2": {"a": 0, "b": 2}}
+RUNS = {
+    "good": {"1": {"c": 3.0, "a": 2.0, "b": 1.0}, "2": {"b": 2.0, "a": 1.0}},
+    "bad": {"1": {"b": 3.0, "d": 2.5, "a": 2.0, "c": 1.0}, "2": {"a": 2.0, "b": 1.0}},
+}
+METRICS = ["AP", "nDCG@10", "bpref"]
+
+
+def object_of(package: str, **attributes: Any) -> Any:
+    """Return an object of another package that has the given attributes, without that package."""
+    return type("Stand", (SimpleNamespace,), {"__module__": f"{package}.anything"})(**attributes)
+
+
+def files(folder: Path, runs: dict[str, Any], qrels: dict[str, Any]) -> tuple[list[Path], Path]:
+    judged = folder / "qrels.txt"
+    judged.write_text(
+        "".join(f"{t} 0 {d} {level}\n" for t, row in qrels.items() for d, level in row.items())
+    )
+    for name, run in runs.items():
+        lines = (
+            f"{topic} Q0 {document} {rank} {score!r} {name}\n"
+            for topic, row in run.items()
+            for rank, (document, score) in enumerate(row.items(), 1)
+        )
+        (folder / f"{name}.run").write_text("".join(lines))
+    return [folder / f"{name}.run" for name in runs], judged
+
+
+@pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
+def test_dictionaries_are_ranked_as_the_same_files(tmp_path: Path, order: str) -> None:
+    generator = np.random.default_rng(4)
+    documents = [f"d{k}" for k in range(30)]
+    qrels = {
+        t: {d: int(generator.integers(-1, 4)) for d in documents} for t in ("7", "topic-é", "10")
+    }
+    runs = {
+        name: {
+            t: {d: float(generator.integers(5)) / 3 for d in generator.permutation(documents)[:20]}
+            for t in qrels
+        }
+        for name in ("x", "y")
+    }
+    expected = sc.read_rankings(*files(tmp_path, runs, qrels), order=order)
+    found = sc.read_rankings(runs, qrels, order=order)
+    assert found.drop_attrs().identical(expected.drop_attrs())
+    assert not (found["level_at_rank"] == found["level_at_rank"][0]).all()
+
+
+def records() -> tuple[dict[str, Any], list[Any]]:
+    runs = {
+        name: [
+            SimpleNamespace(query_id=topic, doc_id=document, score=score)
+            for topic, row in run.items()
+            for document, score in row.items()
+        ]
+        for name, run in RUNS.items()
+    }
+    judged = [
+        SimpleNamespace(query_id=topic, doc_id=document, relevance=level, iteration="0")
+        for topic, row in QRELS.items()
+        for document, level in row.items()
+    ]
+    return runs, judged
+
+
+def frames() -> tuple[pd.DataFrame, pd.DataFrame]:
+    of_runs, of_qrels = records()
+    parts = [pd.DataFrame(map(vars, run)).assign(name=name) for name, run in of_runs.items()]
+    runs = pd.concat(parts).rename(columns={"query_id": "qid", "doc_id": "docno"})
+    runs["query"] = "words of the query"
+    qrels = pd.DataFrame(map(vars, of_qrels))[["query_id", "doc_id", "relevance"]]
+    return runs, qrels.set_axis(["qid", "docno", "label"], axis=1)
+
+
+def of_ranx() -> tuple[list[Any], Any]:
+    runs = [
+        object_of("ranx", name=name, scores={}, to_dict=lambda run=run: run)
+        for name, run in RUNS.items()
+    ]
+    return runs, object_of("ranx", to_dict=lambda: QRELS)
+
+
+@pytest.mark.parametrize("form", [records, frames, of_ranx], ids=["records", "frames", "ranx"])
+def test_all_forms_give_the_scores_of_dictionaries(form: Any) -> None:
+    expected = sc.evaluate(RUNS, METRICS, qrels=QRELS)
+    assert expected["score"].sel(metric="AP", run="good").values.tolist() == [[1.0, 1.0]]
+    runs, qrels = form()
+    assert sc.evaluate(runs, METRICS, qrels=qrels).identical(expected)
+
+
+def test_iterators_are_read_once() -> None:
+    runs, qrels = records()
+    found = sc.evaluate({name: iter(run) for name, run in runs.items()}, ["AP"], qrels=iter(qrels))
+    assert found.identical(sc.evaluate(RUNS, ["AP"], qrels=QRELS))
+
+
+def test_runs_of_the_real_ranx() -> None:
+    tool = pytest.importorskip("ranx")
+    qrels = {topic: {d: max(0, n) for d, n in row.items()} for topic, row in QRELS.items()}
+    runs = [tool.Run(run, name=name) for name, run in RUNS.items()]
+    found = sc.evaluate(runs, METRICS, qrels=tool.Qrels(qrels))
+    assert found["score"].equals(sc.evaluate(RUNS, METRICS, qrels=qrels)["score"])
+    for run in runs:
+        tool.evaluate(tool.Qrels(qrels), run, ["map"])
+    assert sc.cube_from_scores(runs)["score"].sel(run="good").values.tolist() == [[[1.0, 1.0]]]
+
+
+def test_scores_in_objects_of_ranx() -> None:
+    scores = {"map": {"1": 0.5, "2": 0.25}}
+    runs = [object_of("ranx", name=name, scores=scores) for name in "ab"]
+    expected = sc.cube_from_scores({"a": scores, "b": scores})
+    assert sc.cube_from_scores(runs).identical(expected)
+    assert sc.import_scores({"a": runs[0], "b": runs[1]}).identical(expected)
+
+
+def evaluator(**scores: Any) -> Any:
+    return object_of("repro_eval", run_b_orig=RUNS["bad"], run_a_orig=RUNS["good"], **scores)
+
+
+def test_evaluators_of_repro_eval() -> None:
+    values = {"1": {"AP": 0.5, "AP@10": 0.25, "NumRel": 3.0}, "2": {"AP": 0.75, "AP@10": 0.5}}
+    found = sc.cube_from_scores(evaluator(run_b_orig_score=values, run_b_rep_score=values))
+    assert found["run"].values.tolist() == ["run_b_orig", "run_b_rep"]
+    assert found["metric"].values.tolist() == ["AP", "map_cut_10"]
+    assert found["score"].sel(metric="AP", run="run_b_rep").values.tolist() == [[0.5, 0.75]]
+    runs = sc.evaluate(evaluator(), ["AP"], qrels=QRELS)
+    expected = sc.evaluate(RUNS, ["AP"], qrels=QRELS)["score"].sel(run="good")
+    assert runs["score"].sel(run="run_a_orig").values.tolist() == expected.values.tolist()
+
+
+def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
+    tool = pytest.importorskip("ir_measures")
+    cube = sc.evaluate(RUNS, ["AP", "nDCG@10", "P@5"], qrels=QRELS)
+    chosen = sc.select(cube, metrics=[tool.nDCG @ 10, tool.AP], top_runs=1, by=tool.P @ 5)
+    assert chosen["metric"].values.tolist() == ["nDCG@10", "AP"]
+    frame = pd.DataFrame([[0.5, 0.25]], index=["r"], columns=["1", "2"])
+    names = sc.cube_from_scores({tool.R @ 10: frame, tool.AP @ 10: frame})["metric"]
+    assert names.values.tolist() == ["Recall@10", "map_cut_10"]
+    assert sc.import_scores({"AP": frame, "RR": frame}, metric=tool.RR).sizes["metric"] == 1
+    result = sc.analyse(cube, sc.Bootstrap(), trials=20, seed=1)
+    assert sc.figure(result, metrics=[tool.AP]).axes
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        (RUNS["good"], "'c' holds float, not documents"),
+        ({"r": RUNS}, "'good' has one level of dictionaries too many"),
+        (3, "a run without a name"),
+        ([{"1": {"a": 1.0}}], "a run without a name"),
+        ({}, "no run"),
+        ({"r": {}}, "run 'r' has no document"),
+        ({"r": {"1": {"a b": 1.0}}}, "the document 'a b' is empty or has blanks"),
+        ({"r": {"1": {"a": 1.0, "b": "high"}}}, "run 'r':2: score 'high' is not a number"),
+        ({"r": {"1": {"a": float("nan")}}}, "run 'r':1: score 'nan' is not a number"),
+        ({"r\n": {"1": {"a": 1.0}}}, "has the control character"),
+        ({"r": [SimpleNamespace(query_id="1")]}, "has no query_id, doc_id and score"),
+        (pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "0 columns that name the run"),
+        ({"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "0 columns of the frame are called"),
+        (object_of("repro_eval"), "of repro_eval has no runs"),
+    ],
+)
+def test_other_runs_are_refused(runs: Any, text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        sc.read_rankings(runs, QRELS)
+    assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "text"),
+    [
+        (RUNS, "'good' has one level of dictionaries too many"),
+        (3, "qrels: found int"),
+        ({"1": {"a": 0.5}}, "qrels:1: level '0.5' is not an integer"),
+        ({"1": {"a": None}}, "qrels:1: level 'None' is not an integer"),
+        ({}, "no line of a qrels file"),
+        ([SimpleNamespace(query_id="1", doc_id="a")], "has no query_id, doc_id and relevance"),
+    ],
+)
+def test_other_judgements_are_refused(qrels: Any, text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        sc.read_rankings(RUNS, qrels)
+    assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "text"),
+    [
+        (object_of("ranx", results={"a": {"map": 0.5}}), "has no scores of topics, only means"),
+        ([object_of("ranx", name="a", scores={})], "a run of ranx without scores"),
+        ([object_of("ranx", name=None, scores={"map": {"1": 1.0}})], "without a name"),
+        (evaluator(), "has no scores yet; call its evaluate() first"),
+        (
+            evaluator(run_b_orig_score={"1": {"map": 1.0}}, run_b_rep_score={"9": {"map": 1.0}}),
+            "no topic in common",
+        ),
+    ],
+)
+def test_objects_without_scores_of_topics_are_refused(scores: Any, text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        sc.cube_from_scores(scores)
+    assert text in str(refused.value)
+
+
+def test_options_of_files_are_refused_for_objects() -> None:
+    with pytest.raises(BadPlan, match="is about files; leave it out"):
+        sc.import_scores({"AP": {"a": {"1": 0.5}}}, layout="matrix")

@@ -49,7 +49,21 @@ def test_suggestions_can_be_pasted(typed: str) -> None:
         parse_metric(name)
 
 
-@pytest.mark.parametrize("typed", ["map_cut_10", "ndcg_burges@10", "Judged@10", "infAP", "SetF"])
+@pytest.mark.parametrize("typed", ["map_cut_10", "ndcg_burges@10", "F1@10", "SetF"])
 def test_measures_that_mean_something_else_say_so(typed: str) -> None:
     with pytest.raises(BadName, match="here"):
         read_metric(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("nDCG(dcg='exp-log2')@10", "nDCG(form=exp2)@10"),
+        ('ndcg(dcg="exp-log2",rel=2)@10', "nDCG(rel=2,form=exp2)@10"),
+        ("nDCG(dcg='log2')@5", "nDCG@5"),
+        ("infap", "infAP"),
+        ("judged@10", "Judged@10"),
+    ],
+)
+def test_forms_of_ir_measures_are_read(typed: str, name: str) -> None:
+    assert str(read_metric(typed)) == name

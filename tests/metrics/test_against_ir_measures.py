@@ -51,6 +51,7 @@ PYTREC_NAMES = {
 MSMARCO_NAMES = {"RR@5": "RR@5", "RR(rel=2)@5": "RR(rel=2)@5"}
 GDEVAL_NAMES = {"ERR(form=exp2)@5": "ERR@5", "ERR(form=exp2)@20": "ERR@20"}
 GDEVAL_NDCG = {"nDCG@5": "nDCG(dcg='exp-log2')@5", "nDCG@20": "nDCG(dcg='exp-log2')@20"}
+EXPONENTIAL = {f"nDCG(form=exp2)@{k}": f"nDCG(dcg='exp-log2')@{k}" for k in (5, 20)}
 """With the gains 2^level - 1."""
 FIVE_DECIMALS = 5.1e-6
 """Largest distance from a number that gdeval prints with five decimals."""
@@ -136,6 +137,7 @@ def test_measures_of_gdeval(topics: list[Case]) -> None:
     """gdeval's largest level is 4, whether it occurs or not: here, a gain for a level 4 that no document has."""
     assert_equal(topics, GDEVAL_NAMES, FIVE_DECIMALS, gains=[0, 1, 2, 3, 4])
     assert_equal(topics, GDEVAL_NDCG, FIVE_DECIMALS, gains=[0, 1, 3, 7])
+    assert_equal(topics, EXPONENTIAL, FIVE_DECIMALS)
 
 
 @needs_cwl
@@ -230,3 +232,15 @@ def test_ten_runs_of_trec_covid(data: Path) -> None:
         np.testing.assert_allclose(
             np.nan_to_num(run), expected, rtol=0, atol=1e-9, err_msg=file.name
         )
+
+
+@settings(deadline=None, max_examples=30)
+@given(topics=some_topics)
+def test_share_of_judged_documents_of_short_and_long_lists(topics: list[Case]) -> None:
+    qrels, run = collection(topics)
+    measures = [ir_measures.Judged @ 5, ir_measures.Judged @ 10, ir_measures.Judged]
+    names = ["Judged@5", "Judged@10", "Judged"]
+    found = sc.evaluate({"r": run}, names, qrels=qrels)["score"].isel(gain=0, run=0)
+    for each in ir_measures.iter_calc(measures, qrels, run):
+        score = found.sel(metric=str(each.measure), topic=each.query_id).item()
+        assert score == pytest.approx(each.value, rel=1e-12)

@@ -195,7 +195,7 @@ def normalised_gain(topic: Topic) -> Number:
     return ratio(at_rank, ideal_at_rank)
 
 
-def dcg(topic: Topic, levels: Sequence[int], b: float | None) -> float:
+def dcg(topic: Topic, levels: Sequence[int], b: float | None, form: str = "linear") -> float:
     """Discount log2(r + 1); with b none up to rank b, then log_b(r) (Jarvelin and Kekalainen 2002).
 
     A base of 0 is the natural logarithm from rank 2 on, as in NTCIREVAL.
@@ -209,14 +209,18 @@ def dcg(topic: Topic, levels: Sequence[int], b: float | None) -> float:
         return 1.0 if rank <= b else math.log(rank, b)
 
     pairs = enumerate(levels, start=1)
-    return math.fsum(
-        float(topic.gain_of[level]) / divisor(rank) for rank, level in pairs if level > 0
-    )
+
+    def gain(level: int) -> float:
+        value = float(topic.gain_of[level])
+        return value if form == "linear" else 2**value - 1
+
+    return math.fsum(gain(level) / divisor(rank) for rank, level in pairs if level > 0)
 
 
-def ndcg(topic: Topic, b: float | None = None) -> Number:
-    """DCG at l over that of the ideal list."""
-    return ratio(dcg(topic, topic.listed, b), dcg(topic, topic.ideal[: topic.limit], b))
+def ndcg(topic: Topic, b: float | None = None, form: str = "linear") -> Number:
+    """DCG at l over that of the ideal list; form exp2: gains of 2^g - 1 (Burges et al. 2005)."""
+    ideal = dcg(topic, topic.ideal[: topic.limit], b, form)
+    return ratio(dcg(topic, topic.listed, b, form), ideal)
 
 
 def andcg(topic: Topic, b: float | None = None) -> Number:
@@ -260,6 +264,34 @@ def nerr(topic: Topic, form: str = "linear") -> Number:
     return ratio(
         cascade(topic, topic.listed, form), cascade(topic, topic.ideal[: topic.limit], form)
     )
+
+
+def stops(topic: Topic) -> list[Number]:
+    """The probability to stop at each rank, as in ERR: all earlier documents left the user unsatisfied."""
+    here = [float(stop_probability(topic, level, "linear")) for level in topic.listed]
+    return [math.prod(1 - one for one in here[:k]) * stop for k, stop in enumerate(here)]
+
+
+def expected_blended_ratio(topic: Topic) -> Number:
+    """The blended ratio at the rank of the stop, on average (Sakai and Zeng 2021)."""
+    return math.fsum(
+        stop * float(topic.blended_ratio(k + 1)) for k, stop in enumerate(stops(topic))
+    )
+
+
+def intentwise_rank_biased_utility(topic: Topic, p: float = 0.99) -> Number:
+    """p^r at the rank r of the stop, on average (Sakai and Zeng 2021)."""
+    return math.fsum(stop * p ** (k + 1) for k, stop in enumerate(stops(topic)))
+
+
+def normalised_rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
+    """RBP of the list over RBP of the ideal list, down to the same rank; g_max and 1 - p cancel."""
+    ideal = Topic(topic.ideal[: topic.limit], topic.ideal, topic.gain_of, topic.limit, 0)
+    sums = [
+        math.fsum(float(one.g(rank)) * p**rank for rank in one.relevant_ranks)
+        for one in (topic, ideal)
+    ]
+    return ratio(sums[0], sums[1])
 
 
 def rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
@@ -363,7 +395,7 @@ def ncu_graded_uniform(topic: Topic, nu: str = "BR") -> Number:
     return ncu(
         topic,
         [topic.g(rank) for rank in topic.relevant_ranks],
-        topic.cg_ideal(len(topic.ideal)),
+        topic.cg_ideal(min(topic.limit, len(topic.ideal))),
         nu,
     )
 
@@ -373,9 +405,36 @@ def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number
     return ncu(
         topic,
         [gamma**k for k in range(10_000)],
-        math.fsum(gamma**k for k in range(len(topic.ideal))),
+        math.fsum(gamma**k for k in range(min(topic.limit, len(topic.ideal)))),
         nu,
     )
+
+
+def inferred_ap(topic: Topic) -> Number:
+    """Mean over R of the expected precision at each relevant rank k (Yilmaz and Aslam 2006, eq 1 and the smoothing of section 3).
+
+    1/k for the document itself, and (k-1)/k for those above: the share of the pool among them, -1 being outside and -2 unjudged inside, times the share
+    of relevant ones among the judged.
+    """
+    epsilon = Fraction(1, 100_000)
+    total = Fraction(0)
+    for k, level in enumerate(topic.listed, 1):
+        if level <= 0:
+            continue
+        above = topic.listed[: k - 1]
+        relevant = len([one for one in above if one > 0])
+        judged = len([one for one in above if one >= 0])
+        total += Fraction(1, k)
+        if above:
+            pool = Fraction(len([one for one in above if one >= 0 or one == -2]), k - 1)
+            total += Fraction(k - 1, k) * pool * (relevant + epsilon) / (judged + 2 * epsilon)
+    return total / topic.n_relevant
+
+
+def judged_share(topic: Topic) -> Number:
+    """Judged documents among the first k of a list, over their number (ir_measures); -3 is no document."""
+    listed = [level for level in topic.listed if level != -3]
+    return ratio(Fraction(len([level for level in listed if level >= 0])), len(listed))
 
 
 ORACLES: Mapping[str, Callable[..., Number]] = {
@@ -402,8 +461,13 @@ ORACLES: Mapping[str, Callable[..., Number]] = {
     "ERR": err,
     "nERR": nerr,
     "RBP": rank_biased_precision,
+    "EBR": expected_blended_ratio,
+    "iRBU": intentwise_rank_biased_utility,
+    "nRBP": normalised_rank_biased_precision,
     "NCUgu": ncu_graded_uniform,
     "NCUrb": ncu_rank_biased,
+    "infAP": inferred_ap,
+    "Judged": judged_share,
     "bpref": bpref,
     "bpref_R": bpref_r,
     "bpref_N": bpref_n,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import inlined
+from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import ideal_gain, n_relevant
 from scorecube.metrics.registry import Parameter, metric
 from scorecube.metrics.without_documents.entry_form import Divisor, EntryForm, Total
@@ -26,13 +27,19 @@ def discount(rank: int, base: float) -> float:
     return 1.0 if rank <= base else math.log(rank) / math.log(base)
 
 
+@inlined
+def gain_in_form(gain: float, form: float) -> float:
+    """Return a gain as it is (form 0), or 2^gain - 1 (form 1)."""
+    return gain if form == 0.0 else float(2.0**gain - 1.0)
+
+
 BASE = Parameter(-1.0, above=1.0, also=(0.0,))
 """Base b of the logarithm, see `discount`."""
 
 
 @inlined
 def normalised_gain(
-    levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool
+    levels: Any, judged: Any, gains: Any, cutoff: int, base: float, mean: bool, form: float
 ) -> float:
     """Return discounted gain over that of the ideal list at the last rank, or the mean of this ratio over all ranks.
 
@@ -52,9 +59,9 @@ def normalised_gain(
         if level > 0 or (k < levels.shape[0] and levels[k] > 0):
             divisor = discount(k + 1, base)
         if k < levels.shape[0] and levels[k] > 0:
-            total += gains[levels[k]] / divisor
+            total += gain_in_form(gains[levels[k]], form) / divisor
         if level > 0:
-            ideal += gains[level] / divisor
+            ideal += gain_in_form(gains[level], form) / divisor
             left -= 1
         if mean:
             ratios += total / ideal if ideal > 0.0 else 0.0
@@ -74,7 +81,7 @@ def normalised_gain(
 )
 def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised cumulative gain: cg(k) / cg_I(k)."""
-    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, False)
+    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, False, 0.0)
 
 
 @metric(
@@ -85,7 +92,7 @@ def ncg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out:
 )
 def ancg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average normalised cumulative gain."""
-    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, True)
+    out[0] = normalised_gain(levels, judged, gains, cutoff, np.inf, True, 0.0)
 
 
 @metric(
@@ -113,16 +120,17 @@ def normalised_gain_at(
 )
 def andcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Average normalised discounted cumulative gain."""
-    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], True)
+    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], True, 0.0)
 
 
 @metric(
     "nDCG",
-    source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002",
+    source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002; form=exp2: gains of 2^gain - 1, as in Burges et al. 2005 and gdeval",
     uses_gains=True,
     b=BASE,
+    form=FORM,
     entry_form=EntryForm(Total.DISCOUNTED_GAIN, Divisor.IDEAL_DISCOUNTED_GAIN, base="b"),
 )
 def ndcg(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Normalised discounted cumulative gain; the ideal list is cut off as well."""
-    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], False)
+    out[0] = normalised_gain(levels, judged, gains, cutoff, parameters[0], False, parameters[1])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import ideal_gain, n_relevant
+from scorecube.metrics.common import BEHIND_END, POOLED, ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import metric
 
 
@@ -118,3 +118,50 @@ def rpref_relative2(
 ) -> None:
     """Graded preference over the ranks down to the document."""
     out[0] = graded_preference(levels, judged, gains, 2)
+
+
+SMOOTHING = 1e-5
+"""Epsilon of inferred AP, which keeps the estimated precision above a document defined where nothing is judged; as in trec_eval."""
+
+
+@metric(
+    "infAP",
+    source="Yilmaz and Aslam 2006; trec_eval infAP: judgements of -1 are documents of the pool that were not judged",
+    cutoff="none",
+    sees_unjudged=True,
+)
+def inferred_ap(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
+    """Inferred average precision: AP estimated from judgements of a random sample of the pool."""
+    relevant, others, unjudged, total = 0, 0, 0, 0.0
+    for k in range(levels.shape[0]):
+        if levels[k] == POOLED:
+            unjudged += 1
+        elif levels[k] == 0:
+            others += 1
+        elif levels[k] > 0:
+            total += 1.0 / (k + 1)
+            if k > 0:
+                pooled = (relevant + others + unjudged) / k
+                precision = (relevant + SMOOTHING) / (relevant + others + 2.0 * SMOOTHING)
+                total += k / (k + 1) * pooled * precision
+            relevant += 1
+    out[0] = total / n_relevant(judged)
+
+
+@metric(
+    "Judged",
+    source="ir_measures Judged@k: divides by the length of a list that is shorter than k",
+    sees_unjudged=True,
+)
+def judged_share(
+    levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+) -> None:
+    """Share of judged documents among the first k ranks; it says how complete judgements are, not how good a run is."""
+    count, length = 0, 0
+    for k in range(n_scored(levels, cutoff)):
+        if levels[k] != BEHIND_END:
+            length += 1
+            count += levels[k] >= 0
+    out[0] = count / length if length > 0 else 0.0

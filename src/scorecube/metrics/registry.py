@@ -107,6 +107,8 @@ class Definition:
         By name.
     entry_form
         How scores follow from the relevant entries of a list alone; None if they do not.
+    sees_unjudged
+        Whether unjudged documents of the pool and ranks behind the end of a list have levels of their own, see `scorecube.metrics.common.POOLED`.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Definition:
     uses_gains: bool
     parameters: Mapping[str, Parameter]
     entry_form: EntryForm | None = None
+    sees_unjudged: bool = False
 
     @property
     def by_intent(self) -> bool:
@@ -167,6 +170,7 @@ def metric(
     cutoff: Cutoff = "optional",
     uses_gains: bool = False,
     entry_form: EntryForm | None = None,
+    sees_unjudged: bool = False,
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -185,6 +189,8 @@ def metric(
         Whether scores depend on the gain setting.
     entry_form
         How scores follow from the relevant entries of a list alone, for quick rescoring without some documents; None rescores whole lists.
+    sees_unjudged
+        As of `Definition`.
     parameters
         By name, in the order in which the function takes them.
 
@@ -200,7 +206,11 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        register(Definition(name, function, source, cutoff, uses_gains, parameters, entry_form))
+        register(
+            Definition(
+                name, function, source, cutoff, uses_gains, parameters, entry_form, sees_unjudged
+            )
+        )
         return function
 
     return declare
@@ -243,7 +253,10 @@ class Metric:
     @property
     def entry_form(self) -> EntryForm | None:
         """How scores follow from the relevant entries of a list alone; None if they do not."""
-        return None if self.judged_only else self.definition.entry_form
+        form = self.definition.entry_form
+        # Rescoring without documents knows exponential gains of those metrics only that name the form.
+        unknown = form is not None and not form.form and ("form", "exp2") in self.settings
+        return None if self.judged_only or unknown else form
 
     def __str__(self) -> str:
         shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []

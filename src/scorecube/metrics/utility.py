@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scorecube.kernels.jit import inlined
-from scorecube.metrics.common import ideal_gain, n_relevant
+from scorecube.metrics.common import ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import Parameter, metric
 
 NU = Parameter("BR", {"BR": 0.0, "P": 1.0})
@@ -18,10 +18,16 @@ def utility(gain: float, count: int, ideal: float, rank: int, kind: float) -> fl
     return (gain + count) / (ideal + rank) if kind == 0.0 else count / rank
 
 
+@inlined
+def n_stops(judged: Any, cutoff: int) -> int:
+    """Return min(l, R), how many relevant documents the ideal list has down to the cut-off l."""
+    relevant = n_relevant(judged)
+    return cutoff if 0 < cutoff < relevant else relevant
+
+
 @metric(
     "NCUgu",
-    cutoff="none",
-    source="NCUgu of NTCIREVAL: graded-uniform stops, stop values = gains; nu=BR or P",
+    source="NCUgu of NTCIREVAL: graded-uniform stops, stop values = gains; nu=BR or P; at a cut-off l over the gains of the l best documents, as AP@l",
     uses_gains=True,
     nu=NU,
 )
@@ -29,9 +35,9 @@ def graded_uniform(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Mean utility over relevant documents, weighted by their gains."""
-    whole = ideal_gain(judged, gains, n_relevant(judged))
+    whole = ideal_gain(judged, gains, n_stops(judged, cutoff))
     count, gain, total = 0, 0.0, 0.0
-    for k in range(levels.shape[0]):
+    for k in range(n_scored(levels, cutoff)):
         if levels[k] > 0:
             count += 1
             gain += gains[levels[k]]
@@ -42,8 +48,7 @@ def graded_uniform(
 
 @metric(
     "NCUrb",
-    cutoff="none",
-    source="NCUrb of NTCIREVAL: each relevant document multiplies the stop probability by gamma; nu=BR or P",
+    source="NCUrb of NTCIREVAL: each relevant document multiplies the stop probability by gamma; nu=BR or P; at a cut-off l over min(l, R) stops, as AP@l",
     uses_gains=True,
     nu=NU,
     gamma=Parameter(0.95, above=0.0, below=1.0),
@@ -54,7 +59,7 @@ def rank_biased(
     """Mean utility over relevant documents, weighted by gamma to the power of the number of relevant documents before."""
     gamma = parameters[1]
     count, gain, total, weight = 0, 0.0, 0.0, 1.0
-    for k in range(levels.shape[0]):
+    for k in range(n_scored(levels, cutoff)):
         if levels[k] > 0:
             count += 1
             gain += gains[levels[k]]
@@ -62,4 +67,4 @@ def rank_biased(
                 gain, count, ideal_gain(judged, gains, k + 1), k + 1, parameters[0]
             )
             weight *= gamma
-    out[0] = total * (1.0 - gamma) / (1.0 - gamma ** n_relevant(judged))
+    out[0] = total * (1.0 - gamma) / (1.0 - gamma ** n_stops(judged, cutoff))

@@ -9,12 +9,13 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
+import xarray as xr
 
 import scorecube as sc
 from scorecube.execute.clusters import open_executor
@@ -26,6 +27,7 @@ from scorecube.workflow.sweep_run import sweep
 from scorecube.workflow.tasks import plan_in_study
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
+TRIALS = 800
 SETTLED_SECONDS = 10
 """Time that ended threads and processes have until they count as left behind."""
 KEPT = (
@@ -101,16 +103,16 @@ class BrokenError(RuntimeError):
 
 
 def in_memory(study: Study, progress: Callable[..., None]) -> object:
-    cube = simulate_cube(n_runs=30, seed=3)
+    cube = study["a"].cube
     return sc.analyse(
-        cube, sc.Swap(), trials=2000, seed=1, workers=2, block_units=50, progress=progress
+        cube, sc.Swap(), trials=TRIALS, seed=1, workers=2, block_units=50, progress=progress
     )
 
 
 def in_study(
     study: Study, progress: Callable[..., None], executor: Executor | None = None
 ) -> object:
-    (task,) = plan_in_study(study, sc.Swap(), collections=["a"], trials=2000, seed=1)
+    (task,) = plan_in_study(study, sc.Swap(), collections=["a"], trials=TRIALS, seed=1)
     return task.run(executor or Executor(workers=2), block_units=50, progress=progress)
 
 
@@ -125,8 +127,8 @@ def on_local_cluster(study: Study, progress: Callable[..., None]) -> object:
 
 
 def in_sweep(study: Study, progress: Callable[..., None]) -> object:
-    plans = [sc.Entry(sc.Bootstrap(), trials=2000, seed=seed) for seed in range(6)] + [
-        sc.Entry(sc.Swap(), trials=2000, seed=seed) for seed in range(6)
+    plans = [sc.Entry(sc.Bootstrap(), trials=TRIALS, seed=seed) for seed in range(6)] + [
+        sc.Entry(sc.Swap(), trials=TRIALS, seed=seed) for seed in range(6)
     ]
     return sweep(study, plans, workers=2, progress=progress)
 
@@ -163,20 +165,45 @@ ENDINGS: dict[str, tuple[Callable[..., None], type[BaseException] | None]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def cubes() -> dict[str, xr.Dataset]:
+    return {name: simulate_cube(n_runs=40, seed=seed) for seed, name in enumerate("ab")}
+
+
+@pytest.fixture(scope="module")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of temporary folders; that of all workers is left there."""
+    return tmp_path_factory.mktemp("temporary")
+
+
 @pytest.fixture
-def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Study]:
-    """Return a function that makes a study; temporary folders go to a folder of this test."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
+def make_study(
+    cubes: dict[str, xr.Dataset], temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Study]]:
+    """Return a function that makes a study; temporary folders go to a folder of these tests."""
+    SENT.append(0.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
 
     def make(name: str) -> Study:
         study = sc.open_study(tmp_path / name, mode="a")
-        for seed, collection in enumerate("ab"):
-            study.add(collection, cube=simulate_cube(n_runs=40, seed=seed))
+        for collection, cube in cubes.items():
+            study.add(collection, cube=cube)
         return study
 
-    return make
+    yield make
+    signal.signal(signal.SIGINT, before)
+
+
+STARTED: set[str] = set()
+"""Kinds of runs that this process has seen."""
+
+
+def start_once(kind: str, make_study: Callable[[str], Study]) -> None:
+    """Start what a kind of runs keeps for the whole process."""
+    if kind not in STARTED:
+        RUNS[kind](make_study("first"), go_on)
+        STARTED.add(kind)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -185,7 +212,7 @@ def test_nothing_is_left_behind(
     kind: str, ending: str, make_study: Callable[[str], Study], tmp_path: Path
 ) -> None:
     progress, expected = ENDINGS[ending]
-    RUNS[kind](make_study("first"), go_on)  # starts what is kept for the whole process
+    start_once(kind, make_study)
     study = make_study("second")
     before = resources()
     if expected is None:
@@ -202,7 +229,7 @@ def test_nothing_is_left_behind(
 def test_nothing_is_left_behind_by_a_block_that_fails(
     kind: str, make_study: Callable[[str], Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    RUNS[kind](make_study("first"), go_on)
+    start_once(kind, make_study)
     study = make_study("second")
     before = resources()
     monkeypatch.setattr(sc.Swap, "block", fail)

@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube.testing import simulate_rankings
 from tests.conftest import Tree
 
-pytestmark = [pytest.mark.slow, pytest.mark.process]
+pytestmark = pytest.mark.alone
 TOLERANCE = 0.2
 PROGRAM = """
 from pathlib import Path
@@ -80,7 +80,7 @@ WORKLOADS: dict[str, tuple[Callable[[Path], Path], list[object]]] = {
     "swap": (lambda path: study_of_scores(path, 400, 1000, 12), ["--trials", 200]),
     "bootstrap": (lambda path: study_of_scores(path, 1500, 50, 2), ["--trials", 300]),
     "tukey": (lambda path: study_of_scores(path, 1500, 50, 12), ["--trials", 300]),
-    "correlate": (lambda path: study_of_scores(path, 60, 50, 40), ["--trials", 10_000]),
+    "correlate": (lambda path: study_of_scores(path, 30, 20, 20), ["--trials", 40_000]),
     "teams": (study_of_rankings, ["--leave", "all", "--topics", TOPIC_SIZES, "--trials", 4000]),
 }
 

@@ -1,4 +1,4 @@
-"""How like a sample a simulated collection is: ``python -m tests.simulations.fidelity DATA [TOPICS] > fidelity.md``."""
+"""How like a sample a simulated collection is: ``python -m tests.simulations.fidelity DATA [TOPICS [COPULA]] > fidelity.md``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def correlation_errors(one: Array, other: Array) -> float:
     """Return the median absolute difference of correlations."""
     with np.errstate(invalid="ignore"):
         apart = np.abs(one - other)[np.triu_indices(len(one), 1)]
-    return float(np.nanmedian(apart))
+    return float(np.nanmedian(apart)) if np.isfinite(apart).any() else np.nan
 
 
 def mark(value: float, limit: float, form: str) -> str:
@@ -63,10 +63,10 @@ def mark(value: float, limit: float, form: str) -> str:
     return f"**{text}**" if value > limit else text
 
 
-def rows(name: str, cube: xr.Dataset, topics: int) -> list[str]:
+def rows(name: str, cube: xr.Dataset, topics: int, copula: str) -> list[str]:
     """Return a row for each metric: of the population against the sample, and of simulated topics."""
     scores = cells(cube)[0]
-    population = fit_population(scores)
+    population = fit_population(scores, copula=copula)
     started = time.process_time()
     drawn = population.draw(1, 0, topics).reshape(*scores.shape[:2], topics)
     print(
@@ -76,8 +76,10 @@ def rows(name: str, cube: xr.Dataset, topics: int) -> list[str]:
     flat = scores.reshape(-1, scores.shape[2])
     deviations = np.sqrt(population.variances.ravel())
     with np.errstate(invalid="ignore", divide="ignore"):
-        truth = population.covariances() / np.outer(deviations, deviations)
         sample, simulated = np.corrcoef(flat), np.corrcoef(drawn.reshape(len(flat), -1))
+        truth = np.full(sample.shape, np.nan)  # of a vine it is not known
+        if not population.vines:
+            truth = population.covariances() / np.outer(deviations, deviations)
     lines = []
     for k, cell in enumerate(scores):
         part = slice(k * len(cell), (k + 1) * len(cell))
@@ -126,12 +128,17 @@ def row(
     return "| " + " | ".join(cells_text) + " |"
 
 
-def main(data: Path, topics: int = 20_000) -> None:
-    """Print the table."""
+def main(data: Path, topics: int = 20_000, copula: str = "gaussian") -> None:
+    """Print the table; vines are of one metric, so they are not fitted to joint ones."""
     print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
     for name, cube in sources(data).items():
-        print(*rows(name, cube, topics), sep="\n", flush=True)
+        if copula == "vine" and cube.sizes["metric"] > 1:
+            continue
+        print(*rows(name, cube, topics, copula), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    given = sys.argv[2:]
+    main(
+        Path(sys.argv[1]), int(given[0]) if given else 20_000, given[1] if given[1:] else "gaussian"
+    )

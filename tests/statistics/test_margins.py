@@ -22,7 +22,7 @@ def beta_scores(n: int = 60, a: float = 1.5, b: float = 4.0) -> np.ndarray:
 
 
 def candidates(scores: np.ndarray) -> dict[str, Margin]:
-    return {margin.kind: margin for margin in margins._continuous(scores, FINE)}
+    return {each.kind: each.on(FINE) for each in margins._continuous(scores, 1e-4)}
 
 
 def test_normal_margin_is_a_truncated_normal_variable() -> None:
@@ -121,7 +121,7 @@ def test_the_margin_with_the_smallest_aic_is_chosen() -> None:
     grid = score_grid(scores)
     assert not grid.discrete
     chosen = fit_margin(scores, grid)
-    assert chosen.aic == min(each.aic for each in margins._continuous(scores, grid.support))
+    assert chosen.aic == min(each.aic for each in margins._continuous(scores, 1e-4))
     assert fit_margin(np.full(20, 0.3), score_grid(beta_scores())).kind == "constant"
 
 

@@ -22,8 +22,8 @@ BLOCK_SECONDS = 0.5
 MIN_BLOCKS_PER_WORKER = 4
 RECORD_SECONDS = 0.017
 """Time of the driver per block, sequential; measured by `tests/benchmarks/scaling.py`."""
-INLINE_SECONDS = 0.05
-"""Shorter work runs as one block, without a scheduler."""
+INLINE_SECONDS = 0.4
+"""Shorter work runs as one block, without a scheduler and without records: importing dask and zarr takes as long."""
 FIXED_SHARE = 20
 """Smallest duration of a block, as a multiple of its fixed cost."""
 MENTIONED_BYTES = 2**26

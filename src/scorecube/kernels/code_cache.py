@@ -15,6 +15,7 @@ from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = ("kernels", "metrics", "analyses/leave_out")
@@ -61,6 +62,12 @@ class KernelCache(FunctionCache):
         self._cache_file = _OwnFiles(  # type: ignore[no-untyped-call]
             self.cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
         )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load code; numba would first import all that it can compile, and scipy's linear algebra, which only the compiler needs."""
+        rtsys.initialize(target_context)  # what loaded code calls
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store code; remove that of other versions."""

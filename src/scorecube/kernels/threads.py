@@ -16,11 +16,14 @@ Result = TypeVar("Result")
 
 
 def on_threads(
-    function: Callable[[Item], Result], items: Sequence[Item], n_values: int
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    n_values: int,
+    n_threads: int | None = None,
 ) -> list[Result]:
     """Return the function's result for every item, in order.
 
-    Large work is shared by as many threads as numba may use.
+    Large work is shared by several threads.
 
     Parameters
     ----------
@@ -28,12 +31,16 @@ def on_threads(
         It should release the interpreter lock, and must not write to what a call for another item reads.
     n_values
         Number of values that all calls together compute.
+    n_threads
+        Most threads; None for as many as numba may use.
     """
     if n_values < LEAST:
         return [function(item) for item in items]
-    import numba
+    if n_threads is None:
+        import numba
 
-    n_threads = min(len(items), numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+        n_threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    n_threads = min(len(items), n_threads)
     if n_threads < 2:
         return [function(item) for item in items]
     with ThreadPoolExecutor(n_threads, thread_name_prefix="finish") as threads:

@@ -30,6 +30,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from scorecube.statistics.kendall_tau import tau_b
+
 Floats = NDArray[np.float64]
 MODELS = ("linear", "rank", "matched")
 """Models of true means, see above."""
@@ -104,7 +106,7 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     spread = _covariance(among[0], among[1], n_systems - 1)
     error = _covariance(residuals[0], residuals[1], (n_systems - 1) * (n_topics - 1) * n_topics)
     if model == "rank":
-        tau = float(scipy.stats.kendalltau(*among).statistic)
+        tau = tau_b(among[0], among[1])
         correlation = math.sin(math.pi / 2 * tau) if math.isfinite(tau) else 0.0
         spread = (spread[0], correlation * math.sqrt(spread[0] * spread[2]), spread[2])
     weights, excess = _least_excess(spread, error)

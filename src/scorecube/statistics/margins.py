@@ -11,8 +11,9 @@ discrete distributions", Biometrika 68.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -25,6 +26,10 @@ MOST_LOG_SIGMA = 5.0
 """Largest logarithm of it: the density is then that of a uniform distribution."""
 LEAST_SHAPE = 1.0
 """Smallest shape of a beta margin and of a distortion: no density is infinite."""
+MOST_SHAPE = 500.0
+"""Largest shape of a beta margin."""
+SHAPE_STEP = 1e-7
+"""Change of a shape at which the search for the most likely shapes ends."""
 EDGE = 1e-6
 """Scores nearer to 0 or 1 count as that far from it in fits of beta densities, which may be 0 at 0 and 1."""
 MULTIPLIERS = (1.0, 2.0, 5.0, 10.0)
@@ -41,10 +46,21 @@ LOG_SHAPES = (-3.0, 5.0)
 """Limits of the logarithms of shapes that give a margin a mean and a variance."""
 COARSE_POINTS = 1000
 """Points of the margin on which these shapes are sought."""
+FINE_POINTS, FINE_STEP, FINE_ENDS = 4096, 16, 64
+"""On longer grids, beta distribution functions are computed at every 16th point, and at 64 at each end; between them they are interpolated,
+monotone and with continuous slopes."""
 FIT_STEPS = {"xatol": 1e-4, "fatol": 1e-4}
 """Changes of parameters and of log-likelihood at which a fit ends."""
 MOMENT_STEPS = {"xatol": 1e-6, "fatol": 1e-12, "maxiter": 600}
-"""The same for shapes that give a margin a mean and a variance; the last is the largest number of steps."""
+"""The same for shapes that give a margin a mean and a variance, where Newton's method finds none; the last is the largest number of steps."""
+NEWTON_STEPS, CROSSING_STEPS = 25, 200
+"""Most steps of Newton's method for shapes, and for an exponent."""
+LARGEST_STEP = 1.0
+"""Largest change of the logarithm of a shape in one of them."""
+SLOPE_STEP = 1e-5
+"""Change of the logarithm of a shape that measures slopes."""
+MOMENTS_REACHED = 1e-9
+"""Distance from a wanted mean, in standard deviations, and from the logarithm of a wanted variance at which these steps end."""
 EXPONENT_STEP = 2e-14
 """Change of the logarithm of an exponent at which the search for a mean ends."""
 MOMENT_TOLERANCE = 1e-10
@@ -88,11 +104,16 @@ class Margin:
     @property
     def variance(self) -> float:
         """Variance of the score."""
-        return float(self.probabilities @ (self.support - self.mean) ** 2)
+        return float((self.probabilities * (self.support - self.mean) ** 2).sum())
 
     def distorted(self, a: float, b: float) -> Margin:
         """Return the margin whose distribution function is that of a Beta(a, b) variable at this one's."""
-        cumulative = scipy.special.betainc(a, b, self.cumulative)
+        if b == 1.0:
+            cumulative = self.cumulative**a
+        elif a == 1.0:
+            cumulative = 1.0 - (1.0 - self.cumulative) ** b
+        else:
+            cumulative = _along(lambda below: scipy.special.betainc(a, b, below), self.cumulative)
         cumulative[-1] = 1.0
         return replace(self, cumulative=cumulative)
 
@@ -106,27 +127,25 @@ class Margin:
         """
         gaps, below = np.diff(self.support), self.cumulative[:-1]
         upper = mean > self.mean
-        base = below if upper else 1.0 - below
+        with np.errstate(divide="ignore"):
+            logs = np.log(below) if upper else np.log1p(-below)
+        whole, side = (self.support[-1], 1.0) if upper else (self.support[0], -1.0)
+        seen = np.isfinite(logs)  # elsewhere the power is 0
+        gaps, logs = gaps[seen], logs[seen]
 
-        def beyond(exponent: float) -> float:
-            power = base**exponent
-            reached = self.support[-1] - (power if upper else 1.0 - power) @ gaps
-            return float(reached - mean)
+        def beyond(t: float) -> tuple[float, float]:
+            """Return the reached mean less the wanted one, and its slope, for the logarithm of an exponent."""
+            exponent = math.exp(t)
+            terms = gaps * np.exp(exponent * logs)
+            slope = -side * exponent * float((terms * logs).sum())
+            return float(whole - side * terms.sum() - mean), slope
 
-        if abs(beyond(1.0)) <= MOMENT_TOLERANCE:
+        first, last = beyond(0.0), beyond(math.log(LARGEST_EXPONENT))
+        if abs(first[0]) <= MOMENT_TOLERANCE:
             return 1.0, 1.0
-        if beyond(1.0) * beyond(LARGEST_EXPONENT) > 0:
+        if first[0] * last[0] > 0:
             raise ValueError(f"no distortion of a margin with mean {self.mean:g} has mean {mean:g}")
-        exponent = float(
-            np.exp(
-                scipy.optimize.brentq(
-                    lambda t: beyond(math.exp(t)),
-                    0.0,
-                    math.log(LARGEST_EXPONENT),
-                    xtol=EXPONENT_STEP,
-                )
-            )
-        )
+        exponent = math.exp(_crossing(beyond, first, math.log(LARGEST_EXPONENT)))
         return (exponent, 1.0) if upper else (1.0, exponent)
 
     def moved(self, mean: float) -> Margin:
@@ -139,15 +158,20 @@ class Margin:
             return self.moved(mean)
         few = self._coarse()
 
-        def squares(logs: Sequence[float]) -> float:
+        def misses(logs: Sequence[float] | FloatArray) -> FloatArray:
             found = few.distorted(*np.exp(np.clip(logs, *LOG_SHAPES)))
             ratio = max(found.variance / variance, STEEPEST)
-            return float((found.mean - mean) ** 2 / variance + math.log(ratio) ** 2)
+            return np.array([(found.mean - mean) / math.sqrt(variance), math.log(ratio)])
 
-        best = scipy.optimize.minimize(
-            squares, (0.0, 0.0), method="Nelder-Mead", options=MOMENT_STEPS
-        )
-        found = self.distorted(*np.exp(np.clip(best.x, *LOG_SHAPES)))
+        shapes = _newton(misses)
+        if shapes is None:
+            shapes = scipy.optimize.minimize(
+                lambda logs: float((misses(logs) ** 2).sum()),
+                (0.0, 0.0),
+                method="Nelder-Mead",
+                options=MOMENT_STEPS,
+            ).x
+        found = self.distorted(*np.exp(np.clip(shapes, *LOG_SHAPES)))
         try:
             return found.moved(mean)
         except ValueError:
@@ -163,6 +187,98 @@ class Margin:
         )
         middle = np.maximum(last - (step - 1) / 2, 0).astype(int)
         return replace(self, support=self.support[middle], cumulative=self.cumulative[last])
+
+
+def _along(function: Callable[[FloatArray], FloatArray], at: FloatArray) -> FloatArray:
+    """Return an increasing function at ascending numbers; of many only some are computed, see `FINE_POINTS`."""
+    n = len(at)
+    if n <= FINE_POINTS:
+        return np.asarray(function(at))
+    inner = np.arange(FINE_ENDS, n - FINE_ENDS, FINE_STEP)
+    knots = np.concatenate([np.arange(FINE_ENDS), inner, np.arange(n - FINE_ENDS, n)])
+    values = np.maximum.accumulate(function(at[knots]))
+    with np.errstate(over="ignore", under="ignore"):  # slopes between the smallest numbers are 0
+        between = scipy.interpolate.PchipInterpolator(knots, values)
+    return np.asarray(between(np.arange(n)))
+
+
+def _crossing(
+    beyond: Callable[[float], tuple[float, float]], first: tuple[float, float], last: float
+) -> float:
+    """Return the zero of a monotone function between 0 and `last`, by Newton's method within a shrinking range.
+
+    Parameters
+    ----------
+    beyond
+        Returns the value and the slope.
+    first
+        Its result for 0.
+    last
+        Where the function has the other sign.
+    """
+    low, high, t, (value, slope) = 0.0, last, 0.0, first
+    for _ in range(CROSSING_STEPS):
+        step = t - value / slope if slope else math.inf
+        new = step if low < step < high else (low + high) / 2.0
+        if abs(new - t) <= EXPONENT_STEP:
+            break
+        t = new
+        value, slope = beyond(t)
+        if (value > 0) == (first[0] > 0):
+            low = t
+        else:
+            high = t
+    return t
+
+
+def _newton(misses: Callable[[FloatArray], FloatArray]) -> FloatArray | None:
+    """Return the logarithms of two shapes without misses, by Newton's method from (0, 0) with measured slopes; None if it ends elsewhere."""
+    at = np.zeros(2)
+    now = misses(at)
+    for _ in range(NEWTON_STEPS):
+        if np.abs(now).max() <= MOMENTS_REACHED:
+            return at
+        slopes = np.stack([(misses(at + SLOPE_STEP * e) - now) / SLOPE_STEP for e in np.eye(2)]).T
+        determinant = slopes[0, 0] * slopes[1, 1] - slopes[0, 1] * slopes[1, 0]
+        if determinant == 0.0:
+            return None
+        step = np.array([slopes[1, 1] * now[0] - slopes[0, 1] * now[1],
+                         slopes[0, 0] * now[1] - slopes[1, 0] * now[0]]) / -determinant  # fmt: skip
+        step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), STEEPEST))
+        while not np.abs(after := misses(at + step)).max() < np.abs(now).max():
+            step /= 2.0
+            if np.abs(step).max() < SLOPE_STEP:
+                return None
+        at, now = at + step, after
+        if not (LOG_SHAPES[0] < at.min() and at.max() < LOG_SHAPES[1]):
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fitted margin before it is put on the grid.
+
+    Parameters
+    ----------
+    kind, parameters, aic
+        As of `Margin`.
+    below
+        The distribution function, at ascending numbers between scores.
+    """
+
+    kind: str
+    parameters: tuple[float, ...]
+    aic: float
+    below: Callable[[FloatArray], FloatArray]
+
+    def on(self, support: FloatArray) -> Margin:
+        """Return the margin on a grid: probabilities are those of scores that are rounded to its points."""
+        below = self.below((support[:-1] + support[1:]) / 2)
+        return _on_grid(self.kind, self.parameters, self.aic, support, below)
+
+
+Fitted = TypeVar("Fitted", Margin, Candidate)
 
 
 @dataclass(frozen=True)
@@ -223,23 +339,24 @@ def fit_margin(scores: FloatArray, grid: ScoreGrid) -> Margin:
     grid
         Of `score_grid` for all systems.
     """
-    candidates = (
-        _discrete(scores, grid.support) if grid.discrete else _continuous(scores, grid.support)
-    )
-    usable = [margin for margin in candidates if np.isfinite(margin.aic)]
-    return min(usable, key=lambda margin: margin.aic)
-
-
-def _continuous(scores: FloatArray, support: FloatArray) -> Iterator[Margin]:
-    """Yield fitted margins; probabilities of grid points are those of scores that are rounded to them."""
-    edges = (support[:-1] + support[1:]) / 2
     if np.ptp(scores) == 0.0:
-        yield constant_margin(float(scores[0]), support)
-        return
-    yield _normal(scores, support, edges)
-    yield _beta(scores, support, edges)
-    yield _kernel(scores, support, edges)
-    yield _beta_kernel(scores, support, edges)
+        return constant_margin(float(scores[0]), grid.support)
+    if grid.discrete:
+        return min(_finite(_discrete(scores, grid.support)), key=lambda margin: margin.aic)
+    step = float(np.diff(grid.support).min())
+    return min(_finite(_continuous(scores, step)), key=lambda each: each.aic).on(grid.support)
+
+
+def _finite(candidates: Iterable[Fitted]) -> list[Fitted]:
+    return [each for each in candidates if np.isfinite(each.aic)]
+
+
+def _continuous(scores: FloatArray, step: float) -> Iterator[Candidate]:
+    """Yield fitted margins of decimals; `step` is that of the grid."""
+    yield _normal(scores)
+    yield _beta(scores)
+    yield _kernel(scores, step)
+    yield _beta_kernel(scores)
 
 
 def constant_margin(score: float, support: FloatArray) -> Margin:
@@ -267,7 +384,7 @@ def _within(parameters: Sequence[float]) -> tuple[float, float]:
     return min(max(float(parameters[0]), 0.0), 1.0), sigma
 
 
-def _normal(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+def _normal(scores: FloatArray) -> Candidate:
     """Normal, truncated. Its mean before that stays in [0, 1]: far outside the likelihood is flat, and the density one of an exponential."""
     n, mean, second = len(scores), scores.mean(), (scores**2).mean()
 
@@ -281,35 +398,72 @@ def _normal(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margi
     mu, sigma = _within(best.x)
     aic = 4.0 + 2.0 * loss((mu, math.log(sigma))) + n * math.log(2.0 * math.pi)
     first, last = scipy.special.ndtr(-mu / sigma), scipy.special.ndtr((1.0 - mu) / sigma)
-    below = (scipy.special.ndtr((edges - mu) / sigma) - first) / (last - first)
-    return _on_grid("normal", (mu, sigma), aic, support, below)
+
+    def below(edges: FloatArray) -> FloatArray:
+        return np.asarray((scipy.special.ndtr((edges - mu) / sigma) - first) / (last - first))
+
+    return Candidate("normal", (mu, sigma), float(aic), below)
 
 
-def _beta(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+def _beta(scores: FloatArray) -> Candidate:
     inner = np.clip(scores, EDGE, 1.0 - EDGE)
     n, first, second = len(scores), np.log(inner).mean(), np.log1p(-inner).mean()
 
-    def loss(shapes: Sequence[float]) -> float:
-        a, b = shapes
-        return float(n * (scipy.special.betaln(a, b) - (a - 1.0) * first - (b - 1.0) * second))
-
     mean, variance = inner.mean(), inner.var()
     total = max(mean * (1.0 - mean) / variance - 1.0, 2.0)
-    start = np.maximum((total * mean, total * (1.0 - mean)), LEAST_SHAPE + 0.01)
-    best = scipy.optimize.minimize(
-        loss, start, method="L-BFGS-B", bounds=[(LEAST_SHAPE, 500.0)] * 2
-    )
-    return _on_grid(
-        "beta", best.x, 4.0 + 2.0 * loss(best.x), support, scipy.special.betainc(*best.x, edges)
+    start = np.array([total * mean, total * (1.0 - mean)])
+    a, b = map(float, _likely_shapes(first, second, start.clip(LEAST_SHAPE + 0.01, MOST_SHAPE)))
+    aic = 4.0 + 2.0 * n * _beta_loss((a, b), first, second)
+    return Candidate(
+        "beta",
+        (a, b),
+        aic,
+        lambda edges: _along(lambda some: scipy.special.betainc(a, b, some), edges),
     )
 
 
-def _kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+def _beta_loss(shapes: Sequence[float] | FloatArray, first: float, second: float) -> float:
+    """Return minus the mean log-likelihood of beta shapes, given the means of log(score) and log(1 - score)."""
+    a, b = shapes
+    return float(scipy.special.betaln(a, b) - (a - 1.0) * first - (b - 1.0) * second)
+
+
+def _likely_shapes(first: float, second: float, start: FloatArray) -> FloatArray:
+    """Return the most likely beta shapes between `LEAST_SHAPE` and `MOST_SHAPE`: the loss is convex, so Newton's method finds them."""
+    at, least = start, _beta_loss(start, first, second)
+    for _ in range(NEWTON_STEPS):
+        digamma, trigamma = scipy.special.psi, scipy.special.polygamma
+        slope = digamma(at) - digamma(at.sum()) - (first, second)
+        stuck = ((at <= LEAST_SHAPE) & (slope > 0)) | ((at >= MOST_SHAPE) & (slope < 0))
+        curve = np.diag(trigamma(1, at)) - trigamma(1, at.sum())
+        if stuck.all():
+            break
+        if stuck.any():
+            step = np.where(stuck, 0.0, -slope / np.diag(curve))
+        else:
+            determinant = curve[0, 0] * curve[1, 1] - curve[0, 1] ** 2
+            step = np.array([curve[0, 1] * slope[1] - curve[1, 1] * slope[0],
+                             curve[0, 1] * slope[0] - curve[0, 0] * slope[1]]) / determinant  # fmt: skip
+        while True:
+            new = (at + step).clip(LEAST_SHAPE, MOST_SHAPE)
+            loss = _beta_loss(new, first, second)
+            if loss <= least or np.abs(new - at).max() < SHAPE_STEP:
+                break
+            step = step / 2.0
+        ended = np.abs(new - at).max() < SHAPE_STEP
+        if loss <= least:
+            at, least = new, loss
+        if ended:
+            break
+    return at
+
+
+def _kernel(scores: FloatArray, step: float) -> Candidate:
     """Gaussian kernels, reflected at 0 and 1, with Silverman's bandwidth."""
     quartiles = np.subtract(*np.quantile(scores, (0.75, 0.25))) / 1.34
     deviation = scores.std(ddof=1)
     spread = min(deviation, quartiles) if quartiles > 0 else deviation
-    h = max(0.9 * spread * len(scores) ** -0.2, 0.5 * float(np.diff(support).min()))
+    h = max(0.9 * spread * len(scores) ** -0.2, 0.5 * step)
     images = np.concatenate([scores, -scores, 2.0 - scores])
 
     def density(x: FloatArray) -> FloatArray:
@@ -323,13 +477,17 @@ def _kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margi
         h * math.sqrt(2 * math.pi)
     )
     aic = 2.0 * (own / at).mean() - 2.0 * np.log(at).sum()
-    coarse = np.linspace(0.0, 1.0, 2001)
-    heights = density(coarse)
-    area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2))
-    return _on_grid("kernel", (h,), aic, support, np.interp(edges, coarse, area / area[-1]))
+
+    def below(edges: FloatArray) -> FloatArray:
+        coarse = np.linspace(0.0, 1.0, 2001)
+        heights = density(coarse)
+        area = np.append(0.0, np.cumsum((heights[1:] + heights[:-1]) / 2))
+        return np.asarray(np.interp(edges, coarse, area / area[-1]))
+
+    return Candidate("kernel", (h,), float(aic), below)
 
 
-def _beta_kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> Margin:
+def _beta_kernel(scores: FloatArray) -> Candidate:
     """Beta kernels (Chen 1999) with bandwidth n^(-2/5)."""
     inner = np.clip(scores, EDGE, 1.0 - EDGE)
     b = len(scores) ** -0.4
@@ -346,16 +504,15 @@ def _beta_kernel(scores: FloatArray, support: FloatArray, edges: FloatArray) -> 
     each = kernels(inner)
     at = each.mean(axis=1)
     aic = 2.0 * (np.diag(each) / at).mean() - 2.0 * np.log(at / area[-1]).sum()
-    return _on_grid("beta kernel", (b,), aic, support, np.interp(edges, coarse, area / area[-1]))
+    return Candidate(
+        "beta kernel", (b,), float(aic), lambda edges: np.interp(edges, coarse, area / area[-1])
+    )
 
 
 def _discrete(scores: FloatArray, support: FloatArray) -> Iterator[Margin]:
     """Yield fitted margins on a discrete support."""
     at = np.searchsorted(support, scores)
     counts = np.bincount(at, minlength=len(support)).astype(float)
-    if np.ptp(scores) == 0.0:
-        yield constant_margin(float(scores[0]), support)
-        return
     steps = np.diff(support)
     if np.ptp(steps) < EDGE:
         yield _beta_binomial(counts, support)

@@ -15,6 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.statistics.isotonic import non_increasing
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -121,17 +123,12 @@ def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
     >>> fitted_rates(np.array([50, 90, 0, 10]), np.array([20, 3, 0, 2])).tolist()
     [0.4, 0.05, nan, 0.05]
     """
-    from scipy.optimize import isotonic_regression
-
     rates = np.full(count.shape, np.nan)
     for position in np.ndindex(count.shape[:-1]):
         filled = count[position] > 0
         if filled.any():
             weights = count[position][filled].astype(np.float64)
-            fit = isotonic_regression(
-                swaps[position][filled] / weights, weights=weights, increasing=False
-            )
-            rates[position][filled] = fit.x
+            rates[position][filled] = non_increasing(swaps[position][filled] / weights, weights)
     return rates
 
 

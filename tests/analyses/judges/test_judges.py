@@ -149,7 +149,7 @@ def test_a_judge_that_adds_nothing_narrows_nothing_and_says_so() -> None:
     assert idle["narrowed"] < 0.02
     assert good["narrowed"] > 0.15
     lines = "\n".join(headline(result))
-    assert "noise adds nothing (lambda" in lines
+    assert "noise narrows them by less than 2%, and adds nothing that counts (lambda" in lines
     assert "good narrows them by" in lines
     cautions = view_of("judges").cautions(result, {})
     assert any("narrows no interval" in text and "noise" in numbers for text, numbers in cautions)

@@ -62,7 +62,10 @@ def names_of(name: str) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("name", [name for name, each in DEFINITIONS.items() if not each.by_intent])
+@pytest.mark.parametrize(
+    "name",
+    [name for name, each in DEFINITIONS.items() if not each.by_intent and not each.sees_unjudged],
+)
 @pytest.mark.parametrize("keep_unpooled", [True, False])
 def test_masked_scores_are_those_of_masked_lists(
     rankings: xr.Dataset, name: str, keep_unpooled: bool
@@ -193,9 +196,10 @@ def test_classes_of_answers_and_metrics_by_intent_are_refused(cube: xr.Dataset) 
     with pytest.raises(BadPlan, match="classes of answers"):
         check_levels(lowered)
     rankings = simulate_rankings(n_runs=4, n_teams=2, n_intents=2, depth=20)
-    both = sc.with_rankings(sc.evaluate(rankings, ["AP", "I-rec@10"]), rankings)
+    both = sc.with_rankings(sc.evaluate(rankings, ["AP", "I-rec@10", "Judged@10"]), rankings)
     with pytest.raises(
-        BadPlan, match=r"I-rec@10: metrics by intent .* choose others: metrics=\['AP'\]"
+        BadPlan,
+        match=r"I-rec@10, Judged@10: metrics by intent and of documents without judgements .* choose others: metrics=\['AP'\]",
     ):
         sc.analyse(both, Teams(), trials=2)
     assert sc.analyse(both.sel(metric=["AP"]), Teams(), trials=2, seed=1).sizes["leave"] == 2

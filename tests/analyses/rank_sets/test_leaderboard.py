@@ -118,6 +118,12 @@ def test_too_few_trials_for_a_limit_give_none() -> None:
     assert " leads with 0." in VIEW.headline(result)[0]
 
 
+def test_a_mean_of_equal_scores_has_no_limits() -> None:
+    scores = [[1.0] * 30, [0.3 + 0.01 * k for k in range(30)]]
+    line = VIEW.headline(analyse(cube_of(scores), sc.Leaderboard(), trials=200, seed=1))[0]
+    assert " leads with 1.000 on every topic; " in line
+
+
 def test_a_run_with_one_score_above_zero_has_no_finite_limit() -> None:
     scores = [[0.0] * 25 + [0.5], [0.3 + 0.01 * k for k in range(26)]]
     result = analyse(cube_of(scores), sc.Leaderboard(), trials=400, seed=1).isel(metric=0, gain=0)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.simulation.populations import TOPICS_AT_ONCE, Population, fit_population
+from scorecube.analyses.simulation import populations
+from scorecube.analyses.simulation.lazy_scores import SimulatedScores
+from scorecube.analyses.simulation.populations import Population, fit_population
+from scorecube.analyses.simulation.topics import TOPICS_AT_ONCE, scores_of
 from scorecube.collection.selection import cells
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, BadStudy
+from scorecube.storage import datasets, open_study, study
+from scorecube.storage.encoding import CHUNK_LENGTHS
+from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
+from scorecube.workflow.simulation import simulate_into
 
 MANY = 60_000
 
@@ -59,6 +70,92 @@ def test_scores_do_not_depend_on_blocks(population: Population) -> None:
         parts = [population.draw(7, low, high) for low, high in pairwise(cuts)]
         np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
     assert (population.draw(8, 0, 100) != whole[:, :100]).any()
+
+
+def test_vine_copulas(cube: xr.Dataset) -> None:
+    pytest.importorskip("pyvinecopulib")
+    scores = cells(cube)[0]
+    one, two = (fit_population(scores, copula="vine", n_threads=n) for n in (1, 2))
+    topics = 3500
+    whole = one.draw(7, 0, topics)
+    np.testing.assert_array_equal(two.draw(7, 0, topics, n_threads=2), whole)
+    for cuts in ([0, 1, 999, 1001], [0, 730, topics]):
+        parts = [two.draw(7, low, high) for low, high in pairwise(cuts)]
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole[:, : cuts[-1]])
+    errors = 5 * np.sqrt(one.variances.ravel() / topics)
+    assert (np.abs(whole.mean(axis=1) - one.means.ravel()) < errors).all()
+    np.testing.assert_allclose(whole.var(axis=1), one.variances.ravel(), rtol=0.1)
+    pairs = np.triu_indices(8, 1)
+    for k, cell in enumerate(scores):
+        reached, wanted = np.corrcoef(whole[8 * k : 8 * k + 8]), np.corrcoef(cell)
+        assert np.median(np.abs(reached - wanted)[pairs]) < 0.1
+        assert np.median(wanted[pairs]) > 0.15  # so that independent systems fail
+    between = np.corrcoef(whole)[:8, 8:]
+    assert np.abs(between).max() < 5 / topics**0.5  # metrics are independent
+
+
+def test_vine_copulas_need_a_package(cube: xr.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyvinecopulib", None)
+    with pytest.raises(BadPlan, match=r"need pyvinecopulib: pip install 'scorecube\[simulate\]'"):
+        sc.simulate(cube, copula="vine")
+
+
+@pytest.mark.parametrize("memory", [math.inf, 4e8])
+def test_scores_are_made_when_they_are_read(cube: xr.Dataset, memory: float) -> None:
+    whole = sc.simulate(cube, topics=500, seed=4)
+    made = populations.simulated(cube, topics=500, seed=4, workers=2, memory=memory)
+    for runs, topics in ((3, slice(10, 20)), (slice(2, 7), 4), ([6, 0, 3], slice(None))):
+        for metric in (1, slice(None)):
+            place = {"metric": metric, "run": runs, "topic": topics}
+            xr.testing.assert_identical(made.isel(place).compute(), whole.isel(place))
+    with pytest.raises(BadPlan, match=r"model of these scores and what is kept of 500 topics take"):
+        populations.simulated(cube, topics=500, memory=1e6)
+
+
+def test_written_part_by_part(
+    cube: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = sc.simulate(cube, topics=300, seed=5)
+    made: list[tuple[int, ...]] = []
+    make = SimulatedScores._make
+
+    def note(self: SimulatedScores, key: tuple[Any, ...]) -> np.ndarray:
+        found = make(self, key)
+        made.append(found.shape)
+        return found
+
+    monkeypatch.setattr(SimulatedScores, "_make", note)
+    monkeypatch.setattr(datasets, "MAX_BUFFERED_BYTES", 0)
+    monkeypatch.setattr(study, "MAX_BUFFERED_BYTES", 0)
+    monkeypatch.setattr(datasets, "PART_BYTES", 3 * 300 * 8)
+    monkeypatch.setitem(CHUNK_LENGTHS["score"], "run", 1)
+    opened = open_study(tmp_path / "study.zarr", mode="a")
+    options: dict[str, Any] = {"topics": 300, "seed": 5, "workers": 1}
+    attributes = simulate_into(opened, "truth", cube, "demo", **options)
+    assert attributes["source"] == "simulated from demo"
+    assert made == [(1, 1, n, 300) for n in (3, 3, 2)] * 2  # each score once, three runs at a time
+    stored = opened["truth"]
+    xr.testing.assert_equal(stored.cube, expected)
+    assert stored.row().facts["cube"]["missing_scores"] == 0
+    assert verify_study(opened)[1] == []
+    with pytest.raises(BadStudy, match="written part by part cannot be merged"):
+        simulate_into(opened, "truth", cube, "demo", **options)
+    simulate_into(opened, "truth", cube, "demo", replace=True, **options | {"seed": 6})
+    assert (opened["truth"].cube["score"] != expected["score"]).any()
+
+
+@pytest.mark.parametrize("copula", ["gaussian", "independent"])
+def test_scores_do_not_depend_on_threads_and_parts(cube: xr.Dataset, copula: str) -> None:
+    scores = cells(cube)[0]
+    one, two = (fit_population(scores, copula=copula, n_threads=n) for n in (1, 2))
+    topics = 2 * TOPICS_AT_ONCE + 100  # three parts, and more than 2**18 scores
+    whole = one.draw(7, 0, topics)
+    np.testing.assert_array_equal(two.draw(7, 0, topics, n_threads=2), whole)
+    late = np.empty((5, topics - 1000))
+    for most_bytes in (0, 10**9):  # what is random of topics is made again, or kept
+        source = one.source(7, 1000, topics, most_bytes=most_bytes)
+        scores_of(source, one.margins, 6, 11, late)  # not from a multiple of four on
+        np.testing.assert_array_equal(late, whole[6:11, 1000:])
 
 
 def test_more_topics_begin_with_fewer(cube: xr.Dataset) -> None:
@@ -141,7 +238,7 @@ def test_other_analyses_take_it(cube: xr.Dataset) -> None:
     ("options", "message"),
     [
         ({"topics": 1}, "1 topics; use 2 to 1,000,000"),
-        ({"copula": "vine"}, "'vine' is not one of gaussian, independent"),
+        ({"copula": "frank"}, "'frank' is not one of gaussian, vine, independent"),
         ({"null": True, "delta": 0.1}, "exclude each other"),
         ({"delta": 1.5}, "1.5 is not between 0 and 1"),
         ({"delta": 0.9}, "no distortion of a margin with mean"),

@@ -60,16 +60,23 @@ def check_metrics(cube: xr.Dataset) -> list[Metric]:
             option="metrics",
         )
     known = [metric for metric in parsed.values() if isinstance(metric, Metric)]
-    by_intent = [str(metric) for metric in known if metric.definition.by_intent]
-    if by_intent:
-        others = [str(metric) for metric in known if not metric.definition.by_intent]
+    refused = {
+        str(metric): "by intent"
+        if metric.definition.by_intent
+        else "of documents without judgements"
+        for metric in known
+        if metric.definition.by_intent or metric.definition.sees_unjudged
+    }
+    if refused:
+        others = [str(metric) for metric in known if str(metric) not in refused]
         advice = (
             f"choose others: {option('metrics', others)}"
             if others
             else "evaluate other metrics as well"
         )
+        kinds = " and ".join(dict.fromkeys(refused.values()))
         raise BadPlan(
-            f"{', '.join(by_intent)}: metrics by intent cannot be computed without some of the documents; {advice}",
+            f"{', '.join(refused)}: metrics {kinds} cannot be computed without some of the documents; {advice}",
             option="metrics",
         )
     return known

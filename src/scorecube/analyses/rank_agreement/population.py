@@ -41,6 +41,8 @@ MEANINGS = {
     "population_high": "upper limit of the interval over infinitely many topics",
 }
 """Variables of `summary` and their meanings."""
+LEAST_DRAWS, HELD_BYTES = 128, 2**24
+"""Draws that are made together, as each call takes a tenth of a millisecond, and the most memory for them."""
 UNITS = 2.0**40
 """Units of the largest true mean: draws are ranked as integers, and rounding errors of sums do not order runs."""
 
@@ -74,16 +76,25 @@ def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
     ]
     needed = np.unique(np.concatenate([first, second]))
     at_once = trials_at_once(2 * len(first) * n_runs)
-    for low in range(0, N_DRAWS, at_once):
-        high = min(low + at_once, N_DRAWS)
+    own_bytes = 16 * len(first) * n_runs
+    together = max(1, min(HELD_BYTES // own_bytes, LEAST_DRAWS) // at_once) * at_once
+    for low in range(0, N_DRAWS, together):
+        high = min(low + together, N_DRAWS)
         uniforms = _uniforms(low, high, N_COVARIANCE + 2 * n_runs)
-        errors = dict(zip(needed.tolist(), _errors(units[needed], low, high), strict=True))
+        # Products of other shapes would add in another order.
+        parts = [
+            _errors(units[needed], start, min(start + at_once, high))
+            for start in range(low, high, at_once)
+        ]
+        errors = dict(zip(needed.tolist(), np.concatenate(parts, axis=1), strict=True))
         means = np.empty((high - low, 2 * len(first), n_runs))
         for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             both = np.array([errors[a], errors[b]])
             for place, model in enumerate(effects[k]):
                 # Each model has every third draw, wherever the part begins.
                 own = slice((place - low) % len(MODELS), None, len(MODELS))
+                if own.start >= high - low:
+                    continue  # the last part may be shorter than one round of the models
                 drawn = _draw(model, uniforms[own], both[:, own])
                 means[own, k], means[own, k + len(first)] = drawn
         yield means

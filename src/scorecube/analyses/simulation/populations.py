@@ -6,37 +6,55 @@ Reference: Urbano and Nagler 2018, "Stochastic simulation of test collections: e
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.simulation.pair_models import random_ranks
+from scorecube.analyses.simulation.topics import (
+    GaussianSource,
+    IndependentSource,
+    Source,
+    VineSource,
+    kept_bytes,
+    scores_of,
+)
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
-from scorecube.kernels.random.philox import stream_key
-from scorecube.kernels.random.uniforms import uniforms
+from scorecube.kernels.threads import LEAST, on_threads
 from scorecube.statistics.gaussian_copula import (
-    BITS,
     hermite_coefficients,
     loadings,
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margins import Margin, fit_margin, score_grid
+from scorecube.statistics.margins import Margin, ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
 Array = np.ndarray[Any, Any]
-COPULAS = ("gaussian", "independent")
-TOPICS_AT_ONCE = 2048
+COPULAS = ("gaussian", "vine", "independent")
 MOST_TOPICS = 1_000_000
 MOST_BYTES = 2**32
-"""Largest array of simulated scores, which is made in memory."""
+"""Largest array of simulated scores that is made in memory."""
+COPULA_NOTES = {
+    "gaussian": "gaussian copula",
+    "vine": f"vine copula of {TRUNCATION} trees for each metric and gain setting",
+    "independent": "independent copula",
+}
+POINT_BYTES, LABEL_BYTES, CORRELATION_BYTES = 10, 250, 100
+"""Memory of a grid point of a system's margin, of the label of a topic, and of a pair of systems while a Gaussian copula is fitted."""
+PARTS_BYTES = 2**28
+"""Memory of tables, of scores that are made, and of those that are written meanwhile."""
 LEAST_TOPICS, FEW_TOPICS = 5, 20
 TRUE_MEAN, TRUE_VARIANCE = "true_mean", "true_variance"
 SIMULATION = "simulation"
@@ -52,14 +70,17 @@ class Population:
     margins
         Of each cell (metric and gain setting) and system, in this order.
     loadings
-        float64 (cell * system, variable): of the normal variables behind the scores; None for independent scores.
+        float64 (cell * system, variable): of the normal variables behind the scores; None for other copulas.
     shape
         Numbers of cells and systems.
+    vines
+        Of each cell; none for other copulas. Scores without loadings and vines are independent.
     """
 
     margins: tuple[Margin, ...]
     loadings: Array | None
     shape: tuple[int, int]
+    vines: tuple[Vine, ...] = ()
 
     @property
     def means(self) -> Array:
@@ -77,6 +98,8 @@ class Population:
         Variances are exact. Of a covariance the part of Hermite polynomials above degree `gaussian_copula.DEGREES` is left out; it is at most
         |r|^41 times the root of both variances' parts, for a correlation r of the normal variables.
         """
+        if self.vines:
+            raise ValueError("covariances of scores with a vine copula are not known")
         variances = self.variances.ravel()
         if self.loadings is None:
             return np.diag(variances)
@@ -85,11 +108,10 @@ class Population:
         np.fill_diagonal(found, variances)
         return found
 
-    def draw(self, seed: int, start: int, stop: int, cuts: list[Array] | None = None) -> Array:
-        """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
-
-        Each topic has its own random numbers, and sums of products are exact, so that the scores do not depend on how topics are
-        cut into blocks.
+    def source(
+        self, seed: int, start: int, stop: int, *, n_threads: int = 1, most_bytes: float = math.inf
+    ) -> Source:
+        """Return the random variables behind the scores on the topics start .. stop-1.
 
         Parameters
         ----------
@@ -97,26 +119,44 @@ class Population:
             Of the random numbers.
         start, stop
             Range of topics.
-        cuts
-            Of `cuts`, if they are known.
+        n_threads
+            Number of threads that make them.
+        most_bytes
+            Limit of what is kept of them, where they can be made again.
         """
-        key = stream_key(seed, names.Purpose.SIMULATED_SCORES)
-        n_variables = len(self.margins) if self.loadings is None else self.loadings.shape[1]
-        normal = scipy.special.ndtri(uniforms(key, n_variables, start, stop))
-        normal = np.rint(normal * 2.0**BITS) / 2.0**BITS
-        behind = normal.T if self.loadings is None else self.loadings @ normal.T
-        scores = np.empty(behind.shape)
-        for k, (margin, edges) in enumerate(zip(self.margins, cuts or self.cuts(), strict=True)):
-            scores[k] = margin.support[np.searchsorted(edges, behind[k])]
-        return scores
+        if self.vines:
+            return VineSource(self.vines, seed, start, stop, self.shape[1])
+        if self.loadings is None:
+            return IndependentSource(seed, start)
+        return GaussianSource(
+            self.loadings, seed, start, stop, n_threads=n_threads, most_bytes=most_bytes
+        )
 
-    def cuts(self) -> list[Array]:
-        """Return, for each margin, the values of the normal variable between its scores."""
-        return [scipy.special.ndtri(margin.cumulative[:-1]) for margin in self.margins]
+    def draw(self, seed: int, start: int, stop: int, *, n_threads: int = 1) -> Array:
+        """Return the scores of the topics start .. stop-1: float64 (cell * system, topic).
+
+        Parameters
+        ----------
+        seed
+            Of the random numbers.
+        start, stop
+            Range of topics.
+        n_threads
+            Number of threads; scores do not depend on it.
+        """
+        scores = np.empty((len(self.margins), stop - start))
+        source = self.source(seed, start, stop, n_threads=n_threads)
+        scores_of(source, self.margins, 0, len(scores), scores, n_threads=n_threads)
+        return scores
 
 
 def fit_population(
-    scores: Array, *, copula: str = "gaussian", null: bool = False, delta: float | None = None
+    scores: Array,
+    *,
+    copula: str = "gaussian",
+    null: bool = False,
+    delta: float | None = None,
+    n_threads: int = 1,
 ) -> Population:
     """Return the population whose scores vary like those of a sample of topics.
 
@@ -126,32 +166,52 @@ def fit_population(
         float64 (cell, system, topic): in [0, 1].
     copula
         ``gaussian``: scores have the correlations of the sample, as far as the margins allow them, of rank n - 1 at most for n topics;
-        ``independent``.
+        ``vine``: a regular vine for each cell, cells are independent; ``independent``.
     null
         Whether the systems of a cell have equal means; else they have those of the sample.
     delta
         If not None: equal means, but that of the system with the best mean in the sample is larger by this number.
+    n_threads
+        Number of threads; the population does not depend on it.
     """
+
+    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return on_threads(function, items, LEAST, n_threads)
+
     n_cells, n_systems, n_topics = scores.shape
     margins: list[Margin] = []
     for cell in scores:
         grid = score_grid(cell)
-        own = [
-            fit_margin(row, grid).calibrated(float(row.mean()), float(row.var(ddof=1)))
-            for row in cell
-        ]
+        own = each(partial(_own_margin, grid), cell)
         if null or delta is not None:
             best = int(np.argmax(cell.mean(axis=1)))
             wanted = np.full(n_systems, cell.mean())
             wanted[best] += delta or 0.0
-            own = [_moved(margin, float(mean)) for margin, mean in zip(own, wanted, strict=True)]
+            own = each(lambda pair: _moved(*pair), list(zip(own, map(float, wanted), strict=True)))
         margins += own
     if copula == "independent":
         return Population(tuple(margins), None, (n_cells, n_systems))
+    if copula == "vine":
+        vines = tuple(_vine(cell, n_threads) for cell in scores)
+        return Population(tuple(margins), None, (n_cells, n_systems), vines)
     with np.errstate(invalid="ignore", divide="ignore"):
         wanted = np.atleast_2d(np.corrcoef(scores.reshape(-1, n_topics)))
-    found = loadings(normal_correlations(wanted, margins), n_topics - 1)
+    found = loadings(normal_correlations(wanted, margins, each), n_topics - 1)
     return Population(tuple(margins), found, (n_cells, n_systems))
+
+
+def _vine(scores: Array, n_threads: int) -> Vine:
+    try:
+        return fit_vine(random_ranks(scores), n_threads)
+    except ModuleNotFoundError:
+        raise BadPlan(
+            "vine copulas need pyvinecopulib: pip install 'scorecube[simulate]'", option="copula"
+        ) from None
+
+
+def _own_margin(grid: ScoreGrid, scores: Array) -> Margin:
+    """Return the margin of a system, with the mean and the variance of its scores."""
+    return fit_margin(scores, grid).calibrated(float(scores.mean()), float(scores.var(ddof=1)))
 
 
 def _moved(margin: Margin, mean: float) -> Margin:
@@ -161,7 +221,7 @@ def _moved(margin: Margin, mean: float) -> Margin:
         raise BadPlan(f"{error}; leave out runs with almost the same score on all topics") from None
 
 
-def simulate(
+def simulated(
     cube: xr.Dataset,
     *,
     topics: int = 1000,
@@ -169,70 +229,74 @@ def simulate(
     null: bool = False,
     delta: float | None = None,
     seed: int = 1,
+    workers: int = 1,
+    memory: float = math.inf,
 ) -> xr.Dataset:
-    """Simulate the scores of a collection's systems on new topics, from a population whose true means are known.
+    """Return what `scorecube.simulate` returns, with scores that are made when they are read.
 
     Parameters
     ----------
-    cube
-        Scores (metric, gain, run, topic) in [0, 1], without missing ones.
-    topics
-        Number of new topics, 2 to 1,000,000.
-    copula
-        ``gaussian``: the systems are correlated as in the cube, over all metrics and gain settings together; ``independent``.
-    null
-        Whether all systems have the same true mean, that of the collection; by default each has its own mean.
-    delta
-        Equal true means, but that of the system with the best mean is larger by this number, under each metric.
-    seed
-        Of the random numbers; simulations with more topics begin with those of fewer.
-
-    Returns
-    -------
-    cube
-        Scores of the same systems on topics ``s1``, ``s2``, ..., with the true means (`true_mean`) and true variances over topics
-        (`true_variance`); the attribute `simulation` holds the options, and the margin that was chosen for each system.
+    cube, topics, copula, null, delta, seed, workers
+        See `scorecube.simulate`.
+    memory
+        Bytes that the model and what is kept of the topics may take; where that is possible, random numbers are made again rather than kept.
 
     Raises
     ------
     BadPlan
-        Scores that are missing or not in [0, 1], too few topics, or more scores than fit into memory.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> cube = simulate(simulate_cube(metrics=("P@10",), n_runs=4), topics=200, null=True, seed=1)
-    >>> float(cube["true_mean"].max() - cube["true_mean"].min()) < 1e-9
-    True
+        Scores that no population can be fitted to, or too little memory.
     """
     scores, cell_of = cells(cube)
     _check(cube, scores, topics, copula, null, delta)
-    population = fit_population(scores, copula=copula, null=null, delta=delta)
-    drawn = np.empty((scores.shape[0] * scores.shape[1], topics))
-    cuts = population.cuts()
-    for low in range(0, topics, TOPICS_AT_ONCE):
-        high = min(low + TOPICS_AT_ONCE, topics)
-        drawn[:, low:high] = population.draw(seed, low, high, cuts)
-    drawn = drawn.reshape(*scores.shape[:2], topics)
+    left = memory - _model_bytes(scores, topics, copula)
+    if left < 0:
+        raise BadPlan(
+            f"the model of these scores and what is kept of {topics:,} topics take about {(memory - left) / 1e6:,.0f} MB beside the program, "
+            f"and {max(memory, 0) / 1e6:,.0f} MB are left for them; raise {option('memory')}, or use fewer topics, metrics or runs",
+            option="memory",
+        )
+    population = fit_population(scores, copula=copula, null=null, delta=delta, n_threads=workers)
+    source = population.source(seed, 0, topics, n_threads=workers, most_bytes=left)
+    from scorecube.analyses.simulation.lazy_scores import lazy_scores  # brings pandas
+
+    drawn = lazy_scores(source, population.margins, cell_of, (scores.shape[1], topics), workers)
     digits = len(str(topics))
     labels = schema.label_array(f"s{k:0{digits}d}" for k in range(1, topics + 1))
     options = {"copula": copula, "null": null, "delta": delta, "seed": str(seed), "topics": topics}
+    if copula == "vine":
+        options |= {"trees": TRUNCATION, "families": FAMILIES}
     chosen = [
         {"kind": margin.kind, "parameters": margin.parameters, "aic": margin.aic}
         for margin in population.margins
     ]
-    note = f"simulated: {copula} copula, {_means(null, delta)}, seed {seed}; margins: " + ", ".join(
-        f"{count} {kind}" for kind, count in Counter(each["kind"] for each in chosen).most_common()
+    note = (
+        f"simulated: {COPULA_NOTES[copula]}, {_means(null, delta)}, seed {seed}; margins: "
+        + ", ".join(
+            f"{count} {kind}"
+            for kind, count in Counter(each["kind"] for each in chosen).most_common()
+        )
     )
     kept = {name: coord for name, coord in cube.coords.items() if names.TOPIC not in coord.dims}
     variables = {
-        names.SCORE: (schema.CUBE[0].dims, drawn[cell_of]),
+        names.SCORE: xr.Variable(schema.CUBE[0].dims, drawn),
         TRUE_MEAN: (schema.CUBE[0].dims[:-1], population.means[cell_of]),
         TRUE_VARIANCE: (schema.CUBE[0].dims[:-1], population.variances[cell_of]),
     }
     attrs = {"note": note, SIMULATION: json.dumps({"options": options, "margins": chosen})}
     result = xr.Dataset(variables, kept | {names.TOPIC: labels}, attrs)
     return schema.annotate(result, (*schema.CUBE, *VARIABLES))
+
+
+def _model_bytes(scores: Array, topics: int, copula: str) -> int:
+    """Return the memory of margins, of the parts that threads make and that are written, and of what cannot be made again."""
+    n_cells, n_systems = scores.shape[:2]
+    points = sum(len(score_grid(cell).support) for cell in scores)
+    model: int = POINT_BYTES * points * n_systems + LABEL_BYTES * topics + PARTS_BYTES
+    if copula == "vine":
+        model += 2 * kept_bytes(n_systems, topics)
+    if copula == "gaussian":
+        model += CORRELATION_BYTES * (n_cells * n_systems) ** 2
+    return model
 
 
 def _means(null: bool, delta: float | None) -> str:
@@ -283,10 +347,26 @@ def _check(
         raise BadPlan(f"{topics} topics; use 2 to {MOST_TOPICS:,}", option="topics")
     if delta is not None and not 0 < delta < 1:
         raise BadPlan(f"{option('delta')} {delta:g} is not between 0 and 1", option="delta")
-    size = 8 * cube[names.SCORE].size // scores.shape[2] * topics
+
+
+def check_size(cube: xr.Dataset) -> None:
+    """Refuse more scores than are made in memory.
+
+    Parameters
+    ----------
+    cube
+        Of `simulated`.
+
+    Raises
+    ------
+    BadPlan
+        What to do instead.
+    """
+    size = cube[names.SCORE].nbytes
     if size > MOST_BYTES:
         raise BadPlan(
-            f"the scores would take {size / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.0f}; use fewer topics, metrics or runs",
+            f"the scores would take {size / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.0f}; use fewer topics, metrics or runs, "
+            "or write them to a study part by part with scorecube simulate",
             option="topics",
         )
 

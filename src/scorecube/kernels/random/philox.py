@@ -39,14 +39,16 @@ def stream_key(seed: int, purpose: Purpose) -> UInt64Array1:
 
 
 @inlined
-def fill_words(key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0) -> None:
-    """Write the words of one trial to `words` (position,).
+def fill_words(
+    key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0, before: Integer = 0
+) -> None:
+    """Write the words of one trial to `words` (position,), but the first `before` ones, a multiple of 4.
 
     The number of words and the stream are below 2**32.
     """
     n = words.shape[0]
     for first in range(0, n, 4):
-        c0 = (np.uint64(stream) << np.uint64(32)) + np.uint64(first // 4 + 1)
+        c0 = (np.uint64(stream) << np.uint64(32)) + np.uint64((before + first) // 4 + 1)
         c1, c2, c3 = np.uint64(trial), np.uint64(0), np.uint64(0)
         key0, key1 = key[0], key[1]
         for _ in range(10):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import scorecube as sc
-from scorecube.report.figures.style import STYLE
+from scorecube.errors import BadPlan
+from scorecube.report.figures.style import COLOURS, STYLE
 from scorecube.report.figures.swap import sensitivity_bars, swap_rates
 from scorecube.report.page.html import picture
+from scorecube.report.page.templates import page_file
 from scorecube.testing import simulate_cube
 
 
@@ -70,3 +73,46 @@ def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
     assert picture(swap_rates(result), "d") == picture(swap_rates(result), "d")
+
+
+def test_the_page_has_the_colours_of_figures() -> None:
+    """In the light as they are, and each as another one in the dark."""
+    style = page_file("page.css")
+    light, dark = (
+        dict(re.findall(r"--k(\d+): (#[0-9a-f]{6})", part))
+        for part in style.split("prefers-color-scheme: dark", 1)
+    )
+    assert [light[str(k)] for k in range(len(COLOURS))] == list(COLOURS)
+    assert light.keys() == dark.keys()
+    assert not light.items() & dark.items()
+    assert len(set(dark.values())) == len(dark)
+
+
+@pytest.mark.parametrize(
+    "analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap(), sc.Splits(size=(20,))]
+)
+def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> None:
+    cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
+    result = sc.analyse(cube, analysis, trials=30, seed=1)  # type: ignore[arg-type]
+    own = Figure()
+    left, right = own.subplots(1, 2)
+    assert sc.figure(result, ax=left) is own
+    assert type(own) is Figure
+    assert left.get_xlabel() == sc.figure(result).axes[0].get_xlabel() != ""
+    assert len(left.get_children()) > len(right.get_children())
+    assert not own.legends
+    part: Any = own.subfigures()
+    assert sc.figure(result, ax=part.add_subplot()) is own
+
+
+def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
+    cube = simulate_cube(n_runs=4, seed=2)
+    leaders = sc.analyse(cube, sc.Leaderboard(), trials=30, seed=1)
+    axes = Figure().add_subplot()
+    with pytest.raises(BadPlan, match="the figure of leaderboard is made of panels"):
+        sc.figure(leaders, ax=axes)
+    with pytest.raises(BadPlan, match="size is that of the figure of ax"):
+        sc.figure(result, ax=axes, size=(3, 3))
+    with pytest.raises(BadPlan, match="expected matplotlib Axes, found Figure"):
+        sc.figure(result, ax=Figure())
+    assert len(sc.figure(result).axes) == 1

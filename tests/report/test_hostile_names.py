@@ -22,6 +22,7 @@ from scorecube.report.figures.files import save_figure
 from scorecube.report.figures.labels import LONGEST, figure_labels
 from scorecube.report.page.html import download, picture
 from scorecube.report.page.render import page_names, write_page
+from scorecube.report.page.templates import page_file, script_and_hash
 from scorecube.report.study_figure import draw
 from scorecube.report.text_formats import formulas, render
 from scorecube.report.views.registry import view_names, view_of
@@ -134,13 +135,19 @@ class Elements(HTMLParser):
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self.scripts: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self.found and self.found[-1][0] == "script" and self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.text += data
 
 
 def acts(elements: Elements) -> list[tuple[str, dict[str, str | None]]]:
@@ -170,7 +177,15 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> sc.storage.Study:
 def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
     page = path.read_text()
     elements = Elements(page)
-    assert acts(elements) == []
+    # The page's own script and its data, and nothing else.
+    assert acts(elements) == [
+        ("script", {"type": "application/json", "id": "data"}),
+        ("script", {}),
+    ]
+    data, script = elements.scripts
+    assert isinstance(json.loads(data), dict)
+    assert not set(data) & set("<>&")
+    assert script == page_file("page.js")
     assert not CONTROL.search(page.replace("\n", ""))
     for shown in (*COLLECTIONS, *METRICS, *gains):
         assert visible(shown) in elements.text
@@ -180,7 +195,7 @@ def check_page(path: Path, gains: tuple[str, ...] = GAINS) -> None:
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
     assert policies == [
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{script_and_hash(script)['script_hash']}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     ]
 
 

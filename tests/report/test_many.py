@@ -18,6 +18,7 @@ import pytest
 import scorecube as sc
 from scorecube.report.page import freshness, many
 from scorecube.report.page import render as pages
+from scorecube.report.page.templates import page_file
 from scorecube.report.views.registry import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -177,7 +178,7 @@ def test_few_collections_have_the_report_of_before(
     monkeypatch.setattr(pages, "OVERVIEW", 4)
     pages.write_pages(study, tmp_path / "report")
     text = (tmp_path / "report/index.html").read_text()
-    assert "<script" not in text
+    assert page_file("overview.js") not in text
     assert "Across collections" in text
 
 
@@ -217,7 +218,17 @@ def test_the_policy_allows_the_page_s_own_script_only(study: Study, tmp_path: Pa
     assert "innerHTML" not in script
     assert "eval" not in script
     one = (tmp_path / "report/c1.html").read_text()
-    assert "<script" not in one
+    (script,) = re.findall(r"<script>(.*?)</script>", one, re.DOTALL)
+    assert script == page_file("page.js")
+    for word in (
+        "innerHTML",
+        "insertAdjacentHTML",
+        "outerHTML",
+        "document.write",
+        "eval(",
+        "Function(",
+    ):
+        assert word not in script
 
 
 @pytest.fixture(scope="module")

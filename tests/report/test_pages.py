@@ -274,7 +274,7 @@ def test_large_arrays_are_let_go_and_dims_stay(
 
 def test_rows_beyond_what_is_shown_are_counted() -> None:
     table = html_table(pd.DataFrame({"x": range(MOST_SHOWN + 7)}))
-    beginning, rest = table.split("<details>")
+    beginning, rest = table.split('<details class="rows">')
     assert beginning.count("<tr>") == BEGINNING + 1
     assert rest.count("<tr>") == MOST_SHOWN + 1
     assert f"The first {MOST_SHOWN} of {MOST_SHOWN + 7} rows." in table
@@ -331,7 +331,10 @@ def test_one_file_compares_collections_too(
         if not address.startswith(("#", "data:"))
     ]
     assert outside == []
-    assert not re.search(r"@import|<script|<link|url\((?!#)", text)
+    # Its script and its data stand in the page, and its policy lets nothing be loaded.
+    assert len(re.findall(r"<script\b", text)) == 2
+    assert "default-src 'none'" in text
+    assert not re.search(r"@import|<script[^>]*\ssrc|<link|url\((?!#)", text)
 
 
 def test_a_folder_with_other_things_is_left_alone(
@@ -452,3 +455,44 @@ def test_one_by_one(scorecube: Cli, analysed_study: Path, tmp_path: Path) -> Non
         "stability is drawn for one collection at a time; name one with --collection: small, stricter"
         in outcome.stderr
     )
+
+
+@pytest.mark.slow
+def test_what_repeats_by_collection_or_metric_is_folded(
+    several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
+    lines = [f"Line {k}." for k in range(pages.MOST_LINES + 3)]
+    plain = made_of.curve
+    monkeypatch.setattr(made_of, "curve", lambda result: plain(result) | {"reading": lines})
+    pages.write_page(several, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    # Collections of a chapter lie in one fold, and in it lines beyond the first in another.
+    chapters = text.count("<summary>One by one: 10 collections</summary>")
+    assert chapters >= 3
+    assert text.count("<summary>3 more lines</summary>") == 10 * chapters
+    # Plans are in the provenance once, whatever the number of collections.
+    provenance = text[text.index('id="provenance"') :]
+    assert len(re.findall(r"<summary>(bootstrap|swap), [^<]*: 10 collections</summary>", provenance)) == 2  # fmt: skip
+    # Nothing that is equal everywhere has a column; no table across collections has more columns than fit.
+    collections = text[text.index('id="asked"') : text.index('id="answers"')]
+    assert ">gain settings<" not in collections
+    across = text[text.index('id="across"') : text.index("<h3>", text.index('id="across"'))]
+    assert all(row.count("<th ") <= 1 + pages.ABREAST for row in across.split("<tr>"))
+
+
+@pytest.mark.parametrize(
+    ("p", "words"), [(0.0004, "p < 0.001"), (0.0404, "p = 0.040"), (0.001, "p = 0.001")]
+)
+def test_small_p_values_are_never_zero(p: float, words: str) -> None:
+    rows = {"metric": ["Q", "AP"], "gain": ["any"] * 2, "collections": ["x, y"] * 2}
+    numbers = {"mean_rank": [1.0, 2.0], "kendall_w": [1.0] * 2, "p_value": [p] * 2}
+    assert f"unrelated; {words})" in consistency(pd.DataFrame(rows | numbers))
+
+
+def test_text_has_the_estimate_before_the_interval_that_may_exceed_one() -> None:
+    columns = ["metric_a", "tau", "tau_low", "tau_high", "tau_population", "tau_population_high"]
+    frame = pd.DataFrame([["AP", 0.9, 0.8, 1.02, 0.92, 0.99]], columns=columns)
+    shown = render(frame, "text", 200).splitlines()[0].split()
+    assert shown == ["metric_a", "tau", "tau_population", "tau_population_high", "tau_low", "tau_high"]  # fmt: skip
+    assert render(frame, "csv").splitlines()[0].split(",") == columns

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
-from scorecube.report.results import no_figure
+from scorecube.report.results import figure, no_figure
 from scorecube.report.study_overview import find_view
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import View
@@ -26,7 +27,8 @@ def draw(
     analysis: str,
     collections: Sequence[str] | None = None,
     gain: str | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Any] | None = None,
+    by: str | None = None,
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
@@ -42,6 +44,8 @@ def draw(
         Gain setting that is drawn, for one collection; the first by default.
     metrics
         Metrics that are drawn, in this order; all by default.
+    by
+        ``gain``, ``size`` or an option of the analysis: a panel for each of its values among the results of one collection.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def draw(
     BadStudy
         No result of the analysis, or one that is missing for a collection.
     BadPlan
-        Several collections, and an analysis that is drawn one by one; or a gain setting for several.
+        Several collections, and an analysis that is drawn one by one; or a gain setting or panels for several.
     """
     view = find_view(study, analysis)
     if view.figure is None:
@@ -75,12 +79,24 @@ def draw(
             raise BadName(
                 f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
             )
+        if by is not None:
+            from scorecube.report.figures.panels import draw_panels
+
+            stored = [result] if view.compute else study[next(iter(results))].results(analysis)
+            attributes = {COLLECTION: next(iter(results))}
+            return draw_panels(
+                view.draw,
+                [of_metrics(each, metrics).assign_attrs(attributes) for each in stored],
+                by,
+                gain,
+            )
         return view.draw(result, gain)
     found = ", ".join(results)
-    if gain is not None:
+    if gain is not None or by is not None:
+        own = "gain" if by is None else "by"
         raise BadPlan(
-            f"{option('gain')} chooses within one collection; name one with {option('collections')}: {found}",
-            option="gain",
+            f"{option(own)} chooses within one collection; name one with {option('collections')}: {found}",
+            option=own,
         )
     if view.overview is None:
         raise BadPlan(
@@ -89,15 +105,23 @@ def draw(
     return view.draw_overview(list(results.values()))
 
 
-def shown(figure: Figure) -> Figure:
+def shown(drawn: Figure) -> Figure:
     """Return a figure that notebooks show; matplotlib shows those of pyplot only."""
     from scorecube.report.figures.shown import ShownFigure
 
-    figure.__class__ = ShownFigure
-    return figure
+    drawn.__class__ = ShownFigure
+    return drawn
 
 
-def of_metrics(result: xr.Dataset, metrics: Sequence[str] | None) -> xr.Dataset:
+def draw_into(axes: Any, result: xr.Dataset, gain: str | None) -> Figure:
+    """Draw the figure of a result into axes, and return their figure; refuse a figure of several panels."""
+    from scorecube.report.figures.target import drawn_into
+
+    with drawn_into(axes, str(result.attrs.get("analysis", "scores"))):
+        return figure(result, gain)
+
+
+def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
     """Return the part of a result that is about some metrics."""
     if metrics is None:
         return result
@@ -107,7 +131,10 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[str] | None) -> xr.Dataset:
             option="metrics",
         )
     known = labels_of(result, names.METRIC)
-    metrics = [each if each in known else str(parse_known(each)) for each in metrics]
+    metrics = [
+        each if each in known else str(parse_known(each))
+        for each in metric_names("metrics", metrics)
+    ]
     for metric in metrics:
         if metric not in known:
             raise BadName(

@@ -9,13 +9,16 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from scorecube.errors import BadName, BadStudy, did_you_mean
+from scorecube.errors import BadName, BadStudy, did_you_mean, option
 from scorecube.report.stored_tables import TABLE, decode, describe, shape_of
 from scorecube.report.tables.rows import COLLECTION, averages, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Source, Table, View
 from scorecube.storage import Collection, Study
 from scorecube.storage.catalogue import in_order
+
+RESULT = "result"
+"""Column with the first digits of the digests of results, where several are shown."""
 
 
 def find_view(study: Study, analysis: str) -> View:
@@ -62,7 +65,7 @@ def collect_table(
     Raises
     ------
     BadStudy
-        No result of the analysis in any of the collections.
+        No result of the analysis in any of the collections; or no row that all collections have, of which a mean could be taken.
     """
     view = find_view(study, analysis)
     chosen, table = view.find_table(name)
@@ -84,7 +87,18 @@ def collect_table(
         raise BadStudy(
             f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
         )
-    return averages(combine(frames)) if average else combine(frames)
+    return _averaged(study, analysis, combine(frames)) if average else combine(frames)
+
+
+def _averaged(study: Study, analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return means over collections; raise an error if no row is in all of them."""
+    found = averages(frame.drop(columns=RESULT, errors="ignore"))
+    if found.empty and len(frame):
+        raise BadStudy(
+            f"{study.path}: no row of {analysis} is in all collections, as the results shown have different options; "
+            f"{option('all', True)} takes all results"
+        )
+    return found
 
 
 def _indexed(
@@ -133,7 +147,7 @@ def _told_apart(frame: pd.DataFrame, digest: str) -> pd.DataFrame:
     """Return the table of a result with its digest behind the collection, if results are to be told apart."""
     if digest and COLLECTION in frame:
         frame = frame.copy()
-        frame.insert(1, "result", digest[:8])
+        frame.insert(1, RESULT, digest[:8])
     return frame
 
 

@@ -77,6 +77,8 @@ P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
 """Columns of p-values, adjusted ones too."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
+PROBABILITIES = {"best", "first_probability"}
+"""Columns of shares of trials: no trial is "0", not "0.0000"."""
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
@@ -123,6 +125,39 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.drop_duplicates(ignore_index=True)
 
 
+def without_second_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without the columns ``asl``, which csv and json have beside the equal ``p_value``.
+
+    Examples
+    --------
+    >>> without_second_names(pd.DataFrame({"asl": [0.5], "t": [1.0], "p_value": [0.5]})).columns.tolist()
+    ['t', 'p_value']
+    """
+    second = [
+        column
+        for column in map(str, frame.columns)
+        if column.startswith("asl") and column.replace("asl", "p_value") in frame.columns
+    ]
+    return frame.drop(columns=second)
+
+
+def estimates_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with estimates over infinitely many topics beside the observed tau, before the interval by the null variance, which may exceed 1.
+
+    Examples
+    --------
+    >>> estimates_first(pd.DataFrame({"tau": [0.9], "tau_high": [1.02], "tau_population": [0.92]})).columns.tolist()
+    ['tau', 'tau_population', 'tau_high']
+    """
+    columns = [str(column) for column in frame.columns]
+    moved = [column for column in columns if column.startswith("tau_population")]
+    if "tau" not in columns or not moved:
+        return frame
+    others = [column for column in columns if column not in moved]
+    place = others.index("tau") + 1
+    return frame[[*others[:place], *moved, *others[place:]]]
+
+
 def merge_note(frame: pd.DataFrame) -> list[str]:
     """Return a note on rows that text joins and csv does not."""
     merged = merge_gains(frame)
@@ -165,8 +200,27 @@ def cell_text(column: str, value: Any) -> str:
         return f"{100 * value:.{PERCENT[column]}f}%"
     if 0.0 <= value < LEAST_P and P_VALUE.search(column):
         return f"<{LEAST_P:g}" if value else "0"
-    shown = f"{value:.{DECIMALS.get(column, 4)}f}"
-    return f"{value:g}" if column == "alpha" and float(shown) != value else shown
+    decimals = DECIMALS.get(column, 4)
+    shown = f"{value:.{decimals}f}"
+    if column == "alpha" and float(shown) != value:
+        return f"{value:g}"
+    if float(shown) == 0.0 and (value or column in PROBABILITIES):
+        return _less_than_a_digit(value, decimals)
+    return shown
+
+
+def _less_than_a_digit(value: float, decimals: int) -> str:
+    """Return a number that all decimals of its column would show as 0.
+
+    Examples
+    --------
+    >>> [_less_than_a_digit(value, 4) for value in (0.00003, -0.00003, 0.0)]
+    ['<0.0001', '>-0.0001', '0']
+    """
+    if value == 0.0:
+        return "0"
+    last = f"{10.0**-decimals:.{decimals}f}"
+    return f"<{last}" if value > 0.0 else f">-{last}"
 
 
 def render(
@@ -199,7 +253,7 @@ def render(
         return as_json([{name: _plain(value) for name, value in row.items()} for row in records])
     if form == "csv":
         return _csv(frame)
-    frame = merge_gains(frame)
+    frame = merge_gains(estimates_first(without_second_names(frame)))
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
     body = [[cell_text(column, record[column]) for column in columns] for record in records]

@@ -15,6 +15,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.pairs import DASHES
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.figures.target import single_panel
 from scorecube.report.tables.correlation import conditions, count_swops, sorted_runs, tau_matrix
 from scorecube.report.tables.rows import COLLECTION
 
@@ -68,8 +69,7 @@ def matrix_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
     metrics = labels_of(result, names.METRIC)
     with rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, matrix_height(len(metrics))), layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel((WIDTH, matrix_height(len(metrics))))
         draw_matrix(axes, tau_matrix(result, chosen), metrics)
         axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
     return figure
@@ -89,8 +89,7 @@ def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
             tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)]
         )
     with rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, matrix_height(len(metrics))), layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel((WIDTH, matrix_height(len(metrics))))
         draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
         collections = list(
             dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results)
@@ -117,8 +116,7 @@ def mean_distribution(result: xr.Dataset, gain: str | None = None) -> Figure:
 def _single(draw: Any, result: xr.Dataset, gain: str | None) -> Figure:
     chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel(FIGURE_SIZE)
         draw(axes, result, chosen)
         axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
     return figure

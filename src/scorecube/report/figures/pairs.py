@@ -15,6 +15,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.figures.target import legend_outside, single_panel
 from scorecube.report.tables.pairs import conditions, power
 from scorecube.report.tables.rows import COLLECTION, combine
 
@@ -45,8 +46,7 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     alphas = result[names.ALPHA].values
     n_pairs = result.sizes[names.PAIR]
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel(FIGURE_SIZE)
         few: dict[str, Any] = {"marker": "o", "markersize": 3.5} if n_pairs <= FEW else {}
         for k, label in enumerate(labels_of(result, names.METRIC)):
             p = np.sort(cells["p_value"].isel(metric=k).values)
@@ -88,7 +88,7 @@ def p_value_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         axes.set_title(
             f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
         )
-        figure.legend(loc="outside right upper")
+        legend_outside(figure, axes, "right upper")
     return figure
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.target import legend_outside, single_panel
 from scorecube.report.tables.topic_samples import conditions
 
 MOST_BANDS = 4
@@ -32,20 +33,18 @@ def split_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     several = result.sizes[names.SIZE] > 1
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
+        title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
         if several:
+            figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
             left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
             _curves(left, cells)
+            figure.suptitle(title, x=0.01, ha="left", fontsize=9)
         else:
-            right = figure.add_subplot()
+            figure, right = single_panel(FIGURE_SIZE)
+            right.set_title(title, loc="left", fontsize=9)
         _distributions(right, cells)
-        figure.suptitle(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-        )
-        handles, labels = right.get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
-        )
+        n_labels = len(right.get_legend_handles_labels()[1])
+        legend_outside(figure, right, "lower center", min(n_labels, 6))
     return figure
 
 

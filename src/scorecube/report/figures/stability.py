@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.target import single_panel
 from scorecube.report.tables.topic_samples import conditions
 
 
@@ -25,8 +26,7 @@ def errors_and_ties(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel(FIGURE_SIZE)
         for k, metric in enumerate(labels_of(result, names.METRIC)):
             at = cells.isel(metric=k)
             ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values

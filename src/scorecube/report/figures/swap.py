@@ -17,6 +17,7 @@ from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.direct_labels import direct_labels
 from scorecube.report.figures.sizes import size_curves
 from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, STYLE, TICKS
+from scorecube.report.figures.target import single_panel
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import sensitivity
 from scorecube.report.tables.topic_samples import conditions
@@ -50,8 +51,7 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
     result = result.isel(size=[-1])
     cells = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(size=0)
     with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
+        figure, axes = single_panel(FIGURE_SIZE)
         lower = result["lower"].values.copy()
         if np.isnan(lower[0]):  # the open bin of signed differences
             lower[0] = 2 * lower[1] - lower[2]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,6 +16,8 @@ from markupsafe import Markup
 from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.figures.files import draw_figure
+from scorecube.report.figures.hover import hover_data, name_series
+from scorecube.report.figures.style import COLOURS
 from scorecube.report.text_formats import NONE, cell_text, merge_gains, render
 
 if TYPE_CHECKING:
@@ -48,7 +51,10 @@ HEADINGS = {
     "estimated_difference": "estimated difference",
     "degenerate_pairs": "pairs with equal scores",
     "constant_pairs": "pairs with a constant difference",
+    "paired_width": "width, same topics",
 }
+GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
+"""Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""
 OF_PAIRS = {"share": "share of pairs"}
 """Headings of tables that count pairs of runs."""
 
@@ -75,7 +81,7 @@ def html_table(frame: pd.DataFrame, label: str = "Table") -> Markup:
     return (
         Markup(line)  # noqa: S704 - escaped above
         + _table(merged[:BEGINNING], label, headings)
-        + Markup("<details><summary>{}</summary>").format(rows)
+        + Markup('<details class="rows"><summary>{}</summary>').format(rows)
         + _table(merged, f"{label}, all rows", headings)
         + Markup("</details>")
     )
@@ -142,17 +148,23 @@ def _is_number(value: object) -> bool:
 
 
 def picture(figure: Figure, description: str) -> Markup:
-    """Return a figure as inline SVG without a background, with a description for screen readers."""
+    """Return a figure as inline SVG without a background, with a description for screen readers, and what its values are read from."""
+    name_series(figure)
     svg = draw_figure(figure, "svg", transparent=True)[0].decode()
+    axes = hover_data(figure)
     svg = svg[svg.index("<svg") :]
     # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
+
+    # A figure with an image keeps its colours: they stand for numbers.
+    own = "<image" not in svg
 
     def plain(tag: re.Match[str]) -> str:
         """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
         unique = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", tag[0])
         short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
-        return re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+        short = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+        return re.sub(r": #([0-9a-f]{6})\b", _of_palette, short) if own else short
 
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Text between tags is not changed.
@@ -162,9 +174,33 @@ def picture(figure: Figure, description: str) -> Markup:
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     label = html.escape(visible(description), quote=True)
     width, height = figure.get_size_inches()
-    tall = ' class="tall"' if height > width else ""
-    svg = svg.replace("<svg ", f'<svg{tall} role="img" aria-label="{label}" ', 1)
+    kinds = " ".join(["tall"] * bool(height > width) + ["own"] * own)
+    values = f" data-values='{prefix} {embedded_json(axes)}'" if axes else ""
+    svg = svg.replace("<svg ", f'<svg class="{kinds}" role="img" aria-label="{label}"{values} ', 1)
     return Markup(svg)  # noqa: S704 - drawn here
+
+
+def _of_palette(found: re.Match[str]) -> str:
+    """Return a colour of a style as one of the page's palette, which is another one in the dark; others as they are."""
+    colour = f"#{found[1]}"
+    if colour in COLOURS:
+        return f": var(--k{COLOURS.index(colour)})"
+    red, green, blue = bytes.fromhex(found[1])
+    if red == green == blue < LIGHTEST_GREY:
+        return f": var(--g{sum(red >= least for least in GREYS)})"
+    return found[0]
+
+
+def embedded_json(data: Any) -> str:
+    r"""Return JSON for a script element or an attribute in single quotes: nothing in it can end either of them.
+
+    Examples
+    --------
+    >>> print(embedded_json(["<it's>", 1]))
+    ["\u003cit\u0027s\u003e",1]
+    """
+    text = json.dumps(data, separators=(",", ":"))
+    return re.sub(r"[<>&']", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def download(frame: pd.DataFrame) -> str:

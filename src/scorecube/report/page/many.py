@@ -6,8 +6,6 @@ up to date is not made again.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import re
@@ -25,9 +23,9 @@ from markupsafe import Markup
 from scorecube.errors import visible
 from scorecube.report.page.cautions import cautions_of_collection
 from scorecube.report.page.comparisons import headline_columns
-from scorecube.report.page.html import HEADINGS, OF_PAIRS
+from scorecube.report.page.html import HEADINGS, OF_PAIRS, embedded_json
 from scorecube.report.page.sections import Section
-from scorecube.report.page.templates import page_file, template
+from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.text_formats import merge_gains, with_labels
 from scorecube.report.views.view import Order
 from scorecube.storage import Study
@@ -227,14 +225,6 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
     }
 
 
-def script_data(data: Any) -> Markup:
-    """Return JSON for a script element: nothing in it can end the element."""
-    text = json.dumps(data, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - escaped above
-
-
 def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> str:
     """Return the overview of many collections.
 
@@ -247,8 +237,7 @@ def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mappin
     links
         File of each collection's page.
     """
-    script = page_file("overview.js")
-    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script = page_file("page.js") + page_file("overview.js")
     counts: dict[str, int] = {}
     for row in rows:
         for caution in row["cautions"]:
@@ -269,9 +258,8 @@ def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mappin
         sizes=sizes,
         groups=distributions(rows),
         cautions=sorted(counts.items(), key=lambda item: (-item[1], item[0])),
-        data=script_data(table_data(rows, links)),
+        data=Markup(embedded_json(table_data(rows, links))),  # noqa: S704 - escaped there
         links=links,
-        script=Markup(script),  # noqa: S704 - a file of this package
-        script_hash=hashed,
+        **script_and_hash(script),
     )
     return str(rendered)

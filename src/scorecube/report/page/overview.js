@@ -1,21 +1,14 @@
-"use strict";
-// Search, sort and filter of the table of collections. All texts reach the page as text, never as markup.
+// Search, sort and filter of the table of collections; page.js stands before.
 (() => {
+  const { make, option, order, sortable, markSorted } = shared;
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const STEP = 100;
   const rows = data.rows.map(([name, page, cautions, sizes, numbers]) => ({
     name, page, cautions, numbers: sizes.concat(numbers), key: name.toLowerCase(),
   }));
-  const state = { column: -1, down: false, limit: STEP };
-  const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+  const state = { column: 0, down: false, limit: STEP };
 
-  const option = (text, value) => {
-    const made = document.createElement("option");
-    made.textContent = text;
-    made.value = value;
-    return made;
-  };
   data.cautions.forEach((text, place) => byId("caution").append(option(text, place)));
   data.columns.forEach((text, place) => byId("column").append(option(text, place)));
 
@@ -25,25 +18,9 @@
     return whole[place] ? value.toLocaleString("en") : value.toFixed(4);
   };
 
-  const heads = ["collection"].concat(data.columns).map((text, place) => {
-    const cell = document.createElement("th");
-    const button = document.createElement("button");
-    cell.scope = "col";
-    if (place) cell.className = "number";
-    button.type = "button";
-    button.textContent = text;
-    button.addEventListener("click", () => {
-      const column = place - 1;
-      state.down = state.column === column ? !state.down : column >= 0;
-      state.column = column;
-      show(true);
-    });
-    cell.append(button);
-    return cell;
-  });
-  const line = document.createElement("tr");
-  line.append(...heads);
-  byId("table").tHead.append(line);
+  const heads = ["collection"].concat(data.columns).map((text, place) => make("th", { scope: "col", className: place ? "number" : "", textContent: text }));
+  sortable(heads, state, () => show(true), heads.map((_, place) => place > 0));
+  byId("table").tHead.append(make("tr", {}, ...heads));
 
   const number = (id) => (byId(id).value === "" ? null : Number(byId(id).value));
 
@@ -61,42 +38,20 @@
         && (from === null || value >= from)
         && (to === null || value <= to);
     });
-    const sign = state.down ? -1 : 1;
-    const by = state.column;
-    return found.sort((a, b) => {
-      if (by < 0) return sign * compare(a.name, b.name);
-      const [left, right] = [a.numbers[by], b.numbers[by]];
-      if (left === null || right === null) return (left === null) - (right === null); // those without stand last
-      return sign * (left - right) || compare(a.name, b.name);
-    });
+    const key = (row) => (state.column > 0 ? row.numbers[state.column - 1] : row.name);
+    const backwards = state.down && state.column >= 0;
+    return found.sort((a, b) => order(key(a), key(b), backwards) || order(a.name, b.name, false));
   };
 
-  const rowOf = (row) => {
-    const made = document.createElement("tr");
-    const first = document.createElement("th");
-    const link = document.createElement("a");
-    first.scope = "row";
-    link.href = encodeURI(row.page);
-    link.textContent = row.name;
-    first.append(link);
-    made.append(first);
-    row.numbers.forEach((value, place) => {
-      const cell = document.createElement("td");
-      cell.className = "number";
-      cell.textContent = shown(value, place);
-      made.append(cell);
-    });
-    return made;
-  };
+  const rowOf = (row) => make("tr", {},
+    make("th", { scope: "row" }, make("a", { href: encodeURI(row.page), textContent: row.name })),
+    ...row.numbers.map((value, place) => make("td", { className: "number", textContent: shown(value, place) })));
 
   const show = (again) => {
     if (again) state.limit = STEP;
     const found = chosen();
     byId("table").tBodies[0].replaceChildren(...found.slice(0, state.limit).map(rowOf));
-    heads.forEach((cell, place) => {
-      if (place - 1 === state.column) cell.setAttribute("aria-sort", state.down ? "descending" : "ascending");
-      else cell.removeAttribute("aria-sort");
-    });
+    markSorted(heads, state);
     const count = found.length.toLocaleString("en");
     byId("shown").textContent = `${count} of ${rows.length.toLocaleString("en")} collections`
       + (found.length > state.limit ? `, the first ${state.limit.toLocaleString("en")} are shown` : "")

@@ -1,4 +1,4 @@
-"""The report of a study: HTML without network access and scripts; one file, or a summary and a page for each collection."""
+"""The report of a study: HTML without network access, complete without its script; one file, or a summary and a page for each collection."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from scorecube.errors import BadStudy, option
 from scorecube.files import check_target, staged_files, write_file
 from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
 from scorecube.report.page.freshness import is_current, sealed, source_digest
+from scorecube.report.page.html import embedded_json
 from scorecube.report.page.many import ROW, make_row, overview_page, read_row
 from scorecube.report.page.methods import methods
+from scorecube.report.page.script_data import within
 from scorecube.report.page.sections import Part, Section, Sections, part_sources, read_part
-from scorecube.report.page.templates import template
+from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.study_contents import overview
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
@@ -39,6 +43,14 @@ OVERVIEW = 50
 """With more collections the index shows distributions over them."""
 MANY = 8
 """With more collections the figures of each are folded."""
+ABREAST = 4
+"""Columns of headline figures of a table across collections; more do not fit beside each other."""
+MOST_LINES = 6
+"""Lines of a headline, and tables, that are shown; those of further metrics are folded together."""
+MOST_PLACES = 4
+"""Collections that a warning names."""
+MOST_VALUES = 34_000
+"""Bytes of what the script reads the values of figures from; further figures have none."""
 
 
 @dataclass(frozen=True)
@@ -343,18 +355,43 @@ def render(
             section.chapter(curves=links is None, overview=several or links is None)
             for section in sections
         ],
-        provenance=[
-            _provenance(part)
-            for section in sections
-            for part in section.parts
-            if "digest" in part.facts
-        ],
+        provenance=_provenance(sections),
+        teams_known=any(each["teams"] < each["runs"] for each in collections),
+        gains_differ=len({tuple(each["gains"]) for each in collections}) > 1,
+        columns_abreast=ABREAST,
+        most_lines=MOST_LINES,
+        most_places=MOST_PLACES,
         missing="none yet",
         authors=heading.authors,
         date=heading.date,
         methods=methods(collections, sections),
+        data=_script_data(sections if links is None else ()),
+        **script_and_hash(page_file("page.js")),
     )
-    return str(text)
+    return without_values(str(text))
+
+
+def _script_data(sections: Sequence[Section]) -> Markup:
+    """Return what the script of a page computes with, by the anchors of chapters."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for section in sections:
+        used = len(json.dumps(found))
+        kept = within(section.live, used)
+        if kept:
+            found[section.anchor] = kept
+    return Markup(embedded_json(found))  # noqa: S704 - escaped there
+
+
+def without_values(page: str) -> str:
+    """Return a page whose figures tell the script where their values are, as far as these data take no more than `MOST_VALUES` bytes."""
+    used = 0
+
+    def keep(found: re.Match[str]) -> str:
+        nonlocal used
+        used += len(found[0])
+        return found[0] if used <= MOST_VALUES else ""
+
+    return re.sub(r" data-values='p[0-9a-f]{8}- [^']*'", keep, page)
 
 
 def _plan(section: Section) -> dict[str, Any]:
@@ -377,7 +414,19 @@ def _plan(section: Section) -> dict[str, Any]:
     }
 
 
-def _provenance(part: Part) -> dict[str, Any]:
+def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the plans of stored results, and by each what it was computed from, collection by collection."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for section in sections:
+        for part in section.parts:
+            if "digest" in part.facts:
+                facts = _facts_of_result(part)
+                plan = f"{facts['analysis']}, {facts['options']}".removesuffix(", ")
+                groups.setdefault(plan, []).append(facts)
+    return list(groups.items())
+
+
+def _facts_of_result(part: Part) -> dict[str, Any]:
     facts = part.facts
     plan = json.loads(facts["plan"])
     options = ", ".join(

@@ -20,6 +20,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.page.cautions import Caution, cautions_of
 from scorecube.report.page.html import download, html_table, picture
+from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import view_of_result
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
@@ -35,6 +36,8 @@ LARGE = 1 << 20
 NO_ARRAY = "no_array"
 FIRST = "leaderboard"
 """Analysis that comes before the answers."""
+DESIGN = "design"
+WIDTHS_AND_POWER = "Widths and power with the topics at hand"
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,16 @@ class Section:
         """The analysis' first table over all collections; empty if it is too long to be kept."""
         return self.frames().get(self.view.first_table, pd.DataFrame())
 
+    @property
+    def live(self) -> list[dict[str, Any]]:
+        """What the script of the page computes with, of each part that has it."""
+        return [part.live for part in self.parts if part.live is not None]
+
+    def live_tables(self, *, curves: bool) -> list[tuple[str, pd.DataFrame]]:
+        """Return the table of widths and power that the script computes at other numbers of topics, if there is one."""
+        frames = [part.at_hand for part in self.parts if part.at_hand is not None]
+        return [(WIDTHS_AND_POWER, combine(frames))] if frames and curves else []
+
     def findings(self) -> Findings:
         """Return what answers are made from."""
         return Findings(self.name, self.title, self.frames(), [part.facts for part in self.parts])
@@ -180,7 +193,11 @@ class Section:
             if drawn
             else None,
             "curves": [part.curve for part in self.parts] if curves else [],
-            "tables": [(heading, html_table(frame, heading)) for heading, frame in shown],
+            "tables": [
+                (heading, html_table(frame, f"{heading}, {view.heading}: {self.title}"))
+                for heading, frame in [*shown, *self.live_tables(curves=curves)]
+            ],
+            "live": curves and bool(self.live),
             "downloads": [(name, download(frames[name])) for name in short],
             "too_long": [
                 (name, f"{self.rows[name]:,}") for name in view.tables if name not in short
@@ -208,6 +225,8 @@ class Part:
         Cautions about the result.
     facts
         The result's attributes.
+    live, at_hand
+        What the script of the page computes with, and the table of the same at the topics of the collection; None without.
     """
 
     collection: str
@@ -219,6 +238,8 @@ class Part:
     small: xr.Dataset
     cautions: list[Caution]
     facts: Mapping[str, Any]
+    live: dict[str, Any] | None = None
+    at_hand: pd.DataFrame | None = None
 
 
 def limit(view: View, name: str) -> int:
@@ -249,7 +270,20 @@ def read_part(study: Study, source: PartSource, *, draw: bool = True) -> Part | 
         without_large(result),
         cautions_of(source.kind, result, frames),
         {**facts, COLLECTION: source.collection},
+        *(_live(study, source, result) if draw else ()),
     )
+
+
+def _live(
+    study: Study, source: PartSource, result: xr.Dataset
+) -> tuple[dict[str, Any] | None, pd.DataFrame | None]:
+    """Return what the script of the page computes with, and its table at the topics of the collection."""
+    if source.kind == FIRST:
+        return leaderboard_data(study[source.collection].cube, result), None
+    if source.kind == DESIGN and source.facts is None:
+        table, data = design_data(result)
+        return data, table
+    return None, None
 
 
 def curve(result: xr.Dataset) -> dict[str, Any]:
@@ -262,7 +296,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
             pictures.append((gain, picture(view.draw(result, gain), f"{caption} Gains {gain}.")))
     return {
         "picture": pictures[0][1] if pictures else "",
-        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall"'),
+        "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
         "reading": [sentence(line) for line in view.headline(result)],
         "collection": str(result.attrs[COLLECTION]),

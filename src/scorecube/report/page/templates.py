@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +17,12 @@ def page_file(name: str) -> str:
     """Return the text of a template, style sheet or script of a page."""
     folder = files("scorecube").joinpath("report/page")
     return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def script_and_hash(script: str) -> dict[str, Any]:
+    """Return a script of this package for a template, and the hash by which the page's policy allows it and no other."""
+    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"script": Markup(script), "script_hash": hashed}  # noqa: S704 - a file of this package
 
 
 def template(name: str = "page.html") -> Any:

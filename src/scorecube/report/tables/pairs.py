@@ -53,8 +53,13 @@ def largest_not_significant(result: xr.Dataset, data: xr.Dataset, alpha: float) 
 
 
 def asl_pairs(result: xr.Dataset) -> pd.DataFrame:
-    """Every pair of runs with its achieved significance level; differences are first minus second run."""
-    return _pairs(result, "asl")
+    """Every pair of runs with its achieved significance level; differences are first minus second run.
+
+    The columns ``asl`` and ``p_value``, the name in the result and in the tables of other tests, are the same.
+    """
+    frame = _pairs(result, "asl")
+    equal = [column for column in frame.columns if column.startswith("asl")]
+    return frame.assign(**{column.replace("asl", "p_value"): frame[column] for column in equal})
 
 
 def p_value_pairs(result: xr.Dataset) -> pd.DataFrame:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 PARTS = ("population", "population_low", "population_high")
@@ -41,14 +40,6 @@ def estimate_text(row: Mapping[str, Any], statistic: str = "tau") -> str:
         return ""
     value, low, high = (f"{each:.2f}" for each in known)
     return f"; over infinitely many topics {value} [{low}, {high}]"
-
-
-def estimates_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the estimates over infinitely many topics beside the observed tau, before other intervals."""
-    moved = [f"tau_{name}" for name in PARTS if f"tau_{name}" in frame]
-    others = [column for column in frame.columns if column not in moved]
-    place = others.index("tau") + 1
-    return frame[[*others[:place], *moved, *others[place:]]]
 
 
 def containing(value: Any, low: Any, high: Any) -> tuple[Any, Any]:

@@ -11,6 +11,16 @@ from scorecube.report.tables.rows import parts, where
 from scorecube.report.tables.topic_samples import by_size, sizes_of
 from scorecube.statistics.decay_curve import fit_decay, lack_of_fit, sizes_beyond, without_ties
 
+MEASURED = (
+    "confidence",
+    "required_difference",
+    "max_performance",
+    "relative_difference",
+    "share",
+    "required_difference_first",
+    "max_difference",
+    "support",
+)
 ADDED = (
     "required_low",
     "required_high",
@@ -26,11 +36,14 @@ ADDED = (
 """Columns that results of version 0.1.0 lack; in those the required difference is that of the suffix rule."""
 
 
-def value_of(at: xr.Dataset, name: str) -> float:
-    """Return a variable, missing where a result does not have it."""
+def values_of(data: xr.Dataset, name: str) -> list[float]:
+    """Return a variable of each confidence, missing where a result does not have it."""
     before = {"required_suffix": "required_difference"}
-    chosen = name if name in at else before.get(name, "")
-    return float(at[chosen]) if chosen in at else np.nan
+    chosen = name if name in data else before.get(name, "")
+    n_levels = data.sizes[names.CONFIDENCE]
+    if chosen not in data:
+        return [np.nan] * n_levels
+    return [float(value) for value in np.broadcast_to(data[chosen].values, n_levels)]
 
 
 def required_rule(result: xr.Dataset) -> str:
@@ -40,26 +53,18 @@ def required_rule(result: xr.Dataset) -> str:
 
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
     """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
-    rows = [
-        cell
-        | {
-            "confidence": float(at.confidence),
-            "required_difference": float(at.required_difference),
-            "max_performance": float(at.max_performance),
-            "relative_difference": float(at.relative_difference),
-            "share": float(at.share),
-            "trials": result.attrs["trials"],
-            "size": size,
-            "sampling": result.attrs["sampling"],
-            "required_difference_first": float(at.required_difference_first),
-            "max_difference": float(at.max_difference),
-            "support": float(at.support),
-        }
-        | {name: value_of(at, name) for name in ADDED}
-        | {"open_bin": bool(at["open_bin"]) if "open_bin" in at else False}
-        for cell, size, data in by_size(result)
-        for at in (data.isel(confidence=k) for k in range(data.sizes[names.CONFIDENCE]))
-    ]
+    rows = []
+    for cell, size, data in by_size(result):
+        # All levels at a time: taking one of a dataset costs more than the numbers.
+        values = {name: values_of(data, name) for name in (*MEASURED, *ADDED)}
+        opened = values_of(data, "open_bin")
+        for k in range(data.sizes[names.CONFIDENCE]):
+            at = {name: each[k] for name, each in values.items()}
+            row = cell | {name: at[name] for name in MEASURED[:5]}
+            row |= {"trials": result.attrs["trials"], "size": size}
+            row |= {"sampling": result.attrs["sampling"]}
+            row |= {name: at[name] for name in (*MEASURED[5:], *ADDED)}
+            rows.append(row | {"open_bin": opened[k] == 1})
     frame = pd.DataFrame(rows)
     return frame.sort_values(
         ["confidence", "size", "share"],

@@ -10,9 +10,9 @@ import xarray as xr
 
 from scorecube.errors import counted
 from scorecube.report.tables import correlation
-from scorecube.report.tables.population import estimate_text, estimates_first, no_interval
+from scorecube.report.tables.population import estimate_text, no_interval
 from scorecube.report.tables.rows import COLLECTION, averages
-from scorecube.report.text_formats import merge_gains
+from scorecube.report.text_formats import estimates_first, merge_gains
 from scorecube.report.views.phrases import NONE, on_collection, value_range
 from scorecube.report.views.questions import AGREEMENT
 from scorecube.report.views.view import (
@@ -29,6 +29,8 @@ from scorecube.report.views.view import (
 
 LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
 """Tables of comparisons, and the columns that name the two sides."""
+OF_NULL_VARIANCE = ("tau_low", "tau_high", "z")
+"""Columns that hold for unrelated rankings only, and may exceed 1: `scorecube show` and the CSV files have them, pages do not."""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -85,7 +87,8 @@ def page_tables(frames: Frames) -> Headed:
         ("Between metrics", "metrics"),
         ("Gain settings against the default", "gains"),
     ):
-        frame = estimates_first(frames[name].drop(columns=list(correlation.COUNTS)))
+        dropped = [*correlation.COUNTS, *OF_NULL_VARIANCE]
+        frame = estimates_first(frames[name].drop(columns=dropped, errors="ignore"))
         if len(frame):
             tables.append((heading, frame))
         averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
@@ -148,7 +151,7 @@ VIEW = View(
     heading="Rank correlation",
     about=(
         "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
-        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance is that of the papers: it is "
+        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance (tau_low, tau_high, in the CSV file) is that of the papers: it is "
         "valid for unrelated rankings only, and may exceed 1. The observed tau is what other topics, as many, would show on average. Tau of the two "
         "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
         "Its intervals covered the true tau in most simulations as often as stated; docs/believe/intervals.md says in which they did not. Percentile intervals over "

@@ -31,6 +31,7 @@ from scorecube.report.views.view import (
 
 NOTHING = 0.02
 """Share of the width of intervals below which a judge is said to add nothing."""
+ADDS_NOTHING = ", and adds nothing that counts"
 OF_JUDGE = (names.METRIC, names.GAIN, names.JUDGE)
 
 
@@ -88,7 +89,7 @@ def _decisions(row: Mapping[Any, Any]) -> str:
     )
     return (
         f"{row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
-        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']} {row['false_positives']} of {row['top_judge']} are false positives"
+        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives"
     )  # fmt: skip
 
 
@@ -116,7 +117,7 @@ def price_lines(price: pd.DataFrame, needed: pd.DataFrame) -> list[str]:
         row = (some if len(some) else own).iloc[-1]
         widths = f"intervals of means by {row['n_labelled']} labelled topics and {judge} are {row['width']:.3f} wide, by these topics alone {row['width_truth']:.3f}"
         verdict = (
-            f"{judge} adds nothing (lambda {row['lambda']:.2f})"
+            f"{judge} narrows them by less than {NOTHING:.0%}{ADDS_NOTHING} (lambda {row['lambda']:.2f})"
             if row["narrowed"] < NOTHING
             else f"{judge} narrows them by {row['narrowed']:.0%} (lambda {row['lambda']:.2f})"
         )
@@ -188,9 +189,7 @@ def answer(findings: Findings) -> Lines:
     if "price" not in findings.frames or "needed" not in findings.frames:
         return
     lines = price_lines(findings.frames["price"], findings.frames["needed"])
-    shown = [
-        line for line in lines if f"and {best['judge']} are" in line or " adds nothing " in line
-    ]
+    shown = [line for line in lines if f"and {best['judge']} are" in line or ADDS_NOTHING in line]
     for line in shown:
         yield (
             f"{line}.",

@@ -13,7 +13,7 @@ from scorecube.errors import counted
 from scorecube.report.tables import leaderboard
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import about_repetitions, by_system, noun, value_range
+from scorecube.report.views.phrases import about_repetitions, by_system, first_of, noun, value_range
 from scorecube.report.views.questions import LEADERBOARD
 from scorecube.report.views.view import (
     Column,
@@ -28,13 +28,13 @@ from scorecube.report.views.view import (
 )
 
 RUN_ROWS = rows_along(names.METRIC, names.GAIN, names.RUN)
-SHOWN = 10
-"""Runs that a page shows of each metric before the table is unfolded."""
+ANSWERED = 3
+"""Metrics that an answer is about; the chapter has all."""
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the confidence, and the run that is compared with all others."""
-    words = [f"{1 - options['alpha']:.4g} confidence"]
+    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
     words += ["marginal"] if options.get("marginal") else []
     words += by_system(options)
     words += [f"baseline {options['baseline']}"] if options.get("baseline") is not None else []
@@ -59,10 +59,15 @@ def best_runs(rows: pd.DataFrame) -> str:
     first, n = rows.iloc[0], len(rows)
     leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
     may_lead = int((rows["rank_low"] == 1).sum())
-    lead = leaders[0] if len(leaders) == 1 else f"{leaders[0]} and {len(leaders) - 1} more"
+    lead = f"{leaders[0]} leads"
+    if len(leaders) > 1:
+        lead = f"{leaders[0]} and {len(leaders) - 1} more lead"
     mean = f"{first['mean']:.3f}"
     if "mean_low" in rows and not pd.isna(first[["mean_low", "mean_high"]]).any():
-        mean += f" ({first['mean_low']:.3f} to {first['mean_high']:.3f})"
+        # Equal scores have no spread, which does not make their mean certain.
+        point = first["mean_low"] == first["mean_high"]
+        limits = f" ({first['mean_low']:.3f} to {first['mean_high']:.3f})"
+        mean += " on every topic" if point else limits
     others = (
         f"no other {compared} may be the best"
         if may_lead == 1
@@ -73,7 +78,7 @@ def best_runs(rows: pd.DataFrame) -> str:
         if first["rank_high"] == 1
         else f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     )
-    return f"{first['label']}: {lead} leads with {mean}; {place}, and {others}"
+    return f"{first['label']}: {lead} with {mean}; {place}, and {others}"
 
 
 def neighbours(rows: pd.DataFrame) -> str:
@@ -119,15 +124,20 @@ def answer(findings: Findings) -> Lines:
     where = f"{findings.heading}, {findings.title}, {together}, {findings.trials:,} trials"
     if frame[COLLECTION].nunique() == 1:
         where = f"{where}; {frame[COLLECTION].iloc[0]}"
-        for _, rows in frame.groupby("label", sort=False):
+        by_metric = [rows for _, rows in frame.groupby("label", sort=False)]
+        for rows in by_metric[:ANSWERED]:
             yield f"{best_runs(rows)}; {neighbours(rows)}.", where
+        if len(by_metric) > ANSWERED:
+            more = [str(rows["label"].iloc[0]) for rows in by_metric[ANSWERED:]]
+            yield f"More metrics in the chapter: {first_of(more)}.", where
         return
     cells = frame.groupby([COLLECTION, "label"], sort=False)
     may_lead = [(rows["rank_low"] == 1).sum() / len(rows) for _, rows in cells]
     alone = sum((rows["rank_low"] == 1).sum() == 1 for _, rows in cells)
+    cases = counted(len(may_lead), "case")
     yield (
-        f"Of {len(may_lead)} tables of runs (collections and metrics) {alone} have a single run that may be the best; in the others "
-        f"up to {value_range([max(may_lead)], '.0%')} of the runs may be.",
+        f"In {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to "
+        f"{value_range([max(may_lead)], '.0%')} of the runs may be.",
         where,
     )
 

@@ -1,12 +1,13 @@
 """Commands in the documentation and what they print: ``python -m tests.console_pages PAGE ...`` writes the outputs anew.
 
-A page's console blocks run in order in one folder. It holds the made-up task of `tests.newcomer`, and public collections are read from
-``../shared/data`` instead of from their source.
+A page's console blocks run in order in one folder. It holds the made-up task of `tests.newcomer` and the files that the page shows with a
+caption; public collections are read from ``../shared/data`` instead of from their source.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -23,18 +24,33 @@ from tests.terminal import on_terminal, program
 REPO = Path(__file__).parents[1]
 DATA = REPO.parent / "shared" / "data"
 BLOCK = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"^```{code-block} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+STATUS = "; echo $?"
+"""End of a command line whose status is shown."""
 MACHINE = [
     (
         r"about [\d.,]+ s on \d+ workers?(, after compiling for about \d+ s \(first use\))?, [\d,]+ MiB each, [\d,]+ MiB in all",
         "about N s on N workers, N MiB each, N MiB in all",
     ),
     (r"in [\d,]+ blocks?;", "in N blocks;"),
+    (r"[\d,]+ blocks?, [\d.]+ s", "N blocks, N s"),
+    (
+        r"about [\d,]+ s on \d+ workers?, [\d,]+ blocks?, at most [\d,]+ MiB of memory",
+        "about N s on N workers, N blocks, at most N MiB of memory",
+    ),
+    (
+        r"results in [\d,.:]+ (s|min)(; utilisation of workers \d+%, of cores \d+%)?",
+        "results in N s",
+    ),
     (r"\([\d,]+ KiB\)", "(N KiB)"),
+    (r"results taken; [\d.]+ s", "results taken; N s"),
 ]
 """What another machine, or another release of a library, makes different."""
 WIDTH = 98
 """Columns of a page."""
-PROGRESS = re.compile(r".+: [\d,]+ of [\d,]+ \w+(, about .+ left)?|compiling .+")
+PROGRESS = re.compile(
+    r".+: [\d,]+ of [\d,]+ \w+(, .+ left)?|compiling .+|(sweep|drawing|merging): \d+%.*"
+)
 """A line that only a slow machine, or the first use, prints."""
 
 
@@ -61,15 +77,32 @@ def run(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
     cache = folder / "cache"
     if uses_public_data(page):
         fill_cache(cache)
-    for line, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
-        name, *words = shlex.split(line)
-        assert name == "scorecube", line
+    text = page.read_text(encoding="utf-8")
+    for name, content in FILE.findall(text):
+        (folder / name).write_text(content, encoding="utf-8")
+    programs = folder / "programs"
+    write_program(programs)
+    for line, shown in BLOCK.findall(text):
+        name, *words = shlex.split(line.removesuffix(STATUS))
+        assert name in ("scorecube", "sh"), line
         # A dumb terminal has no bar; what is printed beside it is the same.
-        status, seen = on_terminal(
-            program(*words), folder, TERM="dumb", **{CACHE_VARIABLE: str(cache)}
-        )
-        assert status == 0, seen
-        yield line, shown, seen.replace("\r\n", "\n")
+        settings = {"TERM": "dumb", CACHE_VARIABLE: str(cache)}
+        settings["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        command = program(*words) if name == "scorecube" else [name, *words]
+        status, seen = on_terminal(command, folder, **settings)
+        if line.endswith(STATUS):
+            seen += f"{status}\n"
+        else:
+            assert status == 0, seen
+        yield line, shown, seen.replace("\r\n", "\n").replace(f"{folder}/", "")
+
+
+def write_program(folder: Path) -> None:
+    """Write the command ``scorecube`` of this interpreter into a folder, for shell scripts."""
+    folder.mkdir()
+    path = folder / "scorecube"
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(program())} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
 
 
 def fill_cache(cache: Path) -> None:

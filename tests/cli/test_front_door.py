@@ -59,10 +59,17 @@ def test_csv_and_json_have_no_digits_of_the_binary_form() -> None:
         ("p_value_holm", 3e-7, "<0.0001"),
         ("asl", 0.0, "0"),
         ("p_value", 0.0123, "0.0123"),
-        ("swap_rate", 3e-7, "0.0000"),
+        ("swap_rate", 3e-7, "<0.0001"),
+        ("swap_rate", 0.0, "0.0000"),
+        ("best", 0.0, "0"),
+        ("best", 0.00004, "<0.0001"),
+        ("best", 0.25, "0.2500"),
+        ("first_probability", 0.003, "<0.01"),
+        ("first_probability", 0.0, "0"),
+        ("mean_difference", -3e-7, ">-0.0001"),
     ],
 )
-def test_p_values_are_never_rounded_to_zero(column: str, value: float, text: str) -> None:
+def test_numbers_are_never_rounded_to_zero(column: str, value: float, text: str) -> None:
     assert cell_text(column, value) == text
 
 
@@ -150,14 +157,17 @@ def test_help_has_groups_and_no_types(scorecube: Cli) -> None:
     assert heads == ["Arguments:", "What:", "Where:", "How much:", "Advanced:"]
     for command in ("swap", "evaluate", "report", "import", "sweep", "profile"):
         shown = scorecube(command, "--help").succeeded().stdout
-        assert "{STUDY}" not in shown
+        assert not set("{}") & set(shown.splitlines()[0])
         assert "<str>" not in shown
         assert "<list" not in shown
 
 
 def test_an_unknown_table_names_all_tables(finished_study: Path, scorecube: Cli) -> None:
-    done = scorecube("show", finished_study, "swap", "--table", "?")
+    done = scorecube("show", finished_study, "swap", "--table", "rate")
+    assert done.status == 1
     assert "it has: sensitivity, rates, overlap, curves" in done.stderr
+    listed = scorecube("show", finished_study, "swap", "--table", "?").succeeded()
+    assert listed.stdout.split()[:4] == ["sensitivity", "rates", "overlap", "curves"]
 
 
 @pytest.mark.parametrize(

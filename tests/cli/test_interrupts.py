@@ -33,7 +33,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a backgro
 from scorecube.cli.program import main
 main()
 """
-TRIALS, BLOCK = 600_000, 5000
+TRIALS, BLOCK = 120_000, 1000
+"""Some 5 s of one core: long enough for signals to fall into it."""
 WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3", "--block-size", str(BLOCK)]
 TLS = "kind: processes\nworkers: 1\ntls: true\n"
 ENDS = [
@@ -108,10 +109,21 @@ def test_an_error_of_the_program_keeps_its_traceback(
     )
 
 
+@pytest.fixture(scope="module")
+def cube() -> xr.Dataset:
+    return simulate_cube(n_runs=100, seed=5)
+
+
+@pytest.fixture(scope="module")
+def expected(cube: xr.Dataset) -> xr.Dataset:
+    """The result of an undisturbed run."""
+    return sc.analyse(cube, sc.Swap(size=20), trials=TRIALS, seed=3).drop_attrs()
+
+
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(cube: xr.Dataset, tmp_path: Path) -> Path:
     path = tmp_path / "study.zarr"
-    open_study(path, mode="a").add("demo", cube=simulate_cube(n_runs=100, seed=5))
+    open_study(path, mode="a").add("demo", cube=cube)
     return path
 
 
@@ -147,7 +159,12 @@ def check_end(process: subprocess.Popen[str], study: Path, status: int, cause: s
 @pytest.mark.parametrize(("number", "status", "cause"), ENDS, ids=["INT", "TERM", "HUP"])
 @pytest.mark.parametrize("profile", [None, TLS], ids=["threads", "processes"])
 def test_a_signal_leaves_a_study_that_is_resumed(
-    study: Path, number: signal.Signals, status: int, cause: str, profile: str | None
+    study: Path,
+    expected: xr.Dataset,
+    number: signal.Signals,
+    status: int,
+    cause: str,
+    profile: str | None,
 ) -> None:
     words = ["--workers", "2"]
     if profile is not None:
@@ -164,14 +181,12 @@ def test_a_signal_leaves_a_study_that_is_resumed(
     check_end(process, study, status, cause)
     recorded = len(list(study.glob("demo/blocks/*/*/record/c/*")))
     assert 0 < recorded < TRIALS / BLOCK
-    cube = open_study(study)["demo"].cube
     again = subprocess.run(
         [sys.executable, "-c", MAIN, "swap", str(study), *WORDS], capture_output=True, text=True, check=True, timeout=300
     )  # fmt: skip
     assert "trials are recorded already" in again.stderr
     (result,) = open_study(study)["demo"].results("swap")
-    expected = sc.analyse(cube, sc.Swap(size=20), trials=TRIALS, seed=3)
-    xr.testing.assert_identical(result.drop_attrs().load(), expected.drop_attrs())
+    xr.testing.assert_identical(result.drop_attrs().load(), expected)
 
 
 @pytest.mark.process

@@ -96,6 +96,29 @@ def test_only_the_latest_is_shown_and_said_and_all_are_told_apart(
     assert "only the latest" not in scorecube("show", shown, "swap").succeeded().stderr
 
 
+def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "study.zarr"
+    study = sc.open_study(path, mode="a")
+    samplings = ("disjoint", "replacement")
+    for seed, (name, order) in enumerate({"a": samplings, "b": samplings[::-1]}.items()):
+        study.add(name, cube=simulate_cube(n_runs=4, seed=seed, gains=("3:2:1",)))
+        for sampling in order:
+            plan = sc.Swap(size=5, sampling=sampling, limits=False)
+            sc.sweep(study, [sc.Entry(plan, trials=20, seed=1, collections=(name,))], workers=1)
+    refused = scorecube("show", path, "swap", "--average")
+    assert refused.status == 1
+    assert "no row of swap is in all collections" in refused.stderr
+    assert "--all takes all results" in refused.stderr
+    words = ["--average", "--all", "--metrics", "AP", "--format", "json"]
+    means = frame_of(scorecube("show", path, "swap", *words).succeeded().stdout)
+    assert set(means["sampling"]) == {"disjoint", "replacement"}
+    assert set(means["collection"]) == {"mean of 2"}
+    every = frame_of(scorecube("show", path, "swap", "--all", *words[2:]).succeeded().stdout)
+    keys = ["sampling", "confidence"]
+    expected = every.groupby(keys)["share"].mean()
+    assert means.set_index(keys)["share"].sort_index().tolist() == pytest.approx(expected.tolist())
+
+
 @pytest.mark.parametrize(
     ("end", "begins"),
     [

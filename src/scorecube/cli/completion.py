@@ -157,7 +157,8 @@ def table_names(ctx: Any, incomplete: str) -> list[str]:
     """Complete the tables of the analysis that `scorecube show` was called with."""
     from scorecube.report.views.registry import view_names, view_of
 
-    analysis = ctx.params.get("analysis")
+    # The parser stops at an option without its value, and leaves the words before it: study, analysis.
+    analysis = ctx.params.get("analysis") or next(iter(ctx.args[1:2]), None)
     chosen = [analysis] if analysis in view_names() else view_names()
     tables = dict.fromkeys(table for name in chosen for table in view_of(name).tables)
     return one_of(*tables)(incomplete)

@@ -35,7 +35,9 @@ class GroupedCommand(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage, without braces around arguments."""
         pieces = super().collect_usage_pieces(ctx)
-        return [piece.removeprefix("{").removesuffix("}") for piece in pieces]
+        return [
+            piece.removeprefix("{").replace("...}...", "...").replace("}", "") for piece in pieces
+        ]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, in groups if there are many."""

@@ -303,6 +303,14 @@ ImportMetric = Annotated[
         help="Metric of files that do not name it; otherwise the only one to read.",
     ),
 ]
+LowerIsBetter = Annotated[
+    Optional[str],
+    typer.Option(
+        "--lower-is-better",
+        metavar="METRICS",
+        help="Metrics whose smaller values are better, such as last_rel: stored negated, as neg:last_rel.",
+    ),
+]
 
 
 def import_(
@@ -334,6 +342,7 @@ def import_(
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Rows of matrices are runs, columns are topics.")
     ] = False,
+    lower_is_better: LowerIsBetter = None,
     teams: options.Teams = None,
     replace: options.Replace = False,
 ) -> None:
@@ -353,6 +362,7 @@ def import_(
         teams=teams,
         layout=layout,
         transpose=transpose,
+        lower_is_better=split(lower_is_better) or (),
         notify=noted.append,
     )
     opened = api.open_study(study, mode="a")

@@ -120,6 +120,13 @@ def figure(
         Optional[str],
         typer.Option("--metrics", "--metric", help="Metrics, separated by commas; all by default."),
     ] = None,
+    by: Annotated[
+        Optional[str],
+        typer.Option(
+            "--by",
+            help="A panel for each gain, size or value of an option, such as sampling, of the stored results of one collection.",
+        ),
+    ] = None,
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -128,13 +135,15 @@ def figure(
     Example: scorecube figure study.zarr leaderboard --metrics nDCG@20 --out leaderboard.png
 
     Example: scorecube figure study.zarr scores --metrics AP --out heatmap.png
+
+    Example: scorecube figure study.zarr swap --by sampling --out samplings.png
     """
     from scorecube.report.figures.files import check_figure_path, save_figure
     from scorecube.report.study_figure import draw
     from scorecube.storage import open_study
 
     check_figure_path(out)
-    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics))
+    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by)
     for note in save_figure(drawn, out):
         notify(f"note: {note}")
     notify(f"figure written to {out}")

@@ -21,11 +21,10 @@ from scorecube.execute.executor import Executor
 from scorecube.execute.memory import parse_memory
 from scorecube.execute.profiles import Profile
 from scorecube.report.results import headline
-from scorecube.storage import exists
-from scorecube.storage.samples import read_samples, write_samples
-from scorecube.workflow import api
+from scorecube.storage import exists, open_study
+from scorecube.storage.samples import check_samples_target, read_samples, write_samples
 from scorecube.workflow.estimates import estimate_tasks
-from scorecube.workflow.tasks import Task, Until
+from scorecube.workflow.tasks import Task, Until, plan_in_study
 
 
 def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
@@ -42,10 +41,12 @@ def run_analysis(analysis: Analysis, values: dict[str, Any]) -> None:
     memory = None if values["memory"] is None else parse_memory(values["memory"])
     profile = choose_profile(values["cluster"], values["scheduler"], values["workers"])
     read_only = values["dry_run"] or values["out"] or not exists(study)
-    opened = api.open_study(study, mode="r" if read_only else "a")
+    if values["save_samples"] is not None:
+        check_samples_target(values["save_samples"])
+    opened = open_study(study, mode="r" if read_only else "a")
     samples = None if values["replay"] is None else read_samples(values["replay"])
     selection = {key: values[key] for key in SELECTION}
-    tasks = api.plan_in_study(
+    tasks = plan_in_study(
         opened,
         analysis,
         collections=values["collection"],
@@ -168,6 +169,8 @@ def evaluate_sets(
     runs, metrics, gains, run_name, workers, teams
         As of the command evaluate.
     """
+    from scorecube.workflow import api  # imports all readers
+
     opened = api.open_study(study, mode="a")
     for label in qrels:
         api.check_names(label, metrics)
@@ -201,6 +204,8 @@ def judgement_files(
     labels
         Names for the judges in order; by default those of the tables, and the names of the files.
     """
+    from scorecube.workflow import api  # imports all readers
+
     with tempfile.TemporaryDirectory() as folder:
         found: dict[str, Path] = {}
         for number, path in enumerate(map(Path, files)):
@@ -239,7 +244,7 @@ def report_stored(task: Task) -> bool:
 
 def redirected(task: Task, out: str) -> Task:
     """Return a task that stores its result in another study, and copy the scores to that study."""
-    target = api.open_study(out, mode="a")
+    target = open_study(out, mode="a")
     name = task.collection.name
     if name not in target:
         target.add(name, cube=task.collection.cube)

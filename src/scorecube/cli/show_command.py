@@ -10,9 +10,11 @@ import typer
 from scorecube.cli import options
 from scorecube.cli.completion import shown_names, table_names
 from scorecube.cli.options import check_choice, parse_numbers
-from scorecube.cli.terminal import echo_table, notify, split
+from scorecube.cli.terminal import echo, echo_table, notify, split
 from scorecube.errors import counted
 
+ALL_TABLES = "?"
+"""In place of a table: list them."""
 Analysis = Annotated[
     str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
 ]
@@ -102,23 +104,23 @@ def show(
     from scorecube.storage import open_study
 
     form = named_format(form, out)
+    if table == ALL_TABLES:
+        list_tables(study, analysis)
+        return
     if out is not None:
         check_table_path(out)
     opened = open_study(study)
     chosen = split(collection)
-    if orderings:
-        from scorecube.report.orderings import orderings as ordered
-
-        frame = ordered(analysis, collect_table(opened, analysis, None, chosen))
-    else:
-        frame = collect_table(opened, analysis, table, chosen, all_results, average)
+    frame = (
+        orderings_of(opened, analysis, chosen)
+        if orderings
+        else collect_table(opened, analysis, table, chosen, all_results, average)
+    )
     sizes = None if size is None else [int(number) for number in parse_numbers("--size", size)]
-    frame = select_rows(
+    frame = full = select_rows(
         frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
     )
-    full = frame
-    notes = index_note(opened)
-    notes += [] if orderings else table_note(opened, analysis, table)
+    notes = index_note(opened) + ([] if orderings else table_note(opened, analysis, table))
     notes += (
         []
         if all_results or orderings
@@ -138,6 +140,23 @@ def show(
         notify(f"{out}: {counted(len(frame), 'row')}")
     if fail_if is not None:
         fail_if_met(full, fail_if)
+
+
+def orderings_of(study: Any, analysis: str, collections: list[str] | None) -> Any:
+    """Return the table of how collections order the metrics."""
+    from scorecube.report.orderings import orderings
+    from scorecube.report.study_overview import collect_table
+
+    return orderings(analysis, collect_table(study, analysis, None, collections))
+
+
+def list_tables(study: str, analysis: str) -> None:
+    """Print the names of all tables of an analysis, the default first."""
+    from scorecube.report.study_overview import find_view
+    from scorecube.storage import open_study
+
+    for name in find_view(open_study(study), analysis).tables:
+        echo(name)
 
 
 def fail_if_met(frame: Any, condition: str) -> None:

@@ -14,10 +14,10 @@ Source = Annotated[
     typer.Option("--from", help="Collection whose systems are simulated; the only one by default."),
 ]
 Copula = Annotated[
-    Literal["gaussian", "independent"],
+    Literal["gaussian", "vine", "independent"],
     typer.Option(
         "--copula",
-        help="Dependence between systems: gaussian, over all metrics and gain settings together; or none.",
+        help="Dependence between systems: gaussian, over all metrics and gain settings together; a vine for each of them; or none.",
     ),
 ]
 Topics = Annotated[
@@ -55,14 +55,17 @@ def simulate(
     metrics: Metrics = None,
     seed: Seed = None,
     replace: options.Replace = False,
+    workers: options.Workers = None,
+    memory: options.Memory = None,
 ) -> None:
-    """Add a collection of simulated scores: the same systems on other topics, with known true means.
+    """Add a collection of simulated scores: the same systems on other topics, with known true means. They are written part by part.
 
     Example: scorecube simulate study.zarr --name truth --from covid --topics 10000 --seed 1
     """
-    from scorecube.analyses.simulation import populations
     from scorecube.errors import BadPlan, BadStudy, counted
+    from scorecube.execute.memory import parse_memory
     from scorecube.workflow import api
+    from scorecube.workflow.simulation import simulate_into
 
     opened = api.open_study(study, mode="a")
     stored = list(opened)
@@ -78,14 +81,23 @@ def simulate(
         )
     seed = api.new_seed() if seed is None else seed
     cube = api.select(opened[chosen].cube, metrics=split(metrics))
-    simulated = populations.simulate(
-        cube, topics=topics, copula=copula, null=null, delta=delta, seed=seed
+    attributes = simulate_into(
+        opened,
+        name,
+        cube,
+        chosen,
+        topics=topics,
+        copula=copula,
+        null=null,
+        delta=delta,
+        seed=seed,
+        memory=None if memory is None else parse_memory(memory),
+        workers=workers,
+        replace=replace,
     )
-    simulated.attrs["source"] = f"simulated from {chosen}"
-    opened.add(name, cube=simulated, replace=replace, facts={"source": simulated.attrs["source"]})
-    sizes = f"{counted(simulated.sizes['run'], 'run')} x {counted(topics, 'topic')}"
-    notify(f"{study}: {name}: {sizes}, {', '.join(map(str, simulated['metric'].values))}")
-    notify(f"{name}: {simulated.attrs['note']}; from {chosen}")
+    sizes = f"{counted(cube.sizes['run'], 'run')} x {counted(topics, 'topic')}"
+    notify(f"{study}: {name}: {sizes}, {', '.join(map(str, cube['metric'].values))}")
+    notify(f"{name}: {attributes['note']}; from {chosen}")
 
 
 COMMANDS = (simulate,)

@@ -172,6 +172,31 @@ def time_left(done: int, total: int, seconds: float) -> str:
     return f"about {high}:{low:02d} {'h' if hours else 'min'} left"
 
 
+def _plain_progress(
+    label: str, unit: str | None, note: Callable[[], str]
+) -> Callable[[int, int], None]:
+    """Return a function of (done, total) that prints a line every few seconds."""
+    first: tuple[float, int] | None = None
+    last = time.monotonic()
+
+    def print_progress(done: int, total: int) -> None:
+        nonlocal first, last
+        now = time.monotonic()
+        if first is None:  # kernels are compiled before the first call
+            first, last = (now, done), now
+            return
+        if first[1] == 0 < done:  # processes start before anything is done
+            first = now, done
+        start, before = first
+        if now - last >= PLAIN_SECONDS and done < total:
+            last = now
+            count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
+            left = time_left(done - before, total - before, now - start)
+            notify(f"{label}: {', '.join(filter(None, [count, note(), left]))}")
+
+    return print_progress
+
+
 @contextmanager
 def track_progress(
     label: str, unit: str | None, note: Callable[[], str] = str
@@ -195,23 +220,7 @@ def track_progress(
         yield lambda _done, _total: None
         return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        first: tuple[float, int] | None = None
-        last = time.monotonic()
-
-        def print_progress(done: int, total: int) -> None:
-            nonlocal first, last
-            now = time.monotonic()
-            if first is None:  # kernels are compiled before the first call
-                first, last = (now, done), now
-                return
-            start, before = first
-            if now - last >= PLAIN_SECONDS and done < total:
-                last = now
-                count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-                left = time_left(done - before, total - before, now - start)
-                notify(f"{label}: {', '.join(filter(None, [count, note(), left]))}")
-
-        yield print_progress
+        yield _plain_progress(label, unit, note)
         return
     from rich.console import Console
     from rich.progress import (

@@ -9,9 +9,11 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO))
 
 from scorecube import __version__  # noqa: E402
+from tests.notebooks import copy_notebooks  # noqa: E402
 from tests.reference_pages import write_pages  # noqa: E402
 
 write_pages(Path(__file__).parent / "_generated")
+copy_notebooks(Path(__file__).parent / "_generated" / "notebooks")
 
 project, author, release = "scorecube", "the developers of scorecube", __version__
 copyright = author  # noqa: A001

@@ -7,12 +7,15 @@ LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-ver
 
 PYTEST = $(TEST_VENV)/bin/python -m pytest
 PARALLEL := -n auto --dist worksteal
-# Processes and clusters of their own: timing matters to these tests, so they run one at a time.
-SERIAL := process or slurm or container or netns
-QUICK := not (slow or data or s3 or $(SERIAL))
+# Tests that start programs: few at a time, and those of a file, which share a SLURM or a browser, in one process.
+BY_FILE := -n auto --maxprocesses 4 --dist loadfile
+PROGRAMS := process or slurm or container or netns
+# These tests measure memory, or act at shares of a measured time, so they run one at a time.
+SERIAL := alone
+QUICK := not (slow or data or s3 or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench docs lock audit clean help
+.PHONY: demo test test-all check quick rest coverage bounds mutants soak bench notebooks docs lock audit clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -24,7 +27,9 @@ test: $(TEST_VENV)/ready ## Install from the lock, then lint, types and the quic
 	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
 	@$(MAKE) --no-print-directory quick
 
-test-all: test ## The same, then all other tests, and property tests with all their examples
+# Property tests run once, with all their examples, in rest.
+test-all: $(TEST_VENV)/ready ## The same, then all other tests; property tests with all their examples
+	@$(MAKE) --no-print-directory test BUT="and not hypothesis"
 	@$(MAKE) --no-print-directory rest
 
 check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
@@ -34,10 +39,11 @@ check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
 	$(PYTEST) -q --durations=0 --durations-min=5 tests/test_architecture.py tests/test_docstrings.py -m "not process"
 
 quick: $(TEST_VENV)/kernels ## The quick tests only
-	$(PYTEST) $(PARALLEL) -m "$(QUICK)"
+	$(PYTEST) $(PARALLEL) -m "$(QUICK) $(BUT)"
 
 rest: $(TEST_VENV)/kernels ## What the quick tests leave out
-	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(SERIAL))"
+	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(PROGRAMS) or $(SERIAL))"
+	$(PYTEST) $(BY_FILE) --hypothesis-profile=ci -m "($(PROGRAMS)) and not ($(SERIAL))"
 	$(PYTEST) --hypothesis-profile=ci -m "$(SERIAL)"
 
 coverage: $(TEST_VENV)/kernels ## Lines that the quick tests run, beside compiled functions
@@ -56,11 +62,14 @@ soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at eve
 bench: $(TEST_VENV)/ready ## Speed against plain NumPy, as ratios from one interleaved run
 	$(TEST_VENV)/bin/python -m tests.benchmarks
 
+notebooks: $(TEST_VENV)/kernels ## Execute notebooks/*.py and write them with outputs as .ipynb
+	$(TEST_VENV)/bin/python -m tests.notebooks
+
 docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 lock: ## Renew the locks (needs uv); they hold hashes and no addresses
-	$(LOCK) --extra cluster --extra s3 --extra docs --extra test pyproject.toml -o requirements-test.lock
+	$(LOCK) --extra cluster --extra s3 --extra docs --extra simulate --extra test pyproject.toml -o requirements-test.lock
 	$(LOCK) --extra cluster --extra s3 -c requirements-test.lock pyproject.toml -o requirements-cluster.lock
 	$(LOCK) -c requirements-test.lock pyproject.toml -o requirements.lock
 

@@ -11,10 +11,9 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.selection import select
 from scorecube.errors import ScorecubeError
-from scorecube.ingest.in_memory import from_ir_measures
-from scorecube.metrics import parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
 
 
@@ -106,7 +105,7 @@ def test_words_that_are_no_choice_are_refused(rankings: xr.Dataset) -> None:
     ):
         sc.evaluate(rankings, ["AP"], no_relevant="keep")  # type: ignore[arg-type]
     with pytest.raises(ScorecubeError, match=r"^rankings: expected an xarray Dataset"):
-        sc.evaluate(pd.DataFrame(), ["AP"])  # type: ignore[arg-type]
+        sc.evaluate(pd.DataFrame(), ["AP"])
 
 
 MEASURES = ir_measures
@@ -117,19 +116,15 @@ EQUAL = (
     MEASURES.P(rel=2) @ 5,
     MEASURES.RR,
     MEASURES.Rprec,
-)
-OTHER = (
-    MEASURES.AP @ 10,
-    MEASURES.ERR @ 20,
-    MEASURES.RBP(p=0.8),
     MEASURES.nDCG(dcg="exp-log2") @ 5,
     MEASURES.Judged @ 10,
 )
+OTHER = (MEASURES.AP @ 10, MEASURES.ERR @ 20, MEASURES.RBP(p=0.8))
 
 
 @pytest.mark.parametrize("measure", EQUAL, ids=str)
 def test_measures_of_ir_measures_are_metrics(rankings: xr.Dataset, measure: Any) -> None:
-    name = str(parse_metric(from_ir_measures(str(measure))))
+    name = str(read_metric(str(measure)))
     xr.testing.assert_identical(sc.evaluate(rankings, [measure]), sc.evaluate(rankings, [name]))
 
 

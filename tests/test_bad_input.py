@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import scorecube
+
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files, Outcome, Tree
 
@@ -285,6 +287,11 @@ def test_a_name_that_is_no_name(refused: Refused, target: Path, files: Files, na
         ("--replay {study}", "{study}"),
         ("--save-samples {study}", "{study}"),
         ("--save-samples {tmp}", "{tmp}: exists and does not hold samples; choose another path"),
+        ("--save-samples {tmp}/file", "{tmp}/file: exists and does not hold samples"),
+        (
+            "--save-samples {tmp}/file/below",
+            "{tmp}/file/below lies below {tmp}/file, which is a file",
+        ),
         ("--out {tmp}/file", "{tmp}/file exists and is not a study; choose another path"),
         ("--scheduler nowhere", "nowhere"),
     ],
@@ -482,4 +489,4 @@ def test_a_process_ends_with_the_same_status(scorecube_process: Cli, tmp_path: P
     assert failed.stderr.startswith("error: ")
     assert "Traceback" not in failed.stderr
     assert scorecube_process("info").status == 2
-    assert scorecube_process("--version").succeeded().stdout.strip() == "0.1.0"
+    assert scorecube_process("--version").succeeded().stdout.strip() == scorecube.__version__

@@ -35,12 +35,21 @@ def test_the_page_names_files_and_targets_that_are_there() -> None:
 def test_every_marker_has_a_tier() -> None:
     options = tomllib.loads((REPO / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     markers = {line.split(":")[0] for line in options["markers"]}
-    serial, quick = (
-        re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0] for name in ("SERIAL", "QUICK")
+    programs, serial, quick = (
+        re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0]
+        for name in ("PROGRAMS", "SERIAL", "QUICK")
     )
-    assert set(re.findall(r"\w+", quick.replace("$(SERIAL)", serial))) - {"not", "or"} == markers
-    (rest,) = re.findall(r'"\((.*) or hypothesis\) and not \(\$\(SERIAL\)\)"', MAKEFILE)
-    assert set(f"{rest} or {serial}".split(" or ")) == markers
+    left_out = quick.replace("$(PROGRAMS)", programs).replace("$(SERIAL)", serial)
+    assert set(re.findall(r"\w+", left_out)) - {"not", "or"} == markers
+    parallel, grouped, alone = re.findall(
+        r"^\t\$\(PYTEST\) .*--hypothesis-profile=ci -m \"(.*)\"$", MAKEFILE, re.MULTILINE
+    )
+    (rest,) = re.findall(
+        r"^\((.*) or hypothesis\) and not \(\$\(PROGRAMS\) or \$\(SERIAL\)\)$", parallel
+    )
+    assert grouped == "($(PROGRAMS)) and not ($(SERIAL))"
+    assert alone == "$(SERIAL)"
+    assert set(f"{rest} or {programs} or {serial}".split(" or ")) == markers
     assert all(f"`{marker}`" in PAGE for marker in markers)
 
 

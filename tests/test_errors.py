@@ -16,7 +16,7 @@ from scorecube.cli.program import app
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, option
 
 SOURCE = Path(__file__).parents[1] / "src" / "scorecube"
-FLAG = re.compile(r"(?<![\w-])--[a-z][a-z_-]*")
+FLAG = re.compile(r"(?<![\w-])(?<!var\()--[a-z][a-z_-]*")  # var(--x) is a name in a style sheet
 COMMAND = re.compile(r": scorecube [a-z]+ .*")
 OF_OTHER_TOOLS = {"--by_query", "--output_format", "--no-dashboard", "--dashboard-address"}
 UNCONVERTED: tuple[str, ...] = ()

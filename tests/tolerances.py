@@ -45,6 +45,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.margins", "STEEPEST"),
         ("statistics.margins", "FIT_STEPS"),
         ("statistics.margins", "MOMENT_STEPS"),
+        ("statistics.margins", "SHAPE_STEP"),
+        ("statistics.margins", "SLOPE_STEP"),
+        ("statistics.margins", "MOMENTS_REACHED"),
         ("statistics.margins", "EXPONENT_STEP"),
         ("statistics.margins", "MOMENT_TOLERANCE"),
         ("analyses.simulation.claims", "EQUAL_MEANS"),
@@ -63,6 +66,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Metrics": (
         ("collection.topic_means", "GEOMETRIC_FLOOR"),
         ("metrics.gain_settings", "SMALLEST_GAIN"),
+        ("metrics.incomplete", "SMOOTHING"),
         ("ingest.in_memory", "SMALLEST_MAXIMUM"),
     ),
     "Topic set size design": (
@@ -78,6 +82,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Report": (
         ("report.tables.correlation", "EQUAL"),
         ("report.figures.swap", "SAME_LEVEL"),
+        ("report.page.script_data", "ROUNDING"),
+        ("report.page.script_data", "SMALLEST_TAIL"),
+        ("report.page.script_data", "ABOVE"),
         ("report.figures.agreement", "LEAST_SPAN"),
         ("report.text_formats", "LEAST_P"),
         ("report.figures.design", "SMALLEST"),

@@ -22,7 +22,8 @@ from scorecube.workflow.tasks import Task
 
 REPO = Path(__file__).parents[2]
 SWAP = Swap(sampling="disjoint", size=25)
-TRIALS, BLOCK, SEED = 600_000, 2_000, 1
+TRIALS, BLOCK, SEED = 240_000, 1_000, 1
+"""Some 20 s of one core: long enough for faults to fall into it."""
 COMMAND = f"swap {{study}} --sampling disjoint --size 25 --trials {TRIALS} --block-size {BLOCK} --seed {SEED}"
 MAIN = "from scorecube.cli.program import main; main()"
 ENVIRONMENT = {

@@ -41,6 +41,7 @@ CHECKS = {
             "cluster/kubernetes/*.yaml",
             "cluster/kubernetes/job/*.yaml",
             "cluster/kubernetes/parts/*.yaml",
+            "cluster/kubernetes/nightly/*.yaml",
         ),
         ["kubernetes-validate", "--strict", "-k", KUBERNETES_VERSION],
     ),
@@ -51,6 +52,7 @@ CHECKS = {
             "cluster/kubernetes/*.yaml",
             "cluster/kubernetes/job/*.yaml",
             "cluster/kubernetes/parts/*.yaml",
+            "cluster/kubernetes/nightly/*.yaml",
         ),
         ["yamllint", "--strict", "-d", "{extends: relaxed, rules: {line-length: disable}}"],
     ),
@@ -120,6 +122,10 @@ def pods() -> dict[str, dict[str, Any]]:
         f"{each['kind']}/{each['metadata']['name']}": each["spec"]["template"]
         for each in resources()
         if "template" in each.get("spec", {})
+    }
+    found |= {
+        f"CronJob/{each['metadata']['name']}": each["spec"]["jobTemplate"]["spec"]["template"]
+        for each in of_kind("CronJob")
     }
     (cluster,) = of_kind("DaskCluster")
     return found | {
@@ -254,7 +260,7 @@ def test_kustomizations_name_files_that_are_there_and_the_version_of_the_package
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_builds_the_kustomizations() -> None:
-    for folder in (KUBERNETES, KUBERNETES / "job", KUBERNETES / "parts"):
+    for folder in (KUBERNETES, KUBERNETES / "job", KUBERNETES / "parts", KUBERNETES / "nightly"):
         done = subprocess.run(
             ["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=True
         )
@@ -330,6 +336,39 @@ def test_the_indexed_job_sweeps_every_part_once(tmp_path: Path) -> None:
     assert container["resources"]["requests"]["cpu"] == "4"
     sweep = read_sweep(KUBERNETES / "parts/sweep.toml")
     assert sweep.study == "s3://bucket/study.zarr"
+    assert all(entry.seed is not None for entry in sweep.entries)
+
+
+@pytest.mark.parametrize(("status", "ended"), [(0, 0), (3, 3)])
+def test_the_nightly_job_sweeps_and_then_checks_its_condition(
+    tmp_path: Path, status: int, ended: int
+) -> None:
+    (job,) = of_kind("CronJob")
+    assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    inner = job["spec"]["jobTemplate"]["spec"]
+    (rule,) = inner["podFailurePolicy"]["rules"]
+    assert (rule["action"], rule["onExitCodes"]["values"]) == ("FailJob", [3])
+    (container,) = inner["template"]["spec"]["containers"]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    given = {each["name"]: each["value"] for each in container["env"]}
+    program = tmp_path / "scorecube"
+    program.write_text(f'#!/bin/sh\necho scorecube "$@"\n[ "$1" = sweep ] || exit {status}\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        container["args"],
+        env=given | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == ended
+    assert done.stdout.splitlines() == [
+        "scorecube sweep /etc/sweep/nightly.toml --workers 4 --progress json",
+        f"scorecube show {given['STUDY']} swap --fail-if required_difference>0.1",
+    ]
+    sweep = read_sweep(KUBERNETES / "nightly/nightly.toml")
+    assert sweep.study == given["STUDY"]
+    assert "swap" in {entry.analysis.name for entry in sweep.entries}
     assert all(entry.seed is not None for entry in sweep.entries)
 
 

@@ -15,7 +15,13 @@ from scorecube.collection.rankings import build_rankings, judge
 from scorecube.errors import ScorecubeError
 from scorecube.ingest.formats import read_scores
 from scorecube.ingest.in_memory import cube_from_scores
-from scorecube.ingest.ntcireval import levels_of, read_judgements, read_lists, run_sources
+from scorecube.ingest.ntcireval import (
+    RankedLists,
+    levels_of,
+    read_judgements,
+    read_lists,
+    run_sources,
+)
 from scorecube.ingest.qrels import parse_level_map, read_qrels
 from scorecube.ingest.trec import read_run, read_teams
 from scorecube.metrics import gain_values, parse_metric
@@ -69,7 +75,7 @@ def lists(data: bytes, suffix: str) -> None:
     """A ranked list of NTCIREVAL."""
     path = write(f"1.r{suffix}", data)
     for source in run_sources([path], ["1"]):
-        if not isinstance(source, Path):
+        if isinstance(source, RankedLists):
             judge(read_lists(source, judged=lambda: levels_of(known_qrels())), known_qrels())
 
 

@@ -21,6 +21,8 @@ MAX_OPEN_RUNS = 4
 """While one run computes, others start, finish and store their results."""
 STOP_SECONDS = 10.0
 """Longest time for open runs to write their last blocks and release their locks."""
+RELEASED_BYTES = 16 * 2**20
+"""Memory of an ended run from which on it is worth returning to the system, which takes a few milliseconds."""
 ReserveMemory = Callable[[], None]
 
 
@@ -166,6 +168,8 @@ class _Admission:
 
     def close(self, job: Job, failure: BaseException | None) -> None:
         """Free the memory of a job that has ended."""
+        if job.bytes > RELEASED_BYTES:
+            release_memory()  # glibc would keep much of it, and the next job come on top
         with self.changed:
             del self.held[job.name]
             if self.growing == job.name:

@@ -15,7 +15,7 @@ from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
-from scorecube.cli.light_xarray import postpone_xarray
+from scorecube.cli.light_imports import postpone_xarray
 from scorecube.errors import BadPlan
 
 OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save_samples")

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scorecube.cli.help_groups import GroupedCommand
-from scorecube.cli.light_xarray import import_xarray
+from scorecube.cli.light_imports import import_xarray
 from scorecube.cli.terminal import discard_stdout
 from scorecube.errors import did_you_mean
 
@@ -74,7 +74,7 @@ class Commands(TyperGroup):
         )
         function = self.sources[name].function()
         single.command(name, cls=GroupedCommand)(
-            function if name in WITHOUT_XARRAY else _with_light_xarray(function)
+            function if name in WITHOUT_XARRAY else _with_light_imports(function)
         )
         return typer.main.get_command(single)
 
@@ -103,7 +103,7 @@ class Commands(TyperGroup):
             raise
 
 
-def _with_light_xarray(function: Callable[..., None]) -> Callable[..., None]:
+def _with_light_imports(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that imports xarray first; its help does not."""
 
     @wraps(function)

@@ -77,7 +77,7 @@ def nerr(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out
 
 @metric(
     "EBR",
-    source="expected blended ratio, Sakai and Zeng 2021 (ACM TOIS 39(2)): stop probabilities of ERR as in NTCIREVAL, utility BR(r) of S1 eq 2",
+    source="EBR of NTCIREVAL (2018): expected blended ratio, Sakai and Zeng 2021 (ACM TOIS 39(2)); stop probabilities of ERR, utility BR(r) of S1 eq 2",
     uses_gains=True,
 )
 def expected_blended_ratio(
@@ -99,7 +99,7 @@ def expected_blended_ratio(
 
 @metric(
     "iRBU",
-    source="intentwise rank-biased utility of one intent, Sakai and Zeng 2021 (ACM TOIS 39(2)), after Amigo et al. 2018; p = 0.99 by default",
+    source="iRBU of NTCIREVAL (2018): intentwise rank-biased utility, Sakai and Zeng 2021 (ACM TOIS 39(2)), after Amigo et al. 2018; p = 0.99 by default",
     uses_gains=True,
     p=Parameter(0.99, above=0.0, below=1.0),
 )
@@ -150,7 +150,7 @@ def rank_biased_precision(
 
 @metric(
     "nRBP",
-    source="RBP over that of the ideal list down to the same rank; p = 0.95 by default",
+    source="nRBP of NTCIREVAL (2020): RBP over that of the ideal list down to the same rank; p = 0.95 by default",
     uses_gains=True,
     p=PERSISTENCE,
 )

@@ -48,7 +48,7 @@ def graded_uniform(
 
 @metric(
     "NCUrb",
-    source="NCUrb of NTCIREVAL: each relevant document multiplies the stop probability by gamma; nu=BR or P; at a cut-off l over min(l, R) stops, as AP@l",
+    source="NCUrb of NTCIREVAL: each relevant document multiplies the stop probability by gamma; nu=BR or P; at a cut-off l over the sum of gamma^(i-1) to min(l, R), where NTCIREVAL of 2020 has min(l, R)",
     uses_gains=True,
     nu=NU,
     gamma=Parameter(0.95, above=0.0, below=1.0),

@@ -1,4 +1,4 @@
-"""Analyses against simulated truth: ``python -m tests.simulations.checks DATA [SAMPLES] > tables.md`` (about half an hour of a core).
+"""Analyses against simulated truth: ``python -m tests.simulations.checks DATA [SAMPLES] > tables.md`` (about ten minutes of a core).
 
 DATA has the collections. Claims that hold less often than promised are printed first, in bold if the limits of their rate over samples are below the promise.
 """

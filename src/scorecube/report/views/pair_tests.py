@@ -215,7 +215,7 @@ def estimated_differences(findings: Findings) -> Lines:
     pairs_tested = ", ".join(["each pair by itself", *against(findings.facts[0])])
     yield (
         f"With all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}: {first_of(needs, rest='')}.{seen}",
-        f"{findings.heading}, {pairs_tested}, {findings.trials:,} trials; for these runs and topics, without an interval",
+        f"{findings.heading}, {pairs_tested}, {findings.trials:,} trials; for these runs and topics, without an interval, as none is known to hold",
     )
 
 

@@ -51,7 +51,7 @@ def ideal_expected_reciprocal_rank(judged: Any, gains: Any, cutoff: int, form: f
 
 @metric(
     "ERR",
-    source="Chapelle et al. 2009; stop probabilities as in NTCIREVAL, form=exp2 as in gdeval",
+    source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
     uses_gains=True,
     form=FORM,
     entry_form=EntryForm(Total.CASCADE, form="form"),

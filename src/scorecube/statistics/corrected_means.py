@@ -49,7 +49,9 @@ class CorrectedMeans:
     human_high: Floats
 
 
-def corrected_means(truth: Any, judge: Any, others: Any, chosen: Any, confidence: float) -> CorrectedMeans:  # fmt: skip
+def corrected_means(
+    truth: Any, judge: Any, others: Any, chosen: Any, confidence: float
+) -> CorrectedMeans:
     """Return the corrected means of items, for several choices of the topics that the truth is known of.
 
     Parameters
@@ -98,7 +100,9 @@ def corrected_means(truth: Any, judge: Any, others: Any, chosen: Any, confidence
     return CorrectedMeans(mean, mean - half, mean + half, slope, *alone)
 
 
-def labels_needed(truth: Any, judge: Any, others: Any, width: float, confidence: float) -> tuple[float, float]:  # fmt: skip
+def labels_needed(
+    truth: Any, judge: Any, others: Any, width: float, confidence: float
+) -> tuple[float, float]:
     """Return how many labelled topics intervals of means take for an average width: with the judge, and without.
 
     Parameters

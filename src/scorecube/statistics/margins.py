@@ -239,11 +239,11 @@ def _newton(misses: Callable[[FloatArray], FloatArray]) -> FloatArray | None:
         if np.abs(now).max() <= MOMENTS_REACHED:
             return at
         slopes = np.stack([(misses(at + SLOPE_STEP * e) - now) / SLOPE_STEP for e in np.eye(2)]).T
-        determinant = slopes[0, 0] * slopes[1, 1] - slopes[0, 1] * slopes[1, 0]
+        (a, b), (c, d) = slopes
+        determinant = a * d - b * c
         if determinant == 0.0:
             return None
-        step = np.array([slopes[1, 1] * now[0] - slopes[0, 1] * now[1],
-                         slopes[0, 0] * now[1] - slopes[1, 0] * now[0]]) / -determinant  # fmt: skip
+        step = np.array([d * now[0] - b * now[1], a * now[1] - c * now[0]]) / -determinant
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), STEEPEST))
         while not np.abs(after := misses(at + step)).max() < np.abs(now).max():
             step /= 2.0
@@ -441,9 +441,11 @@ def _likely_shapes(first: float, second: float, start: FloatArray) -> FloatArray
         if stuck.any():
             step = np.where(stuck, 0.0, -slope / np.diag(curve))
         else:
-            determinant = curve[0, 0] * curve[1, 1] - curve[0, 1] ** 2
-            step = np.array([curve[0, 1] * slope[1] - curve[1, 1] * slope[0],
-                             curve[0, 1] * slope[0] - curve[0, 0] * slope[1]]) / determinant  # fmt: skip
+            (a, b), (_, d) = curve
+            determinant = a * d - b**2
+            step = (
+                np.array([b * slope[1] - d * slope[0], b * slope[0] - a * slope[1]]) / determinant
+            )
         while True:
             new = (at + step).clip(LEAST_SHAPE, MOST_SHAPE)
             loss = _beta_loss(new, first, second)

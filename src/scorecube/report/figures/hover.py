@@ -86,10 +86,11 @@ def _values(
     """Return the values of a series as of `hover_data` in a list; an empty list if there are too many."""
     if kind in "hv":
         ends = [
-            (each.get_x() + each.get_width(), each.get_y() + each.get_height() / 2) if kind == "h"
+            (each.get_x() + each.get_width(), each.get_y() + each.get_height() / 2)
+            if kind == "h"
             else (each.get_x() + each.get_width() / 2, each.get_y() + each.get_height())
             for each in artists
-        ]  # fmt: skip
+        ]
         points = np.array(ends, float).reshape(-1, 2)
     elif kind == "s":
         segments = artists[0].get_segments()

@@ -73,11 +73,19 @@ def _ranking(row: Mapping[Any, Any]) -> str:
         else "no run loses a rank"
     )
     best = f"{row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row)}; {moved}"
-    return best if np.isnan(row["bias"]) else f"{best}; bias {row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"  # fmt: skip
+    return (
+        best
+        if np.isnan(row["bias"])
+        else f"{best}; bias {row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"
+    )
 
 
 def _last(records: list[dict[Any, Any]]) -> str:
-    return "" if len(records) == 1 else f"; the least alike of {len(records)}: {records[-1]['judge']} ({records[-1]['tau']:.3f})"  # fmt: skip
+    return (
+        ""
+        if len(records) == 1
+        else f"; the least alike of {len(records)}: {records[-1]['judge']} ({records[-1]['tau']:.3f})"
+    )
 
 
 def _decisions(row: Mapping[Any, Any]) -> str:
@@ -90,11 +98,13 @@ def _decisions(row: Mapping[Any, Any]) -> str:
     return (
         f"{row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
         f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives"
-    )  # fmt: skip
+    )
 
 
 def _labels_text(row: Mapping[Any, Any]) -> str:
-    limits = "" if np.isnan(row["kappa_low"]) else f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]"  # fmt: skip
+    limits = (
+        "" if np.isnan(row["kappa_low"]) else f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]"
+    )
     return (
         f"labels of {row['judge']}: kappa {row['kappa']:.2f}{limits}, weighted {row['weighted_kappa']:.2f}, alpha {row['alpha']:.2f}, "
         f"of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}"
@@ -127,8 +137,11 @@ def price_lines(price: pd.DataFrame, needed: pd.DataFrame) -> list[str]:
 
 def _needed(needed: pd.DataFrame, row: Mapping[Any, Any]) -> str:
     same = needed[
-        (needed["judge"] == row["judge"]) & (needed["metric"] == row["metric"]) & (needed["gain"] == row["gain"]) & (needed["of"] == "mean")
-    ]  # fmt: skip
+        (needed["judge"] == row["judge"])
+        & (needed["metric"] == row["metric"])
+        & (needed["gain"] == row["gain"])
+        & (needed["of"] == "mean")
+    ]
     if same.empty:
         return ""
     one = same.iloc[0]
@@ -167,7 +180,11 @@ def page_tables(frames: Frames) -> Headed:
 def best_judge(frame: pd.DataFrame) -> str:
     """Return the judge with the highest tau by any metric."""
     rows = frame.dropna(subset="tau").sort_values("tau", ascending=False, kind="stable")
-    return f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})" if len(rows) else NONE  # fmt: skip
+    return (
+        f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})"
+        if len(rows)
+        else NONE
+    )
 
 
 def answer(findings: Findings) -> Lines:
@@ -211,20 +228,32 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     remarks = []
     price = judges.price(result)
     if len(price):
-        idle = price[(price["of"] == "mean") & (price["narrowed"] < NOTHING) & (price["n_labelled"] < price["n_topics_judge"])]  # fmt: skip
+        idle = price[
+            (price["of"] == "mean")
+            & (price["narrowed"] < NOTHING)
+            & (price["n_labelled"] < price["n_topics_judge"])
+        ]
         whom = list(dict.fromkeys(idle["judge"]))
         if whom:
-            remarks.append((
-                "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
-                f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
-            ))  # fmt: skip
+            remarks.append(
+                (
+                    "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
+                    f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
+                )
+            )
     if (result["n_shared"].values < 2).any():
-        remarks.append((
-            "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
-            ", ".join(np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()),
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
+                ", ".join(
+                    np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()
+                ),
+            )
+        )
     if result.attrs["notes"]:
-        remarks.append(("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"])))  # fmt: skip
+        remarks.append(
+            ("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"]))
+        )
     return remarks
 
 

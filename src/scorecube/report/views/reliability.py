@@ -116,9 +116,7 @@ def _comparison(row: Mapping[Any, Any]) -> str:
         if np.isnan(row["detectable"])
         else f", where a difference of {row['detectable']:.2f} between two systems is detected with power .8"
     )
-    return (
-        f"{first}{seen}; {DESIGN}, by the same residual variance, takes {relation}: {row['design_topics']:,.0f}"
-    )  # fmt: skip
+    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes {relation}: {row['design_topics']:,.0f}"
 
 
 def _negative(result: xr.Dataset) -> list[str]:
@@ -191,23 +189,39 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     negative = _negative(result)
     if negative:
         remarks.append(
-            ("Estimates of variance are negative and count as 0: the true ones are small.", negative[0].partition(": ")[2])
-        )  # fmt: skip
+            (
+                "Estimates of variance are negative and count as 0: the true ones are small.",
+                negative[0].partition(": ")[2],
+            )
+        )
     if result.attrs["n_teams"] < result.attrs["n_runs"]:
-        remarks.append((
-            "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
-            f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
+                f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
+            )
+        )
     if result.attrs["drop"]:
-        remarks.append((
-            "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
-            f"worst {result.attrs['drop']:.0%}",
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
+                f"worst {result.attrs['drop']:.0%}",
+            )
+        )
     if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
-        remarks.append((
-            "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
-            ", ".join(f"{facet} {count}" for facet, count in zip(result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True)),
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
+                ", ".join(
+                    f"{facet} {count}"
+                    for facet, count in zip(
+                        result["facet"].values.tolist(),
+                        result["n_levels"].values.tolist(),
+                        strict=True,
+                    )
+                ),
+            )
+        )
     return remarks
 
 

@@ -137,12 +137,8 @@ class Population:
 
         Parameters
         ----------
-        seed
-            Of the random numbers.
-        start, stop
-            Range of topics.
-        n_threads
-            Number of threads; scores do not depend on it.
+        seed, start, stop, n_threads
+            As of `source`; scores do not depend on the number of threads.
         """
         scores = np.empty((len(self.margins), stop - start))
         source = self.source(seed, start, stop, n_threads=n_threads)

@@ -35,7 +35,7 @@ class CorrectedMeans:
     mean, low, high
         Corrected mean with its limits.
     slope
-        Lambda: 0 for a judge that tells nothing.
+        Lambda: 0 for a judge whose scores do not vary over the labelled topics.
     human, human_low, human_high
         Mean over the labelled topics alone, and the limits of Student's t.
     """
@@ -90,10 +90,10 @@ def corrected_means(
         if m < LEAST_LABELLED:
             unknown = np.full_like(human, np.nan)
             return CorrectedMeans(unknown, unknown, unknown, unknown, *alone)
-        tells = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
-        slope = np.where(tells, sum_hf / np.where(tells, sum_ff, 1.0), 0.0)
+        varies = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
+        slope = np.where(varies, sum_hf / np.where(varies, sum_ff, 1.0), 0.0)
         residual = np.maximum(sum_hh - slope * sum_hf, 0.0) / (m - 2)
-        away = np.where(tells, mean_f**2 / np.where(tells, sum_ff, 1.0), 0.0)
+        away = np.where(varies, mean_f**2 / np.where(varies, sum_ff, 1.0), 0.0)
         variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
         mean = human - slope * mean_f
         half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
@@ -128,8 +128,8 @@ def labels_needed(
     spread_f = every.var(axis=1, ddof=1)
     h, f = (each - each.mean(axis=1, keepdims=True) for each in (truth, judge))
     sum_ff = (f**2).sum(axis=1)
-    tells = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
-    slope = np.where(tells, (h * f).sum(axis=1) / np.where(tells, sum_ff, 1.0), 0.0)
+    varies = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
+    slope = np.where(varies, (h * f).sum(axis=1) / np.where(varies, sum_ff, 1.0), 0.0)
     residual = ((h - slope[:, np.newaxis] * f) ** 2).sum(axis=1) / (common - 2)
     total = truth.var(axis=1, ddof=1)
 

@@ -232,7 +232,7 @@ def _least_excess(
 ) -> tuple[tuple[float, float], float]:
     """Return the combination of both metrics whose means vary least against their errors, and (variance - error) / error.
 
-    This combination tells how far the correlation of the true means is from 1.
+    This combination shows how far the correlation of the true means is from 1.
     """
     (s1, s12, s2), (e1, e12, e2) = spread, error
     determinant = e1 * e2 - e12**2

@@ -20,7 +20,7 @@ LINEAR_OR_LOG = ("linear", "log")
 MOST_SERIES = 60
 """Of one figure; a figure with more is a picture of its own kind, whose single lines nobody asks for."""
 MOST_VALUES = 800
-"""Of a series that tells them; those of a longer one are read from its picture."""
+"""Of a series whose values the page holds; those of a longer one are read from its picture."""
 SMALL_SPAN = 10.0
 """Length of a scale up to which values have four decimals or more, as in tables."""
 

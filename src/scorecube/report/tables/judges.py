@@ -284,7 +284,7 @@ def differences(result: xr.Dataset) -> pd.DataFrame:
 def price(result: xr.Dataset) -> pd.DataFrame:
     """Mean widths of intervals by number of labelled topics, with the judge and by the labelled topics alone, over random choices of these topics.
 
-    `narrowed` is the share of the width that the judge saves, at most about 0 for a judge that tells nothing; `covered` the share of intervals that hold
+    `narrowed` is the share of the width that the judge saves, about 0 for a judge whose scores are unrelated to those of the truth; `covered` the share of intervals that hold
     the mean by the labels of all shared topics, which is near 1 as these topics are among them: intervals are about infinitely many.
     """
     rows = []

@@ -97,12 +97,12 @@ VIEW = View(
     heading="Checks against simulated truth",
     about=(
         "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
-        "says can be compared with what is true. An interval or a set with 95 % confidence is right if it holds the truth in 95 % of the samples."
+        "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
     ),
     tables={"claims": Table(tables.claims)},
     title=title,
     caption=lambda result: (
-        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95 % limits over samples; the line is what is promised. Right: "
+        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is what is promised. Right: "
         "estimates without intervals against the truth."
     ),
     headline=headline,

@@ -19,7 +19,7 @@ import yaml
 import scorecube
 from scorecube.analyses import registry
 from scorecube.ingest.public import fetch
-from scorecube.report.views.registry import view_names
+from scorecube.report.views.registry import view_names, view_of
 from scorecube.workflow.sweep_file import read_sweep
 from tests import console_pages, newcomer, readme_figure
 from tests.reference_pages import MODULES
@@ -126,6 +126,24 @@ def test_percentages_have_a_space_in_prose_and_none_in_output() -> None:
         text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.M | re.S)
         wrong += [f"{page.name}: {line}" for line in text.splitlines() if re.search(r"\d%", line)]
     assert not wrong, "\n".join(wrong)
+
+
+def test_reports_name_pages_of_the_documentation_by_their_titles() -> None:
+    paths = [
+        text
+        for file in (REPO / "src" / "scorecube" / "report").rglob("*.py")
+        for text in texts_of_output(file)
+        if re.search(r"\b(docs|tests|src)/", text)
+    ]
+    assert not paths, "\n".join(paths)
+    titles = {page.read_text(encoding="utf-8").partition("\n")[0].strip("# ") for page in SOURCES}
+    named = [
+        re.findall(r'"([^"]+)"', view_of(name).about.partition("the documentation of scorecube")[2])
+        for name in view_names()
+    ]
+    found = [each[0] for each in named if each]
+    assert len(found) >= 4
+    assert set(found) <= titles
 
 
 def test_sweeps_can_be_read(tmp_path: Path) -> None:

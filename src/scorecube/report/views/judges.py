@@ -266,7 +266,8 @@ VIEW = View(
         "one (only_truth, only_judge), or oppositely. Bias is the mean under the judge less that under the truth: a constant bias changes no ranking, one that differs by level does. Kappa counts equal "
         "levels beyond chance, weighted kappa and Krippendorff's alpha near ones, too; intervals are by a jackknife over topics. Corrected means use the judge on all topics and labels of "
         "the truth on some (prediction-powered inference): lambda is the weight of the judge, 0 if it tells nothing, and intervals are about infinitely many topics. The price is the width of these intervals "
-        "by number of labelled topics, over random choices of the topics. docs/believe/judges.md prints coverage. Where no topics are shared, rankings are compared with those of "
+        "by number of labelled topics, over random choices of the topics; the documentation of scorecube has their coverage "
+        '("Judges: estimands and coverage"). Where no topics are shared, rankings are compared with those of '
         "halves of the truth's own topics."
     ),
     tables={

@@ -233,7 +233,8 @@ VIEW = View(
         "samples. E rho^2 is the expected squared correlation of systems' means over these topics with those over infinitely many, and is about differences between "
         "systems; Phi is about absolute means, for which differences of topics' difficulty are an error, too. Both rise with the number of topics; both are high where the systems "
         "differ much, whatever a metric's merit. Intervals by F distributions (low, high) are those of the literature and assume normal, independent effects; in simulations and on real "
-        "scores they often cover less than stated, as docs/believe/reliability.md prints. Headlines and figures therefore have the jackknife over topics and teams. With several gain settings "
+        "scores they often cover less than stated, as the documentation of scorecube shows "
+        '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams. With several gain settings '
         "or sets of judgements the third facet shows what remains if one of them is taken at random (erho2_one), or all as fixed (erho2_fixed). "
         "With teams, different_teams is about runs of different teams and same_team about runs of one team, which usually differ less; limits are by the jackknife."
     ),

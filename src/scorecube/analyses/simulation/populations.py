@@ -38,7 +38,8 @@ from scorecube.statistics.gaussian_copula import (
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margins import Margin, ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.margins import Margin
 from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
 Array = np.ndarray[Any, Any]

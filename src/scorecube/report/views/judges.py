@@ -30,7 +30,7 @@ from scorecube.report.views.view import (
 )
 
 NOTHING = 0.02
-"""Share of the width of intervals below which a judge is said to add nothing."""
+"""Share of the width of intervals below which a headline states that a judge adds nothing."""
 ADDS_NOTHING = ", and adds nothing that counts"
 OF_JUDGE = (names.METRIC, names.GAIN, names.JUDGE)
 
@@ -112,7 +112,7 @@ def _labels_text(row: Mapping[Any, Any]) -> str:
 
 
 def price_lines(price: pd.DataFrame, needed: pd.DataFrame) -> list[str]:
-    """Return what each judge saves of the width of intervals of means, by the first metric; a judge that adds nothing is said to."""
+    """Return what each judge saves of the width of intervals of means, by the first metric, and which judges add nothing."""
     rows = price[(price["of"] == "mean") & price["lambda"].notna()] if len(price) else price
     if rows.empty:
         return []

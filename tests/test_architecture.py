@@ -268,6 +268,13 @@ def long_functions(file: File) -> Iterator[str]:
                 yield f"{file.path}:{node.lineno}: {node.name} has {length} lines beside its docstring, at most {FUNCTION_LINES}"
 
 
+def unformatted(file: File) -> Iterator[str]:
+    """Yield the lines that the formatter leaves alone, except for the last of a table at the left margin."""
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if "# fmt:" in line and line != "}  # fmt: skip":
+            yield f"{file.path}:{number}: is kept from the formatter, which is for tables only"
+
+
 def problems_of(house: House) -> list[str]:
     """Return one line for each broken rule, naming file, import and rule."""
     strangers = sorted(house.rooms - set(ROOMS))
@@ -284,6 +291,7 @@ def problems_of(house: House) -> list[str]:
             if (rule := library_problem(file, found)) is not None:
                 problems.append(f"{file.path}:{found.line}: imports {found.target}: {rule}")
         problems += long_functions(file)
+        problems += unformatted(file)
     problems += [f"files import each other in a circle: {circle}" for circle in house.circles()]
     if len(house.arrows) > ARROWS:
         most = Counter(room for room, _ in house.arrows).most_common(3)
@@ -401,6 +409,8 @@ RUNS_UP = "may not import collection, which stands after it"
         ),
         ("kernels/fast.py", "import logging", "kernels knows no files and no logging"),
         ("collection/cube.py", "def f():\n" + "    x = 1\n" * 60, "f has 61 lines"),
+        ("collection/cube.py", "x = 1  # fmt: skip", "is kept from the formatter"),
+        ("collection/cube.py", "# fmt: off", "is kept from the formatter"),
     ],
 )
 def test_checker_catches_a_planted_violation(
@@ -445,6 +455,7 @@ def test_checker_accepts_what_is_allowed(tmp_path: Path) -> None:
         "execute/run.py": "from scorecube.storage import Study\nfrom . import graph",
         "execute/graph.py": "import dask",
         "storage/__init__.py": "import zarr\nx = 1\n" * 251,
+        "storage/layout.py": "TABLE = {\n    1: 2,\n}  # fmt: skip",
         "__init__.py": 'API = "scorecube.workflow.api"',
     }
     house = plant(tmp_path, allowed)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import yaml
 import scorecube
 from scorecube.analyses import registry
 from scorecube.ingest.public import fetch
-from scorecube.report.views.registry import view_names
+from scorecube.report.views.registry import view_names, view_of
 from scorecube.workflow.sweep_file import read_sweep
 from tests import console_pages, newcomer, readme_figure
 from tests.reference_pages import MODULES
@@ -94,6 +96,54 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
             assert (page.parent / link).exists(), link
     for path in re.findall(r"`((?:src|tests|notebooks|cluster|docker|docs)/[\w./-]+)`", text):
         assert (REPO / path).exists() or path.startswith("docs/_"), path
+
+
+def texts_of_output(file: Path) -> Iterator[str]:
+    """Yield the literal texts of a module without docstrings and without descriptions of variables, which are prose."""
+
+    def texts(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        for child in ast.iter_child_nodes(node):
+            is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            is_table = (
+                isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "VARIABLES"
+            )
+            if not (is_docstring or is_table):
+                yield from texts(child)
+
+    return texts(ast.parse(file.read_text(encoding="utf-8")))
+
+
+def test_percentages_have_a_space_in_prose_and_none_in_output() -> None:
+    package = REPO / "src" / "scorecube"
+    printed = [(file, text) for file in package.rglob("*.py") for text in texts_of_output(file)]
+    assert sum("%" in text for _, text in printed) > 20
+    wrong = [f"{file.name}: {text}" for file, text in printed if re.search(r"(^|\d) %", text)]
+    for script in package.rglob("*.js"):
+        wrong += re.findall(r".*[\d}] %.*", script.read_text(encoding="utf-8"))
+    for page in (*SOURCES, REPO / "CHANGELOG.md", *REPO.glob("cluster/*.md")):
+        text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.M | re.S)
+        wrong += [f"{page.name}: {line}" for line in text.splitlines() if re.search(r"\d%", line)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_reports_name_pages_of_the_documentation_by_their_titles() -> None:
+    paths = [
+        text
+        for file in (REPO / "src" / "scorecube" / "report").rglob("*.py")
+        for text in texts_of_output(file)
+        if re.search(r"\b(docs|tests|src)/", text)
+    ]
+    assert not paths, "\n".join(paths)
+    titles = {page.read_text(encoding="utf-8").partition("\n")[0].strip("# ") for page in SOURCES}
+    named = [
+        re.findall(r'"([^"]+)"', view_of(name).about.partition("the documentation of scorecube")[2])
+        for name in view_names()
+    ]
+    found = [each[0] for each in named if each]
+    assert len(found) >= 4
+    assert set(found) <= titles
 
 
 def test_sweeps_can_be_read(tmp_path: Path) -> None:

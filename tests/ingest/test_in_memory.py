@@ -13,7 +13,8 @@ import pytrec_eval
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.in_memory import from_ir_measures, from_trec_eval, to_matrices
+from scorecube.ingest.in_memory import to_matrices
+from scorecube.ingest.measure_names import from_ir_measures, from_trec_eval
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 0, "b": 2}}
 RUNS = {

@@ -94,12 +94,12 @@ def lines(data: Path, n: int) -> Iterator[str]:
     yield _row(
         "pairs contradicted: mean, largest of all draws",
         [
-            f"{np.nanmean(each['contradicted']):.1%}, {np.nanmax(each['contradicted']):.1%}"
+            f"{100 * np.nanmean(each['contradicted']):.1f} %, {100 * np.nanmax(each['contradicted']):.1f} %"
             for each in found
         ],
     )
     for name in STATEMENTS:
-        yield _row(f"held: {name}", [f"{each[name].mean():.0%}" for each in found])
+        yield _row(f"held: {name}", [f"{100 * each[name].mean():.0f} %" for each in found])
 
 
 def _row(name: str, cells: list[str]) -> str:

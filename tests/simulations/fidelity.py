@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube.analyses.simulation.populations import Population, fit_population
 from scorecube.collection.selection import cells
-from scorecube.statistics.margins import fit_margin, score_grid
+from scorecube.statistics.margin_fits import fit_margin, score_grid
 from scorecube.workflow.api import evaluate, read_rankings
 from tests.simulations.errors import MEASURES, cube_of
 

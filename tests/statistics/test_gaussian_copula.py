@@ -14,7 +14,8 @@ from scorecube.statistics.gaussian_copula import (
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margins import Margin, fit_margin, score_grid
+from scorecube.statistics.margin_fits import fit_margin, score_grid
+from scorecube.statistics.margins import Margin
 
 TENTHS = np.arange(11) / 10
 

@@ -10,8 +10,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.statistics import margins
-from scorecube.statistics.margins import Margin, fit_margin, score_grid
+from scorecube.statistics import margin_fits as margins
+from scorecube.statistics.margin_fits import fit_margin, score_grid
+from scorecube.statistics.margins import Margin
 
 TENTHS = np.arange(11) / 10
 FINE = np.round(np.arange(10_001) / 10_000, 4)

@@ -101,14 +101,25 @@ def evaluate_judges(values: dict[str, Any]) -> dict[str, Any]:
     metrics, gains = values["metrics"] or names.DEFAULT_METRICS, values["gains"] or ["auto"]
     with judgement_files([files[1]], [values["truth"]] if values["truth"] else None) as truth:
         if len(truth) != 1:
-            raise BadPlan(f"--truth-qrels has labels of {len(truth)} judges, {', '.join(truth)}; the truth is one set")  # fmt: skip
+            raise BadPlan(
+                f"--truth-qrels has labels of {len(truth)} judges, {', '.join(truth)}; the truth is one set"
+            )
         with judgement_files(files[2].split(","), values["judges"] or None) as others:
             (name,) = truth
             if name in others:
-                raise BadPlan(f"the truth and a judge are both named {name}; name them with --truth and --judges")  # fmt: skip
+                raise BadPlan(
+                    f"the truth and a judge are both named {name}; name them with --truth and --judges"
+                )
             evaluate_sets(
-                values["study"], truth | others, files[0], metrics, gains, run_name=values["run_name"], workers=values["workers"], teams=values["teams"],
-            )  # fmt: skip
+                values["study"],
+                truth | others,
+                files[0],
+                metrics,
+                gains,
+                run_name=values["run_name"],
+                workers=values["workers"],
+                teams=values["teams"],
+            )
             return values | {"truth": name, "judges": tuple(others)}
 
 

@@ -134,7 +134,7 @@ def show(
     if out is None:
         echo_table(frame, form, [column.removesuffix(DESCENDING) for column in split(sort) or []])
         for line in merge_note(frame) if form == "text" else []:
-            notify(line)  # behind the table, whose first line tells what it is
+            notify(line)  # after the table, whose first line names it
     else:
         write_table(frame, form, out)
         notify(f"{out}: {counted(len(frame), 'row')}")

@@ -100,7 +100,9 @@ def many_judgement_sets(
         for name, coord in truth.sel({names.METRIC: metrics}).coords.items()
         if not {names.GAIN, names.TOPIC} & set(coord.dims) and coord.dims
     }
-    of_settings = np.any([uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()], axis=0)  # fmt: skip
+    of_settings = np.any(
+        [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()], axis=0
+    )
     coords = kept | {
         names.TOPIC: schema.label_array(topics),
         names.GAIN: schema.label_array(gains),
@@ -213,7 +215,9 @@ def _common(cubes: Mapping[str, xr.Dataset], dim: str, notes: list[str]) -> list
     common = [label for label in own[0] if all(label in each for each in own)]
     if not common:
         has = "; ".join(f"{name}: {', '.join(each)}" for name, each in zip(cubes, own, strict=True))
-        raise BadPlan(f"the sets of judgements have no {dim} in common ({has}); evaluate all with one {dim}")  # fmt: skip
+        raise BadPlan(
+            f"the sets of judgements have no {dim} in common ({has}); evaluate all with one {dim}"
+        )
     others = sorted({label for each in own for label in each} - set(common))
     if others:
         notes.append(f"left out, as not all sets have it ({dim}): {_listed(others)}")

@@ -123,7 +123,7 @@ def parse_known(text: str) -> Metric | str:
 
 
 def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which metrics depend on the gain setting; all, if the cube does not tell.
+    """Return which metrics depend on the gain setting; all, if the cube does not have them.
 
     Parameters
     ----------

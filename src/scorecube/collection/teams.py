@@ -83,7 +83,7 @@ def with_systems(
     path: str | None = None,
     notify: Callable[[str], None],
 ) -> xr.Dataset:
-    """Return scores or rankings that tell which runs are repetitions of one system; a run without a system is a system of its own.
+    """Return scores or rankings with the system that each run is a repetition of; a run without a system is a system of its own.
 
     Parameters
     ----------

@@ -91,7 +91,9 @@ def variance_intervals(cube: xr.Dataset, confidence: float = CONFIDENCE) -> xr.D
     values: dict[str, FloatArray] = {}
     for name, estimate in ((VARIANCE, within_system_variance), (RESIDUAL, residual_variance)):
         limits = jackknife_interval(scores, teams, estimate, confidence)
-        values |= dict(zip((name, f"{name}_low", f"{name}_high"), (estimate(scores), *limits), strict=True))  # fmt: skip
+        values |= dict(
+            zip((name, f"{name}_low", f"{name}_high"), (estimate(scores), *limits), strict=True)
+        )
     result = xr.Dataset({name: (_CELL, found) for name, found in values.items()}, one_way.coords)
     return schema.annotate(result.assign_attrs(one_way.attrs), VARIABLES)
 
@@ -182,4 +184,6 @@ def topic_set_size_of_cube(variances: xr.Dataset, **settings: Any) -> xr.Dataset
         found[name] = sizes if bool(known.all()) else sizes.where(known)
     described = [Variable(name, (), "f", "topics", meaning) for name, meaning in COUNTS.items()]
     added = result.assign({name: array.reset_coords(drop=True) for name, array in found.items()})
-    return schema.annotate(added.assign_coords({RESIDUAL: variances[RESIDUAL].reset_coords(drop=True)}), described)  # fmt: skip
+    return schema.annotate(
+        added.assign_coords({RESIDUAL: variances[RESIDUAL].reset_coords(drop=True)}), described
+    )

@@ -86,7 +86,7 @@ def _checked_workers(client: Client) -> Iterator[None]:
     refusals: list[ClusterFailed] = []
     ended: list[bool] = []
 
-    async def hear(event: tuple[float, Any]) -> None:
+    async def check(event: tuple[float, Any]) -> None:
         try:
             check_versions(event[1]["address"], event[1]["versions"])
         except ClusterFailed as refusal:
@@ -100,7 +100,7 @@ def _checked_workers(client: Client) -> Iterator[None]:
     plugin = stating_plugin(f"scorecube-versions-{uuid.uuid4().hex}")
     with translate_errors(client):
         check_workers(client)
-        client.subscribe_topic(plugin.name, hear)
+        client.subscribe_topic(plugin.name, check)
         try:
             _register(client, plugin)
             yield

@@ -90,7 +90,7 @@ def run_portions(
 ) -> Iterator[tuple[tuple[Any, ...], R]]:
     """Call a function with each portion in new processes, and yield portions with what was returned, in any order.
 
-    After a failure or an interruption no further portion is begun, and those that are under way end when `is_stopped` tells them to.
+    After a failure or an interruption no further portion starts, and running ones end when `is_stopped` returns True.
 
     Parameters
     ----------

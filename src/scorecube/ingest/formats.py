@@ -228,7 +228,7 @@ def read_scores(
     """
     if not transpose:
         return load_format(_common_format(paths) if layout == AUTO else layout).read(paths, metric)
-    # Runs across and runs down cannot be told from the content: only matrices have both.
+    # The content does not show whether runs are rows or columns: only matrices have both.
     chosen = load_format(MATRIX if layout == AUTO else layout)
     if chosen.read_transposed is None:
         raise BadPlan(

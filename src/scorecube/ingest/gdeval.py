@@ -14,7 +14,8 @@ from scorecube.errors import BadInput, counted
 from scorecube.ingest.delimited import read_rows, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, from_gdeval, matrices_of
+from scorecube.ingest.in_memory import Matrices, matrices_of
+from scorecube.ingest.measure_names import from_gdeval
 
 LABELS = ["runid", "topic"]
 MEAN = "amean"

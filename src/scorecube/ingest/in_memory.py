@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,13 +15,20 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.teams import listed, teams_of, with_systems
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput
 from scorecube.ingest.delimited import LARGEST_SCORE, RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.files import refuse_unprintable
+from scorecube.ingest.measure_names import (
+    IR_COUNTS,
+    IR_SHAPE,
+    NO_MEASURES,
+    from_dictionary,
+    from_ir_measures,
+    from_pyterrier,
+    is_measure,
+)
 from scorecube.ingest.repetitions import matrices_of_records, without_levels
 from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package_of, scores_of_tools
-from scorecube.metrics import parse_metric
-from scorecube.metrics.registry import has_known_name
 
 LOGGER = logging.getLogger("scorecube")
 SMALLEST_MAXIMUM = 1e-9
@@ -31,122 +37,10 @@ differences down to 2e-15 a topic, and below 1e-290 the scale of their sums over
 Matrices = dict[str, pd.DataFrame]
 Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_SCORES = "no score matrix"
-TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
-TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
-"""Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k, R)."""
-NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
-"""Output of trec_eval beside scores: counts, logarithms to be averaged, texts; read only on request."""
-IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
-IR_SHAPE = re.compile(
-    r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST|INSQ|infAP|IPrec|Judged|nDCG"
-    r"|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
-)
-"""Measures in the output of ir_measures."""
-IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
-"""Measures of ir_measures that are counts; left out as those of trec_eval."""
-NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
-"""Measures by intent in the output of ndeval."""
-NDEVAL_OTHERS = {"MAP-IA": "AP-IA", "strec": "I-rec"}
-"""Measures of ndeval with another name here; the others are defined as here, with alpha 0.5 and equally likely intents."""
-GDEVAL = {"ndcg": "nDCG", "err": "ERR"}
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} "
     "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), or {run: records with query_id, measure and value} (ir_measures)"
 )
-
-
-def from_trec_eval(measure: str) -> str:
-    """Return the name here of a trec_eval measure, or its own name if the name here has another meaning.
-
-    Examples
-    --------
-    >>> [from_trec_eval(measure) for measure in ("map", "P_10", "ndcg_cut_10", "success_5", "map_cut_10", "11pt_avg")]
-    ['AP', 'P@10', 'nDCG@10', 'Hit@5', 'map_cut_10', '11pt_avg']
-    """
-    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", measure)
-    if cut and cut[1] in TREC_EVAL_CUT:
-        return f"{TREC_EVAL_CUT[cut[1]]}@{cut[2]}"
-    return TREC_EVAL.get(measure, measure)
-
-
-def from_ir_measures(measure: str) -> str:
-    """Return the name here of an ir_measures measure, or a name that no measure here has.
-
-    Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has another default p and
-    other gains; these keep their names with the prefix ``ir_measures:``.
-
-    Examples
-    --------
-    >>> [from_ir_measures(measure) for measure in ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")]
-    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20', 'ir_measures:RBP']
-    """
-    shape = re.fullmatch(r"(\w+)(\(.*\))?(?:@(\d+))?", measure)
-    if shape is None:
-        return measure
-    name, inside, cutoff = shape[1], shape[2] or "", shape[3]
-    if name == "AP" and cutoff and not inside:
-        return f"map_cut_{cutoff}"
-    if name in ("ERR", "RBP") or (name == "AP" and cutoff):
-        return f"ir_measures:{measure}"
-    label = IR_MEASURES.get(name, name) + inside + (f"@{cutoff}" if cutoff else "")
-    return _canonical(label) or measure
-
-
-def from_pyterrier(measure: str) -> str:
-    """Return the name here of a measure in PyTerrier's frames, which has the name of trec_eval or of ir_measures.
-
-    Examples
-    --------
-    >>> [from_pyterrier(measure) for measure in ("map", "ndcg_cut_10", "nDCG@10", "R@100", "AP@10")]
-    ['AP', 'nDCG@10', 'nDCG@10', 'Recall@100', 'map_cut_10']
-    """
-    known = from_trec_eval(measure)
-    return from_ir_measures(measure) if known == measure else known
-
-
-def from_gdeval(measure: str) -> str:
-    """Return a name for a measure of gdeval, which no measure here has.
-
-    Its nDCG has gains of 2**level - 1, nDCG here those of the gain setting; its ERR divides by 2**4 for every highest
-    level, ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only if the highest level is 4.
-
-    Examples
-    --------
-    >>> [from_gdeval(measure) for measure in ("ndcg@20", "err@20")]
-    ['gdeval:nDCG@20', 'gdeval:ERR@20']
-    """
-    name, _, cutoff = measure.partition("@")
-    return f"gdeval:{GDEVAL[name]}@{cutoff}" if name in GDEVAL else measure
-
-
-def from_ndeval(measure: str) -> str:
-    """Return the name here of a measure of ndeval, or its own name if there is none.
-
-    Examples
-    --------
-    >>> [from_ndeval(measure) for measure in ("alpha-nDCG@10", "MAP-IA", "strec@5", "NRBP", "map_cut_5")]
-    ['alpha-nDCG@10', 'AP-IA', 'I-rec@5', 'NRBP', 'map_cut_5']
-    """
-    name, _, cutoff = measure.partition("@")
-    if name not in NDEVAL_OTHERS:
-        return measure
-    label = NDEVAL_OTHERS[name] + (f"@{cutoff}" if cutoff else "")
-    return _canonical(label) or measure
-
-
-def _canonical(label: str) -> str:
-    """Return the canonical name of a metric, or '' if there is none of this name."""
-    if not has_known_name(label):  # the message about an unknown name takes long to make
-        return ""
-    try:
-        return str(parse_metric(label))
-    except BadName:
-        return ""
-
-
-def _from_dictionary(measure: str) -> str:
-    """Return the name here of a measure of pytrec_eval or pyndeval."""
-    return from_ndeval(from_trec_eval(measure))
 
 
 def matrices_of(scores: Nested) -> Matrices:
@@ -326,9 +220,9 @@ def _metric_first(scores: Mapping[Any, Any]) -> Nested:
     run, topic = [k for k in range(3) if k != metric]
     records = ((path[run], path[topic], path[metric], path[3]) for path in paths)
     if metric == 0:
-        return _collect(records, _from_dictionary)
+        return _collect(records, from_dictionary)
     return _collect(
-        (record for record in records if not NO_MEASURES.fullmatch(record[2])), _from_dictionary
+        (record for record in records if not NO_MEASURES.fullmatch(record[2])), from_dictionary
     )
 
 
@@ -348,26 +242,6 @@ def _advice(values: Mapping[Any, Any]) -> str:
     if any(isinstance(value, np.ndarray) for value in values.values()):
         return "; an array has no topics: use Run.scores of ranx instead"
     return "; these look like means over all topics (as of calc_aggregate of ir_measures): use iter_calc instead"
-
-
-def is_measure(name: str) -> bool:
-    """Return whether a name is that of a measure here, of trec_eval, or of ranx (``ndcg@10``, ``mrr``).
-
-    Examples
-    --------
-    >>> [is_measure(name) for name in ("AP", "nDCG@10", "P_10", "gm_map", "map@100", "hit_rate@5", "BM25", "401")]
-    [True, True, True, True, True, True, False, False]
-    """
-    if from_trec_eval(name) != name or NO_MEASURES.fullmatch(name) or NDEVAL.fullmatch(name):
-        return True
-    if re.fullmatch(
-        r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp|map_cut_|ndcg_rel|Rndcg"
-        r"|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*",
-        name,
-        re.IGNORECASE,
-    ):
-        return True
-    return bool(_canonical(name))
 
 
 def _collect(records: Iterable[tuple[str, str, str, Any]], rename: Any) -> Nested:

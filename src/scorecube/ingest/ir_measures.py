@@ -12,7 +12,7 @@ from scorecube.errors import BadInput, counted
 from scorecube.ingest.delimited import is_score, lines_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import IR_COUNTS, IR_SHAPE, from_ir_measures, is_measure
+from scorecube.ingest.measure_names import IR_COUNTS, IR_SHAPE, from_ir_measures, is_measure
 from scorecube.ingest.one_run import OneRunReader, Record
 
 LINE = "topic measure value"

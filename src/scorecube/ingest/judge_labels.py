@@ -57,14 +57,18 @@ def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
     columns = _columns(header)
     if not set(NEEDED) <= set(columns):
         raise BadInput(
-            f"the header must have the columns topic, document, label and, of several judges, judge; found {','.join(header)[:200]}", path, first
-        )  # fmt: skip
+            f"the header must have the columns topic, document, label and, of several judges, judge; found {','.join(header)[:200]}",
+            path,
+            first,
+        )
     own = bare_name(path).split(".")[0]
     lines: dict[str, list[str]] = {}
     seen: set[tuple[str, str, str]] = set()
     for line, cells in body:
         if len(cells) != len(header):
-            raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)  # fmt: skip
+            raise BadInput(
+                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
+            )
         topic, document = (cells[columns[name]].strip() for name in ("topic", "document"))
         judge = cells[columns["judge"]].strip() if "judge" in columns else own
         for value, what in ((topic, "topic"), (document, "document"), (judge, "judge")):
@@ -72,7 +76,11 @@ def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
             if not value or (what != "judge" and len(value.split()) != 1):
                 raise BadInput(f"the {what} is missing or has blanks", path, line)
         if (judge, topic, document) in seen:
-            raise BadInput(f"{judge} has a second label for document {document!r} in topic {topic}; remove one of the lines", path, line)  # fmt: skip
+            raise BadInput(
+                f"{judge} has a second label for document {document!r} in topic {topic}; remove one of the lines",
+                path,
+                line,
+            )
         seen.add((judge, topic, document))
         level = _level(cells[columns["label"]].strip(), path, line)
         lines.setdefault(judge, []).append(f"{topic} 0 {document} {level}\n")
@@ -88,7 +96,10 @@ def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
 def _columns(header: list[str]) -> dict[str, int]:
     """Return the position of each known column; the first of several with its meaning."""
     words = [header_word(cell) for cell in header]
-    found = {name: [k for k, word in enumerate(words) if word in known] for name, known in HEADERS.items()}  # fmt: skip
+    found = {
+        name: [k for k, word in enumerate(words) if word in known]
+        for name, known in HEADERS.items()
+    }
     return {name: places[0] for name, places in found.items() if places}
 
 
@@ -101,6 +112,8 @@ def _level(text: str, path: PathLike, line: int) -> int:
         number = math.nan
     if not (number.is_integer() and -HIGHEST_LEVEL <= number <= HIGHEST_LEVEL):
         raise BadInput(
-            f"expected a relevance level, an integer up to {HIGHEST_LEVEL}, or nothing for a document that was not judged; found {text!r:.60}", path, line
-        )  # fmt: skip
+            f"expected a relevance level, an integer up to {HIGHEST_LEVEL}, or nothing for a document that was not judged; found {text!r:.60}",
+            path,
+            line,
+        )
     return int(number)

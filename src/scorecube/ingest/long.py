@@ -10,8 +10,9 @@ from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.delimited import header_word, read_rows, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, from_pyterrier, from_trec_eval, matrices_of
+from scorecube.ingest.in_memory import Matrices, matrices_of
 from scorecube.ingest.matrix import metric_of_file
+from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval
 from scorecube.ingest.repetitions import (
     NEEDED,
     PYTERRIER_RUN,

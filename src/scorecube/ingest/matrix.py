@@ -29,7 +29,8 @@ from scorecube.ingest.delimited import (
 )
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.ingest.formats import BUILT_IN, MATRIX, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, from_pyterrier
+from scorecube.ingest.in_memory import Matrices
+from scorecube.ingest.measure_names import from_pyterrier
 from scorecube.metrics import parse_metric
 
 ALIASES = {

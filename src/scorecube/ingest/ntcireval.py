@@ -21,7 +21,6 @@ from scorecube.ingest.qrels import (
     Probabilities,
     Thresholds,
     check_level_map,
-    parse_qrels,
     read_qrels,
 )
 from scorecube.kernels.parsing.byte_words import PADDING
@@ -78,8 +77,8 @@ def read_judgements(
     """
     text = qrels_in_memory(path)
     if text is not None:
-        return parse_qrels(
-            text, "qrels", dialect=Dialect.TREC, level_map=level_map, intents=intents
+        return read_qrels(
+            "qrels", text=text, dialect=Dialect.TREC, level_map=level_map, intents=intents
         )
     by_topic = rel_files(path) if Dialect(dialect) is Dialect.AUTO and intents is None else []
     if by_topic:

@@ -94,6 +94,7 @@ Probabilities = Mapping[str, Mapping[str, float]]
 def read_qrels(
     path: PathLike,
     *,
+    text: np.ndarray[Any, np.dtype[np.uint8]] | None = None,
     dialect: str = Dialect.AUTO,
     level_map: LevelMap | None = None,
     intents: PathLike | Probabilities | None = None,
@@ -104,6 +105,8 @@ def read_qrels(
     ----------
     path
         Lines of topic, a second column, document and level, or another `Dialect`.
+    text
+        uint8 (byte,): the lines and `PADDING` zero bytes, for judgements in memory; messages name `path` as their file.
     dialect
         A `Dialect`. ``auto`` never reads the second column as intents or classes, and refuses further columns; with a
         dialect they are ignored. The lines of run files are refused in any case.
@@ -125,44 +128,7 @@ def read_qrels(
         Naming file and line: too few or too many columns, a level that is not an integer, a document judged twice in a
         topic, an intent without probability.
     """
-    return parse_qrels(
-        read_padded(path, PADDING, Workspace()),
-        path,
-        dialect=dialect,
-        level_map=level_map,
-        intents=intents,
-    )
-
-
-def parse_qrels(
-    text: np.ndarray[Any, np.dtype[np.uint8]],
-    path: PathLike,
-    *,
-    dialect: str = Dialect.AUTO,
-    level_map: LevelMap | None = None,
-    intents: PathLike | Probabilities | None = None,
-) -> Qrels:
-    """Read judgements of a padded text.
-
-    Parameters
-    ----------
-    text
-        uint8 (byte,): the content of a file and `PADDING` zero bytes.
-    path
-        What messages name as the file.
-    dialect, level_map, intents
-        As of `read_qrels`.
-
-    Returns
-    -------
-    qrels
-        As from `read_qrels`.
-
-    Raises
-    ------
-    BadInput
-        As of `read_qrels`.
-    """
+    text = read_padded(path, PADDING, Workspace()) if text is None else text
     check_level_map(level_map)
     auto = Dialect(dialect) is Dialect.AUTO
     chosen = detect(text[:BEGINNING].tobytes()) if auto else Dialect(dialect)

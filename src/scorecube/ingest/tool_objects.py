@@ -1,4 +1,4 @@
-"""Objects of ranx and repro_eval as dictionaries. They are told by their modules, so that neither package is imported."""
+"""Objects of ranx and repro_eval as dictionaries. They are recognised by the module of their type, so that neither package is imported."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def file_label(path: PathLike) -> str:
 
 
 class RunLabels(NamedTuple):
-    """What a table tells about runs.
+    """Teams and systems of runs, as read from a table.
 
     Parameters
     ----------

@@ -12,8 +12,17 @@ if TYPE_CHECKING:
     from scorecube.storage import Catalogue, Study
 
 CUBE = (
-    "runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains", "missing_scores", "origin",
-)  # fmt: skip
+    "runs",
+    "teams",
+    "systems",
+    "fewest_runs",
+    "most_runs",
+    "topics",
+    "metrics",
+    "gains",
+    "missing_scores",
+    "origin",
+)
 """Facts of a cube that are listed."""
 
 

@@ -73,7 +73,7 @@ def collect_table(
         frames = _indexed(study, view, table, collections, every)
     else:
         frames = [
-            _told_apart(
+            _with_digest(
                 table.make(source.assign_attrs({COLLECTION: each})),
                 str(source.attrs.get("digest", "")) if every else "",
             )
@@ -140,11 +140,11 @@ def _of_one(
         if result is None:  # replaced since
             return pd.DataFrame()
         frame = table.make(result.assign_attrs({COLLECTION: name}))
-    return _told_apart(frame, facts["digest"])
+    return _with_digest(frame, facts["digest"])
 
 
-def _told_apart(frame: pd.DataFrame, digest: str) -> pd.DataFrame:
-    """Return the table of a result with its digest behind the collection, if results are to be told apart."""
+def _with_digest(frame: pd.DataFrame, digest: str) -> pd.DataFrame:
+    """Return the table of a result with its digest behind the collection, if results need to be distinguished."""
     if digest and COLLECTION in frame:
         frame = frame.copy()
         frame.insert(1, RESULT, digest[:8])

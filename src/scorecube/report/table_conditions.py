@@ -72,5 +72,5 @@ def rows_that_meet(frame: pd.DataFrame, condition: str) -> pd.DataFrame:
 
 
 def message(condition: str, met: pd.DataFrame, total: int) -> str:
-    """Return what is said of a condition that is met."""
+    """Return the message about a condition that is met."""
     return f"{condition}: met by {len(met):,} of {counted(total, 'row')}; exit status {STATUS}"

@@ -38,7 +38,7 @@ def fit(
     Returns
     -------
     text
-        A line for the values that all rows share, then the table; where it is too wide still, in parts that repeat the labels that tell rows apart.
+        A line for the values that all rows share, then the table; where it is too wide still, in parts that repeat the labels that distinguish rows.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def fit(
 
 
 def naming(labels: Sequence[int], table: Sequence[Sequence[str]]) -> list[int]:
-    """Return the labels that further parts repeat: without those, the last ones first, that are not needed to tell rows apart.
+    """Return the labels that further parts repeat: without those, the last ones first, that are not needed to distinguish rows.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class CorrectedMeans:
     mean, low, high
         Corrected mean with its limits.
     slope
-        Lambda: 0 for a judge that tells nothing.
+        Lambda: 0 for a judge whose scores do not vary over the labelled topics.
     human, human_low, human_high
         Mean over the labelled topics alone, and the limits of Student's t.
     """
@@ -49,7 +49,9 @@ class CorrectedMeans:
     human_high: Floats
 
 
-def corrected_means(truth: Any, judge: Any, others: Any, chosen: Any, confidence: float) -> CorrectedMeans:  # fmt: skip
+def corrected_means(
+    truth: Any, judge: Any, others: Any, chosen: Any, confidence: float
+) -> CorrectedMeans:
     """Return the corrected means of items, for several choices of the topics that the truth is known of.
 
     Parameters
@@ -88,17 +90,19 @@ def corrected_means(truth: Any, judge: Any, others: Any, chosen: Any, confidence
         if m < LEAST_LABELLED:
             unknown = np.full_like(human, np.nan)
             return CorrectedMeans(unknown, unknown, unknown, unknown, *alone)
-        tells = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
-        slope = np.where(tells, sum_hf / np.where(tells, sum_ff, 1.0), 0.0)
+        varies = sum_ff > NO_SPREAD * m * np.maximum((every**2).max(axis=1), (f**2).max(axis=1))
+        slope = np.where(varies, sum_hf / np.where(varies, sum_ff, 1.0), 0.0)
         residual = np.maximum(sum_hh - slope * sum_hf, 0.0) / (m - 2)
-        away = np.where(tells, mean_f**2 / np.where(tells, sum_ff, 1.0), 0.0)
+        away = np.where(varies, mean_f**2 / np.where(varies, sum_ff, 1.0), 0.0)
         variance = slope**2 * every.var(axis=1, ddof=1) / n + residual * (1 / m + away)
         mean = human - slope * mean_f
         half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
     return CorrectedMeans(mean, mean - half, mean + half, slope, *alone)
 
 
-def labels_needed(truth: Any, judge: Any, others: Any, width: float, confidence: float) -> tuple[float, float]:  # fmt: skip
+def labels_needed(
+    truth: Any, judge: Any, others: Any, width: float, confidence: float
+) -> tuple[float, float]:
     """Return how many labelled topics intervals of means take for an average width: with the judge, and without.
 
     Parameters
@@ -124,8 +128,8 @@ def labels_needed(truth: Any, judge: Any, others: Any, width: float, confidence:
     spread_f = every.var(axis=1, ddof=1)
     h, f = (each - each.mean(axis=1, keepdims=True) for each in (truth, judge))
     sum_ff = (f**2).sum(axis=1)
-    tells = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
-    slope = np.where(tells, (h * f).sum(axis=1) / np.where(tells, sum_ff, 1.0), 0.0)
+    varies = sum_ff > NO_SPREAD * common * (every**2).max(axis=1)
+    slope = np.where(varies, (h * f).sum(axis=1) / np.where(varies, sum_ff, 1.0), 0.0)
     residual = ((h - slope[:, np.newaxis] * f) ** 2).sum(axis=1) / (common - 2)
     total = truth.var(axis=1, ddof=1)
 

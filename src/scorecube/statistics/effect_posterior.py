@@ -143,19 +143,24 @@ def draw_effects(effects: Effects, uniforms: Floats, errors: Floats) -> Floats:
     slope = _ratio(both, deviation)
     rest = np.sqrt(np.maximum(second - slope**2, 0.0))
     degenerate = both**2 >= first * second * (1 - SMALLEST_RATIO)
-    drawn = np.array([
-        deviation[:, np.newaxis] * normals[:, 0],
-        slope[:, np.newaxis] * normals[:, 0] + np.where(degenerate, 0.0, rest)[:, np.newaxis] * normals[:, 1],
-    ])  # fmt: skip
+    drawn = np.array(
+        [
+            deviation[:, np.newaxis] * normals[:, 0],
+            slope[:, np.newaxis] * normals[:, 0]
+            + np.where(degenerate, 0.0, rest)[:, np.newaxis] * normals[:, 1],
+        ]
+    )
     missed = effects.means[:, np.newaxis] - drawn - effects.slopes[:, np.newaxis] * errors
     # P (P + E)^-1, whose second factor is a matrix of two rows.
     t_first, t_both, t_second = first + e_first, both + e_both, second + e_second
     determinant = t_first * t_second - t_both**2
     inverse = [_ratio(part, determinant)[:, np.newaxis] for part in (t_second, -t_both, t_first)]
-    solved = np.array([
-        inverse[0] * missed[0] + inverse[1] * missed[1],
-        inverse[1] * missed[0] + inverse[2] * missed[1],
-    ])  # fmt: skip
+    solved = np.array(
+        [
+            inverse[0] * missed[0] + inverse[1] * missed[1],
+            inverse[1] * missed[0] + inverse[2] * missed[1],
+        ]
+    )
     first, both, second = (part[:, np.newaxis] for part in prior)
     drawn[0] += first * solved[0] + both * solved[1]
     drawn[1] += both * solved[0] + second * solved[1]
@@ -227,7 +232,7 @@ def _least_excess(
 ) -> tuple[tuple[float, float], float]:
     """Return the combination of both metrics whose means vary least against their errors, and (variance - error) / error.
 
-    This combination tells how far the correlation of the true means is from 1.
+    This combination shows how far the correlation of the true means is from 1.
     """
     (s1, s12, s2), (e1, e12, e2) = spread, error
     determinant = e1 * e2 - e12**2
@@ -252,7 +257,11 @@ def _independent_systems(residuals: Floats) -> float:
     # Not a matrix product: its last digits depend on the number of threads.
     gram = np.einsum("ik,jk->ij", few, few) / (n_topics - 1)
     trace, squares = float(np.trace(gram)), float((gram**2).sum())
-    unbiased = (n_topics - 1) ** 2 / ((n_topics - 2) * (n_topics + 1)) * (squares - trace**2 / (n_topics - 1))  # fmt: skip
+    unbiased = (
+        (n_topics - 1) ** 2
+        / ((n_topics - 2) * (n_topics + 1))
+        * (squares - trace**2 / (n_topics - 1))
+    )
     return trace**2 / unbiased if unbiased > 0 else float(len(residuals))
 
 

@@ -254,8 +254,15 @@ def facet_components(scores: FloatArray) -> FloatArray:
         for axis, one, other in ((2, s, t), (1, s, f), (0, t, f))
     )
     effects = (s, t, f, st, sf, tf, scores - grand - s - t - f - st - sf - tf)
-    freedom = (p - 1, n - 1, g - 1, (p - 1) * (n - 1), (p - 1) * (g - 1), (n - 1) * (g - 1),
-               (p - 1) * (n - 1) * (g - 1))  # fmt: skip
+    freedom = (
+        p - 1,
+        n - 1,
+        g - 1,
+        (p - 1) * (n - 1),
+        (p - 1) * (g - 1),
+        (n - 1) * (g - 1),
+        (p - 1) * (n - 1) * (g - 1),
+    )
     m_s, m_t, m_f, m_st, m_sf, m_tf, rest = (
         float((effect**2).sum()) * scores.size / effect.size / degrees
         for effect, degrees in zip(effects, freedom, strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import labels_of
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.catalogue import (
@@ -25,7 +23,6 @@ from scorecube.storage.catalogue import (
     in_order,
 )
 from scorecube.storage.datasets import (
-    CONTENT,
     is_made_on_use,
     missing_values,
     open_dataset,
@@ -33,6 +30,7 @@ from scorecube.storage.datasets import (
     read_or_open,
     write_dataset,
 )
+from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_options
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
@@ -60,8 +58,6 @@ Value = TypeVar("Value")
 _BEING_WRITTEN: set[tuple[str, str]] = set()
 """Study and path of each group that this process writes and has not committed."""
 _GUARD = threading.Lock()
-ORIGIN = ("source", "licence", "cite", "note")
-"""Attributes of a cube that was fetched: origin of the scores."""
 
 
 class Study(Protocol):
@@ -341,11 +337,11 @@ class Collection:
     def _superseded(self, analysis: str, result: xr.Dataset) -> list[str]:
         """Return the digests of outdated results with the options of a new one."""
         outdated = self.result_entries(analysis, outdated=True)
-        options = _options(result.attrs)
+        options = plan_options(result.attrs)
         return [
             digest
             for digest, entry in outdated.items()
-            if _options(self._attributes(f"{RESULTS}/{analysis}/{digest}", entry)) == options
+            if plan_options(self._attributes(f"{RESULTS}/{analysis}/{digest}", entry)) == options
         ]
 
     def blocks(self, analysis: str, work_digest: str) -> BlockStore:
@@ -507,44 +503,6 @@ class _BlockEntry:
         self._collection.study.check_lock(self._collection.name)
 
 
-def attribute_facts(result: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes of a result as facts."""
-    attributes = {key: value for key, value in result.attrs.items() if key != CONTENT}
-    return {
-        "finished": str(result.attrs.get("finished", "")),
-        ATTRIBUTES: json.loads(json.dumps(attributes, default=lambda value: value.tolist())),
-    }
-
-
-def facts_of(name: str, dataset: xr.Dataset, missing: int | None = None) -> dict[str, Any]:
-    """Return the facts of a cube or of rankings that the index holds, as JSON values; none of other entries.
-
-    `missing` is the number of missing scores of a cube, if it is known.
-    """
-    if name == RANKINGS:
-        return {"levels": [int(level) for level in dataset[names.LEVEL].values]}
-    if name != CUBE:
-        return {}
-    return {
-        "runs": dataset.sizes[names.RUN],
-        "teams": len(set(map(str, dataset[names.TEAM].values))),
-        **_systems(dataset),
-        "topics": dataset.sizes[names.TOPIC],
-        "metrics": labels_of(dataset, names.METRIC),
-        "gains": labels_of(dataset, names.GAIN),
-        "missing_scores": int(dataset[names.SCORE].isnull().sum()) if missing is None else missing,
-        "origin": {key: str(dataset.attrs[key]) for key in ORIGIN if key in dataset.attrs},
-    }
-
-
-def _systems(dataset: xr.Dataset) -> dict[str, int]:
-    """Return the number of systems, and the fewest and the most runs of one; nothing where runs are no repetitions."""
-    if names.SYSTEM not in dataset.coords:
-        return {}
-    counts = Counter(labels_of(dataset, names.SYSTEM)).values()
-    return {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}
-
-
 def _create_parents(location: Location, collection: str, path: str, listed: set[str]) -> None:
     """Create the groups between a collection and a group in it; those of listed groups exist. They are synced with the group."""
     parts = path.split("/")[:-1]
@@ -552,16 +510,3 @@ def _create_parents(location: Location, collection: str, path: str, listed: set[
         parent = "/".join(parts[: count + 1])
         if not any(each.startswith(f"{parent}/") for each in listed):
             location.write_cached(f"{collection}/{parent}/{METADATA}", group_metadata())
-
-
-def _options(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result's plan without what does not distinguish one analysis of other scores from another."""
-    try:
-        plan = dict(json.loads(str(attributes.get("plan", "{}"))))
-    except ValueError:
-        return {}
-    return {
-        key: value
-        for key, value in plan.items()
-        if key not in ("cube", "teams", "systems", "seed", "trials")
-    }

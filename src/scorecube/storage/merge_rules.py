@@ -8,8 +8,8 @@ from typing import Any
 
 from scorecube.storage.blocks import select_disjoint
 from scorecube.storage.collection import Collection
-from scorecube.storage.collection import _options as plan_options
 from scorecube.storage.datasets import CONTENT, stored_digest
+from scorecube.storage.entry_facts import plan_options
 from scorecube.storage.layout import METADATA
 from scorecube.storage.manifest import BLOCKS, CUBE, OUTDATED, RESULTS, Entry, Manifest
 

@@ -31,7 +31,7 @@ def beat_seconds(location: Location) -> float:
 
 
 def process_facts() -> dict[str, Any]:
-    """Return the facts by which another process tells whether this one still runs."""
+    """Return the facts from which another process can find out whether this one still runs."""
     return {
         "machine": machine_name(),
         "process": os.getpid(),

@@ -408,8 +408,15 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    read = _import_files if _are_paths(files) else _import_objects
-    cube = read(files, metric, gain, teams, layout, transpose, notify)
+    if _are_paths(files):
+        cube = _import_files(files, metric, gain, teams, layout, transpose, notify)
+    else:
+        for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):
+            if value != default:
+                raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
+        labels = _run_labels(teams)
+        cube = cube_from_scores(files, gain=gain, **labels._asdict(), notify=notify)
+        cube = cube if metric is None else select(cube, metrics=[metric])
     turned = negated(cube, metric_names("lower_is_better", lower_is_better))
     for label in undeclared(turned):
         (notify or LOGGER.warning)(
@@ -438,15 +445,15 @@ def _import_files(
                 option="gain",
             )
         by_gain = {gain: by_gain[gain]}
-    labels = RunLabels(None, None) if teams is None else read_run_labels(teams)
-    said: list[str] = []
+    labels = _run_labels(teams)
+    lines: list[str] = []
     cubes = [
         cube_from_scores(
-            with_axes(matrices), gain=label or gain, **labels._asdict(), notify=said.append
+            with_axes(matrices), gain=label or gain, **labels._asdict(), notify=lines.append
         )
         for label, matrices in by_gain.items()
     ]
-    for line in dict.fromkeys(said):
+    for line in dict.fromkeys(lines):
         (notify or LOGGER.warning)(line if teams is None else f"{teams}: {line}")
     scores = [cube[names.SCORE] for cube in cubes]
     if len(cubes) == 1:
@@ -464,22 +471,8 @@ def _are_paths(files: Any) -> bool:
     )
 
 
-def _import_objects(
-    scores: Any,
-    metric: str | None,
-    gain: str,
-    teams: PathLike | None,
-    layout: str,
-    transpose: bool,
-    notify: Callable[[str], None] | None,
-) -> xr.Dataset:
-    """Return the cube of scores in memory, with the options of files that mean something for them."""
-    for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):
-        if value != default:
-            raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
-    labels = RunLabels(None, None) if teams is None else read_run_labels(teams)
-    cube = cube_from_scores(scores, gain=gain, **labels._asdict(), notify=notify)
-    return cube if metric is None else select(cube, metrics=[metric])
+def _run_labels(teams: PathLike | None) -> RunLabels:
+    return RunLabels(None, None) if teams is None else read_run_labels(teams)
 
 
 def _union(known: Sequence[str], new: Sequence[str]) -> list[str]:

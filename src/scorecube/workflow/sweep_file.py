@@ -235,9 +235,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         content = tomllib.loads(text)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", str(path)) from None
-    except (
-        ValueError
-    ) as error:  # also for bytes that are not UTF-8, and for integers of thousands of digits
+    except ValueError as error:  # also bytes that are not UTF-8, integers of thousands of digits
         raise BadInput(f"is not TOML: {error}", str(path)) from None
     except RecursionError:
         raise BadInput("is not a sweep: its values are nested too deeply", str(path)) from None
@@ -385,7 +383,7 @@ def _matches(pattern: str, folder: Path, location: tuple[str, int]) -> list[Path
     absolute = Path(pattern).is_absolute()
     try:
         return sorted((Path("/") if absolute else folder).glob(pattern.lstrip("/")))
-    except (ValueError, NotImplementedError, OSError) as error:
+    except (ValueError, OSError) as error:  # bad syntax; names longer than the file system allows
         raise BadInput(
             f"each = {pattern!r} is no pattern of files: {error}; use a pattern such as 'matrices/*.csv' or '**/*.csv'",
             *location,

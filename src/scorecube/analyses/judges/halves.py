@@ -51,7 +51,9 @@ def half_taus(truth: Any, judge: Any) -> Floats:
     tolerances = np.concatenate([ranked[0]["tolerances"]] * 2 + [ranked[1]["tolerances"]] * 2)
     cells = np.arange(n_cells)
     first = np.concatenate([cells, cells + 2 * n_cells, cells, cells + n_cells])
-    second = np.concatenate([cells + n_cells, cells + 3 * n_cells, cells + 2 * n_cells, cells + 3 * n_cells])  # fmt: skip
+    second = np.concatenate(
+        [cells + n_cells, cells + 3 * n_cells, cells + 2 * n_cells, cells + 3 * n_cells]
+    )
     taus = []
     at_once = trials_at_once(4 * n_cells * n_runs)
     for low in range(0, N_SPLITS, at_once):

@@ -19,6 +19,7 @@ from scorecube import names
 from scorecube.analyses.base import ANY_NUMBER, Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.halves import HALVES
+from scorecube.analyses.judges.variables import CELL, VARIABLES
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
@@ -27,7 +28,6 @@ from scorecube.analyses.rank_agreement.agreement import STATISTICS, TIES, Agreem
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_judgements import JudgedScores, judged_scores
-from scorecube.collection.schema import Variable
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.label_agreement import (
     COEFFICIENTS,
@@ -107,21 +107,42 @@ class Judges(Analysis):
         "runs": {"flags": ("--only-runs",), "help": "Runs, by their names; all by default."}
     }
 
-    truth: str = option_field("", "Collection whose judgements count as truth; the first by default.")  # fmt: skip
+    truth: str = option_field(
+        "", "Collection whose judgements count as truth; the first by default."
+    )
     judges: tuple[str, ...] = option_field(
         (), "Collections with the judgements of judges; all others by default.", may_be_empty=True
     )
-    top: int = option_field(10, "Best runs under the truth, for false positives.", minimum=2, unit="runs")  # fmt: skip
-    alpha: float = option_field(0.05, "Significance level of decisions on pairs of runs.", above=0, below=1)  # fmt: skip
+    top: int = option_field(
+        10, "Best runs under the truth, for false positives.", minimum=2, unit="runs"
+    )
+    alpha: float = option_field(
+        0.05, "Significance level of decisions on pairs of runs.", above=0, below=1
+    )
     test: str = option_field("t", "Paired test of pairs of runs.", choices=TESTS)
     p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
-    ties: str = option_field("w", "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.", choices=TIES)  # fmt: skip
+    ties: str = option_field(
+        "w",
+        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
+        choices=TIES,
+    )
     confidence: float = option_field(0.95, "Confidence level of the intervals.", above=0, below=1)
     labels: tuple[int, ...] = option_field(
-        SIZES, "Numbers of topics with labels of the truth, for corrected means.", minimum=4, unit="topics", may_be_empty=True,
-    )  # fmt: skip
-    width: float = option_field(0.1, "Width of intervals that a number of labelled topics is computed for.", above=0, maximum=10**6)  # fmt: skip
-    baseline: str | None = option_field(None, "Run that corrected means are compared with; the best by default.")  # fmt: skip
+        SIZES,
+        "Numbers of topics with labels of the truth, for corrected means.",
+        minimum=4,
+        unit="topics",
+        may_be_empty=True,
+    )
+    width: float = option_field(
+        0.1,
+        "Width of intervals that a number of labelled topics is computed for.",
+        above=0,
+        maximum=10**6,
+    )
+    baseline: str | None = option_field(
+        None, "Run that corrected means are compared with; the best by default."
+    )
     purchases: int = option_field(
         200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
     )
@@ -129,8 +150,10 @@ class Judges(Analysis):
     distance: str = option_field("ordinal", "Distances of Krippendorff's alpha.", choices=DISTANCES)
 
     families: tuple[str, ...] = option_field(
-        (), "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.", may_be_empty=True,
-    )  # fmt: skip
+        (),
+        "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",
+        may_be_empty=True,
+    )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
         """See `Analysis.prepare`."""
@@ -140,15 +163,22 @@ class Judges(Analysis):
         """See `Analysis.check`."""
         cube, judged = prepared.cube, _shared(prepared)
         if self.truth and self.truth != judged.sets[0]:
-            raise BadPlan(f"the truth of the cube is {judged.sets[0]}; the plan is for {self.truth}", option="truth")  # fmt: skip
+            raise BadPlan(
+                f"the truth of the cube is {judged.sets[0]}; the plan is for {self.truth}",
+                option="truth",
+            )
         expected = tuple(self.judges or judged.sets[1:])
         if expected != judged.sets[1:]:
             raise BadPlan(
-                f"the judges of the cube are {', '.join(judged.sets[1:])}; the plan is for {', '.join(expected)}", option="judges",
-            )  # fmt: skip
+                f"the judges of the cube are {', '.join(judged.sets[1:])}; the plan is for {', '.join(expected)}",
+                option="judges",
+            )
         runs = schema.labels_of(cube, names.RUN)
         if self.baseline is not None and self.baseline not in runs:
-            raise BadName(f"no run {self.baseline!r}; nearest: {nearest(self.baseline, runs)}", option="baseline")  # fmt: skip
+            raise BadName(
+                f"no run {self.baseline!r}; nearest: {nearest(self.baseline, runs)}",
+                option="baseline",
+            )
         family_runs(self.families, judged.sets[1:], runs)
         check_runs(cube.fillna({names.SCORE: 0.0}), "the comparison of judges")
         warnings = list(cube.attrs.get(NOT_COMMON, []))
@@ -166,7 +196,9 @@ class Judges(Analysis):
                     f"{judge} shares {counted(n_shared, 'topic')} with {judged.sets[0]}: rankings are compared with those of halves of the topics, and means are not corrected"
                 )
         if self.top > len(runs):
-            warnings.append(f"there are only {len(runs)} runs: all of them count as the top {self.top}")  # fmt: skip
+            warnings.append(
+                f"there are only {len(runs)} runs: all of them count as the top {self.top}"
+            )
         return warnings
 
     def units(self, prepared: Prepared, trials: int) -> int:
@@ -201,12 +233,15 @@ class Judges(Analysis):
         return tuple(
             Output(
                 each.name,
-                (*([n_cells] if each.dims[:2] == _CELL else []), *(sizes[dim] for dim in each.dims if dim in sizes)),
+                (
+                    *([n_cells] if each.dims[:2] == CELL else []),
+                    *(sizes[dim] for dim in each.dims if dim in sizes),
+                ),
                 Combine.CONCAT,
                 "float64",
             )
             for each in VARIABLES
-        )  # fmt: skip
+        )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
@@ -227,8 +262,13 @@ class Judges(Analysis):
         options = {"weights": self.weights, "distance": self.distance}
         label, label_low, label_high = label_intervals(counts, self.confidence, **options)
         agreement = Agreement(
-            p=self.p, ties=self.ties, confidence=self.confidence, test=self.test, alphas=(self.alpha,), top=self.top
-        )  # fmt: skip
+            p=self.p,
+            ties=self.ties,
+            confidence=self.confidence,
+            test=self.test,
+            alphas=(self.alpha,),
+            top=self.top,
+        )
         return {
             **one_judge.rankings(sets, agreement),
             **one_judge.biases(sets, self.confidence),
@@ -261,7 +301,7 @@ class Judges(Analysis):
         cube, judged = prepared.cube, _shared(prepared)
         values = {}
         for each in VARIABLES:
-            if each.dims[:2] == _CELL:  # from (cell, ..., judge)
+            if each.dims[:2] == CELL:  # from (cell, ..., judge)
                 array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
             else:
                 array = np.moveaxis(totals[each.name], -1, 0)
@@ -291,7 +331,19 @@ class Judges(Analysis):
             "top": min(self.top, cube.sizes[names.RUN]),
             "notes": list(cube.attrs.get(NOT_COMMON, [])),
         }
-        attrs |= {name: getattr(self, name) for name in ("alpha", "test", "confidence", "width", "weights", "distance", "p", "purchases")}  # fmt: skip
+        attrs |= {
+            name: getattr(self, name)
+            for name in (
+                "alpha",
+                "test",
+                "confidence",
+                "width",
+                "weights",
+                "distance",
+                "p",
+                "purchases",
+            )
+        }
         return schema.annotate(xr.Dataset(values, coords, attrs), VARIABLES)
 
     def _sizes(self, prepared: Prepared) -> dict[str, int]:
@@ -336,7 +388,9 @@ def _shared(prepared: Prepared) -> JudgedScores:
     return judged
 
 
-def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[str]) -> np.ndarray[Any, Any]:  # fmt: skip
+def family_runs(
+    families: Sequence[str], judges: Sequence[str], runs: Sequence[str]
+) -> np.ndarray[Any, Any]:
     """Return which runs are of the family of each judge, bool (judge, run); other judges and runs are passed over.
 
     Raises
@@ -348,13 +402,16 @@ def family_runs(families: Sequence[str], judges: Sequence[str], runs: Sequence[s
     for each in families:
         run, equals, judge = each.rpartition("=")
         if not (run and equals and judge):
-            raise BadPlan(f"{option('families')}: expected run=judge; found {each!r:.60}", option="families")  # fmt: skip
+            raise BadPlan(
+                f"{option('families')}: expected run=judge; found {each!r:.60}", option="families"
+            )
         if judge in judges and run in runs:
             found[judges.index(judge), runs.index(run)] = True
     if families and not found.any():
         raise BadPlan(
-            f"{option('families')} names no run of a judge that is compared: judges are {', '.join(judges)}", option="families"
-        )  # fmt: skip
+            f"{option('families')} names no run of a judge that is compared: judges are {', '.join(judges)}",
+            option="families",
+        )
     return found
 
 
@@ -363,81 +420,3 @@ def _label_counts(cube: xr.Dataset, n_judges: int) -> np.ndarray[Any, Any]:
     if names.LABEL_COUNTS in cube:
         return np.asarray(cube[names.LABEL_COUNTS].values)
     return np.zeros((n_judges, cube.sizes[names.TOPIC], 1, 1), np.int64)
-
-
-_CELL = (names.METRIC, names.GAIN)
-_JUDGE = (*_CELL, names.JUDGE)
-_STATISTIC = (*_JUDGE, names.STATISTIC)
-_RUNS = (*_JUDGE, names.RUN)
-_LEVELS = (*_JUDGE, names.RUN_LEVEL)
-_LABELLED = (*_JUDGE, names.N_LABELLED)
-_PRICE = (*_LABELLED, names.QUANTITY)
-_OF_LABELS = (names.JUDGE, names.LABEL_STATISTIC)
-_MEANS = {
-    "corrected": "mean over infinitely many topics, by the judge and labelled topics",
-    "difference": "difference of corrected means from the baseline",
-}
-VARIABLES = tuple(
-    Variable(*fields)
-    for fields in (
-        ("agreement", _STATISTIC, "f", "1", "agreement of the rankings of runs under the truth and the judge"),
-        *((name, _STATISTIC, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
-        ("tied_truth", _JUDGE, "i", "pairs", "pairs of runs with equal means under the truth"),
-        ("tied_judge", _JUDGE, "i", "pairs", "pairs of runs with equal means under the judge"),
-        ("drop", _JUDGE, "i", "ranks", "largest number of ranks that a run loses under the judge"),
-        ("drop_run", _JUDGE, "i", "1", "index of the run that loses most ranks"),
-        ("rise", _JUDGE, "i", "ranks", "largest number of ranks that a run gains under the judge"),
-        ("rise_run", _JUDGE, "i", "1", "index of the run that gains most ranks"),
-        ("agree", _JUDGE, "i", "pairs", "pairs significant under both sets, for the same run"),
-        ("only_truth", _JUDGE, "i", "pairs", "pairs significant under the truth only"),
-        ("only_judge", _JUDGE, "i", "pairs", "pairs significant under the judge only"),
-        ("opposite", _JUDGE, "i", "pairs", "pairs significant under both sets, for opposite runs"),
-        ("neither", _JUDGE, "i", "pairs", "pairs significant under neither set"),
-        ("top_pairs", _JUDGE, "i", "pairs", "pairs of the best runs under the truth"),
-        ("top_significant", _JUDGE, "i", "pairs", "of these, significant under the truth"),
-        ("top_judge", _JUDGE, "i", "pairs", "of these, significant under the judge"),
-        ("false_positives", _JUDGE, "i", "pairs", "of these, significant under the judge but not under the truth"),
-        ("false_negatives", _JUDGE, "i", "pairs", "of these, significant under the truth but not under the judge"),
-        ("mean_truth", _RUNS, "f", "score", "mean score under the truth"),
-        ("mean_judge", _RUNS, "f", "score", "mean score under the judge"),
-        ("rank_truth", _RUNS, "f", "rank", "rank under the truth; tied runs share the best of their ranks"),
-        ("rank_judge", _RUNS, "f", "rank", "rank under the judge"),
-        ("level_truth", _LEVELS, "f", "score", "mean score of runs under the truth"),
-        ("level_judge", _LEVELS, "f", "score", "mean score of runs under the judge"),
-        ("level_bias", _LEVELS, "f", "score", "mean under the judge less mean under the truth"),
-        ("level_low", _LEVELS, "f", "score", "lower limit of the bias over topics"),
-        ("level_high", _LEVELS, "f", "score", "upper limit of the bias over topics"),
-        ("level_runs", _LEVELS, "f", "runs", "number of runs"),
-        ("slope", (*_LABELLED, names.RUN), "f", "1", "lambda, the weight of the judge; 0 if it tells nothing"),
-        *(
-            (f"{name}{end}", (*_LABELLED, names.RUN), "f", "score", f"{meaning}{limit}")
-            for name, meaning in _MEANS.items()
-            for end, limit in (("", ""), ("_low", ", lower limit"), ("_high", ", upper limit"))
-        ),
-        ("baseline", _JUDGE, "i", "1", "index of the run that others are compared with; -1 for none"),
-        ("width", _PRICE, "f", "score", "mean width of intervals, over runs and choices of topics"),
-        ("width_truth", _PRICE, "f", "score", "the same by the labelled topics alone"),
-        ("covered", _PRICE, "f", "1", "share of intervals with the mean of all shared topics by the truth"),
-        ("mean_slope", _PRICE, "f", "1", "mean of lambda over runs and choices of topics"),
-        ("needed", (*_JUDGE, names.QUANTITY), "f", "topics", "labelled topics for the wanted width"),
-        ("needed_truth", (*_JUDGE, names.QUANTITY), "f", "topics", "the same without the judge"),
-        ("half_tau", (*_JUDGE, names.HALF_STATISTIC), "f", "1", "mean tau of rankings from as many topics, disjoint ones"),
-        ("part", _JUDGE, "f", "1", "tau of halves of the truth less that with the judge"),
-        ("part_low", _JUDGE, "f", "1", "lower limit of the judge's part"),
-        ("part_high", _JUDGE, "f", "1", "upper limit of the judge's part"),
-        ("label", _OF_LABELS, "f", "1", "agreement of the labels of all common documents"),
-        ("label_low", _OF_LABELS, "f", "1", "lower limit over topics"),
-        ("label_high", _OF_LABELS, "f", "1", "upper limit over topics"),
-        ("confusion", (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL), "i", "documents", "documents by their levels under the truth and the judge"),
-        ("label_by_topic", (names.JUDGE, names.TOPIC, names.LABEL_STATISTIC), "f", "1", "agreement of the labels of the documents of a topic"),
-        ("documents_by_topic", (names.JUDGE, names.TOPIC), "i", "documents", "documents that both judged"),
-        ("preference", _JUDGE, "f", "score", "bias for the runs of the judge's family less that for all others"),
-        ("preference_low", _JUDGE, "f", "score", "lower limit of the preference over topics"),
-        ("preference_high", _JUDGE, "f", "score", "upper limit of the preference over topics"),
-        ("n_own", (names.JUDGE,), "i", "runs", "runs of the judge's family"),
-        ("n_shared", (names.JUDGE,), "i", "topics", "topics of both sets"),
-        ("n_truth", (names.JUDGE,), "i", "topics", "topics of the truth"),
-        ("n_judged", (names.JUDGE,), "i", "topics", "topics of the judge"),
-        ("n_common_runs", (names.JUDGE,), "i", "runs", "runs of both sets"),
-    )
-)  # fmt: skip

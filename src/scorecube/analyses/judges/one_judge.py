@@ -80,8 +80,14 @@ def two_sets(truth: Floats, judge: Floats) -> TwoSets:
     shared = np.asarray(of_truth & of_judge)
     a, b = truth[:, runs], judge[:, runs]
     return TwoSets(
-        runs, a[..., of_truth], b[..., of_judge], a[..., shared], b[..., shared], b[..., of_judge & ~shared], shared
-    )  # fmt: skip
+        runs,
+        a[..., of_truth],
+        b[..., of_judge],
+        a[..., shared],
+        b[..., shared],
+        b[..., of_judge & ~shared],
+        shared,
+    )
 
 
 def rankings(sets: TwoSets, agreement: Agreement) -> dict[str, Any]:
@@ -232,9 +238,13 @@ def corrections(
 def _no_corrections(n_cells: int, n_sizes: int, n_runs: int) -> dict[str, Any]:
     """Return the arrays of `corrections` without values."""
     of_runs = [f"{name}{end}" for name in CORRECTED for end in ("", "_low", "_high")]
-    found: dict[str, Any] = {name: np.full((n_cells, n_sizes, n_runs), np.nan) for name in (*of_runs, "slope")}  # fmt: skip
+    found: dict[str, Any] = {
+        name: np.full((n_cells, n_sizes, n_runs), np.nan) for name in (*of_runs, "slope")
+    }
     by_size = (n_cells, n_sizes, len(QUANTITIES))
-    found |= {name: np.full(by_size, np.nan) for name in ("width", "width_truth", "covered", "mean_slope")}  # fmt: skip
+    found |= {
+        name: np.full(by_size, np.nan) for name in ("width", "width_truth", "covered", "mean_slope")
+    }
     found |= {name: np.full(by_size[::2], np.nan) for name in ("needed", "needed_truth")}
     return found | {"baseline": np.full(n_cells, -1)}
 

@@ -51,7 +51,9 @@ def refusal(n_runs: int, n_topics: int) -> str:
     """Return why there is no interval for the correlation over infinitely many topics; empty if there is one."""
     if n_runs < LEAST_RUNS:
         return f"{n_runs} runs, of {LEAST_RUNS} that are needed"
-    return f"{n_topics} topics, of {LEAST_TOPICS} that are needed" if n_topics < LEAST_TOPICS else ""  # fmt: skip
+    return (
+        f"{n_topics} topics, of {LEAST_TOPICS} that are needed" if n_topics < LEAST_TOPICS else ""
+    )
 
 
 def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:

@@ -106,7 +106,12 @@ def effects(
             quantile(ratio, 0),
         )
     change = one.improvement - two.improvement
-    half = quantile(1.0, 1) * math.sqrt(max(variances[0][1] + variances[1][1] - 2 * covariance[1], 0.0)) if math.isfinite(change) else math.nan  # fmt: skip
+    half = (
+        quantile(1.0, 1)
+        * math.sqrt(max(variances[0][1] + variances[1][1] - 2 * covariance[1], 0.0))
+        if math.isfinite(change)
+        else math.nan
+    )
     return {
         "topics_a": sizes[0],
         "topics_b": sizes[1],
@@ -168,7 +173,10 @@ def _shared(
     if runs is not None:
         for run in runs:
             if run not in chosen[names.RUN]:
-                raise BadName(f"no run {run!r} in both collections; nearest: {nearest(run, chosen[names.RUN])}", option="runs")  # fmt: skip
+                raise BadName(
+                    f"no run {run!r} in both collections; nearest: {nearest(run, chosen[names.RUN])}",
+                    option="runs",
+                )
         chosen[names.RUN] = [run for run in chosen[names.RUN] if run in runs or run == baseline]
     cubes = [cube.sel(chosen) for cube in cubes]
     for cube in cubes:

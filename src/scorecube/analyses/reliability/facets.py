@@ -71,7 +71,9 @@ def facets_of(
     shape = (cube.sizes[names.METRIC], len(facets))
     components = np.full((*shape, len(FACET_SOURCES)), np.nan)
     coefficients = np.full((*shape, len(FACET_COEFFICIENTS), len(sizes)), np.nan)
-    for i, (j, levels) in ((i, each) for i in np.flatnonzero(used) for each in enumerate(facets.values())):  # fmt: skip
+    for i, (j, levels) in (
+        (i, each) for i in np.flatnonzero(used) for each in enumerate(facets.values())
+    ):
         cell = np.moveaxis(scores[i, levels].astype(np.float64), 0, -1)
         found = facet_components(cell[kept(cell.mean(axis=-1))])
         components[i, j] = np.maximum(found, 0.0)

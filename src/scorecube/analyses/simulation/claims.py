@@ -61,7 +61,7 @@ class Claim:
     size
         Number of topics that it is about, or of teams left out.
     nominal
-        How often it is to hold, by its confidence level; NaN if nothing is promised.
+        Nominal coverage, by its confidence level; NaN for an estimate without one.
     """
 
     quantity: str

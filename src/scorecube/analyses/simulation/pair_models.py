@@ -14,7 +14,8 @@ from scorecube.kernels.experiments.differences import guides_of
 from scorecube.kernels.experiments.pair_copulas import Family, fit_pairs
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.threads import LEAST, on_threads
-from scorecube.statistics.margins import Margin, fit_margin, score_grid
+from scorecube.statistics.margin_fits import fit_margin, score_grid
+from scorecube.statistics.margins import Margin
 
 Array = np.ndarray[Any, Any]
 SAME_SCORE = 1e-5

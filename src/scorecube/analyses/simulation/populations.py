@@ -38,7 +38,8 @@ from scorecube.statistics.gaussian_copula import (
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margins import Margin, ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.margins import Margin
 from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
 Array = np.ndarray[Any, Any]
@@ -137,12 +138,8 @@ class Population:
 
         Parameters
         ----------
-        seed
-            Of the random numbers.
-        start, stop
-            Range of topics.
-        n_threads
-            Number of threads; scores do not depend on it.
+        seed, start, stop, n_threads
+            As of `source`; scores do not depend on the number of threads.
         """
         scores = np.empty((len(self.margins), stop - start))
         source = self.source(seed, start, stop, n_threads=n_threads)

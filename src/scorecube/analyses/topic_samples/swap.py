@@ -68,7 +68,7 @@ class Swap(SwapOptions):
         Width of the difference bins, in units of the score.
     bins
         ``auto``: as many as the largest difference needs; all are closed. Or a number, 2 to 1000: the last bin is open, as in the
-        papers, and tells nothing of where in it swaps end.
+        papers, and does not show where in it swaps end.
     allow_zero
         Whether a required difference may be 0, that is whether the first bin is treated like the others.
     signed

@@ -31,9 +31,9 @@ def coverage(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     data = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     metrics = labels_of(data, names.METRIC)[:MOST_METRICS]
-    promised = np.isfinite(data["nominal"].values)
+    stated = np.isfinite(data["nominal"].values)
     panels: list[tuple[Any, Any]] = []
-    for draw, chosen in ((_coverage, promised), (_estimates, ~promised)):
+    for draw, chosen in ((_coverage, stated), (_estimates, ~stated)):
         part = data.isel({names.CLAIM: np.flatnonzero(chosen)})
         shown = np.isfinite(part["held" if draw is _coverage else "estimate"].values)
         part = part.isel(

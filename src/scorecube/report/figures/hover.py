@@ -20,7 +20,7 @@ LINEAR_OR_LOG = ("linear", "log")
 MOST_SERIES = 60
 """Of one figure; a figure with more is a picture of its own kind, whose single lines nobody asks for."""
 MOST_VALUES = 800
-"""Of a series that tells them; those of a longer one are read from its picture."""
+"""Of a series whose values the page holds; those of a longer one are read from its picture."""
 SMALL_SPAN = 10.0
 """Length of a scale up to which values have four decimals or more, as in tables."""
 
@@ -86,10 +86,11 @@ def _values(
     """Return the values of a series as of `hover_data` in a list; an empty list if there are too many."""
     if kind in "hv":
         ends = [
-            (each.get_x() + each.get_width(), each.get_y() + each.get_height() / 2) if kind == "h"
+            (each.get_x() + each.get_width(), each.get_y() + each.get_height() / 2)
+            if kind == "h"
             else (each.get_x() + each.get_width() / 2, each.get_y() + each.get_height())
             for each in artists
-        ]  # fmt: skip
+        ]
         points = np.array(ends, float).reshape(-1, 2)
     elif kind == "s":
         segments = artists[0].get_segments()

@@ -44,7 +44,11 @@ def judge_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
                 panels[k, 1], at
             )
             panels[k, 0].set_title(metric, loc="left", fontsize=9)
-        more = "" if len(shown) == len(metrics) else f"; {len(metrics) - len(shown)} more metrics in the tables"  # fmt: skip
+        more = (
+            ""
+            if len(shown) == len(metrics)
+            else f"; {len(metrics) - len(shown)} more metrics in the tables"
+        )
         figure.suptitle(
             f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}",
             x=0.01,
@@ -77,18 +81,35 @@ def _widths(axes: Axes, at: xr.Dataset) -> None:
     alone: dict[int, float] = {}
     for place, k in enumerate(_order(at)[:MOST_CURVES]):
         found = [
-            (size, float(one["width"].sel(quantity="mean")), float(one["width_truth"].sel(quantity="mean")))
+            (
+                size,
+                float(one["width"].sel(quantity="mean")),
+                float(one["width_truth"].sel(quantity="mean")),
+            )
             for size, one in sizes_of(at.isel({names.JUDGE: int(k)}))
-        ]  # fmt: skip
+        ]
         if not found:
             continue
         sizes, widths, truth = (list(each) for each in zip(*sorted(found), strict=True))
         alone |= dict(zip(sizes, truth, strict=True))
         axes.plot(
-            sizes, widths, color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)], markersize=4, linewidth=1.2, label=judges[k],
-        )  # fmt: skip
+            sizes,
+            widths,
+            color=COLOURS[place % len(COLOURS)],
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+            linewidth=1.2,
+            label=judges[k],
+        )
     sizes = sorted(alone)
-    axes.plot(sizes, [alone[size] for size in sizes], color="0.2", linestyle="--", linewidth=1, label="labels alone")  # fmt: skip
+    axes.plot(
+        sizes,
+        [alone[size] for size in sizes],
+        color="0.2",
+        linestyle="--",
+        linewidth=1,
+        label="labels alone",
+    )
     axes.set_ylim(0, None)
     axes.set_xlabel("labelled topics")
     axes.set_ylabel("width of intervals")
@@ -102,8 +123,13 @@ def _halves(axes: Axes, at: xr.Dataset) -> None:
     texts = ("two halves of the truth", "two halves of the judge", "truth with judge")
     for k, text in enumerate(texts):
         axes.plot(
-            at["half_tau"].values[order, k], np.arange(len(order)), MARKERS[k], color=COLOURS[k], label=text, markersize=5
-        )  # fmt: skip
+            at["half_tau"].values[order, k],
+            np.arange(len(order)),
+            MARKERS[k],
+            color=COLOURS[k],
+            label=text,
+            markersize=5,
+        )
     for place, k in enumerate(
         order.tolist()
     ):  # the limits of the judge's part, below the tau of the truth

@@ -50,7 +50,7 @@ def leaderboard(result: xr.Dataset, gain: str | None = None) -> Figure:
             draw_groups(panels[2], groups)
         name_runs(panels[0], labels_of(data, names.RUN))
         panels[0].set_ylim(n - 0.4, -0.6)
-        percent = f"{PERCENT * (1 - float(result.attrs['alpha'])):g} %"
+        percent = f"{PERCENT * (1 - float(result.attrs['alpha'])):g}%"
         figure.suptitle(
             f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {n} {'systems' if 'repetitions' in data else 'runs'}, "
             f"{result.attrs['n_topics']} topics, {percent}".strip(),

@@ -87,13 +87,24 @@ def _curves(
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(sizes, coefficient(ratios[k], sizes), linewidth=1.2, color=colour)
         axes.plot(
-            [own], [coefficient(ratios[k], own)], color=colour, label=metric, linewidth=1.2, markersize=4, marker=MARKERS[k % len(MARKERS)],
-        )  # fmt: skip
+            [own],
+            [coefficient(ratios[k], own)],
+            color=colour,
+            label=metric,
+            linewidth=1.2,
+            markersize=4,
+            marker=MARKERS[k % len(MARKERS)],
+        )
         if k in banded:
             low, high = (_limit(at, end)[k] for end in ("low", "high"))
             axes.fill_between(
-                sizes, coefficient(low, sizes), coefficient(high, sizes), color=colour, alpha=0.15, linewidth=0,
-            )  # fmt: skip
+                sizes,
+                coefficient(low, sizes),
+                coefficient(high, sizes),
+                color=colour,
+                alpha=0.15,
+                linewidth=0,
+            )
     for target in at[names.TARGET].values:
         axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
     axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")

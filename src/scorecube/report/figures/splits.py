@@ -87,7 +87,7 @@ def _curves(axes: Axes, cells: xr.Dataset) -> None:
     axes.set_xlabel("topics in a sample")
     axes.set_ylabel("tau between the rankings by two samples")
     quantiles = (
-        "band: 5 % to 95 %" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5 % quantile"
+        "band: 5% to 95%" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5% quantile"
     )
     axes.set_title(f"mean; {quantiles}", loc="left", fontsize=9)
 

@@ -17,7 +17,7 @@ from scorecube.report.text_formats import merge_gains, with_labels
 MOST_NAMED = 5
 """Collections that a sentence names."""
 LEAST_P = 0.001
-"""Below it a p-value in a sentence is only said to be smaller."""
+"""A smaller p-value in a sentence is printed as smaller than this."""
 
 
 def headline_columns(sections: Sequence[Section]) -> list[dict[str, Any]]:

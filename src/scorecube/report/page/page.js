@@ -537,7 +537,7 @@ const shared = (() => {
           String(low[k]), String(high[k]), fixed(cell.mean[k]), fixed(limits[k][0]), fixed(limits[k][1])])];
       });
     };
-    const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent} %, all runs together) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.`;
+    const about = `Rank sets and intervals if the same runs had the same means and variances over another number of topics. Rank sets (${parts[0].percent}%, all runs together) keep the critical value of this study's test, at other degrees of freedom. Means keep their noise: more topics than in the study may separate fewer runs than shown.`;
     panel(anchor, parts, "Leaderboard with another number of topics", about, columns, rowsOf, {
       controls: [labelled("Metric", metric)],
       inputs: [metric],
@@ -556,7 +556,7 @@ const shared = (() => {
         known ? bar(0, power, 0, 1, null, "means") : "-", fixed(power),
         fixed(expectedWidth(n, cell.variance, part.alpha)), fixed(known ? expectedWidth(n, cell.residual, part.alpha) : null)]);
     });
-    const about = `Expected width of the ${100 * (1 - parts[0].alpha)} % interval for the difference of two systems, each with topics of its own or both with the same ones, and the power of the paired t test to detect the difference at alpha ${parts[0].alpha}.`;
+    const about = `Expected width of the ${100 * (1 - parts[0].alpha)}% interval for the difference of two systems, each with topics of its own or both with the same ones, and the power of the paired t test to detect the difference at alpha ${parts[0].alpha}.`;
     panel(anchor, parts, "Widths and power with another number of topics", about, columns, rowsOf, {
       controls: [labelled("Difference", difference)],
       inputs: [difference],

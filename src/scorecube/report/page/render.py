@@ -383,7 +383,7 @@ def _script_data(sections: Sequence[Section]) -> Markup:
 
 
 def without_values(page: str) -> str:
-    """Return a page whose figures tell the script where their values are, as far as these data take no more than `MOST_VALUES` bytes."""
+    """Return a page with the values of its figures, for the script, up to `MOST_VALUES` bytes."""
     used = 0
 
     def keep(found: re.Match[str]) -> str:

@@ -30,7 +30,7 @@ def claims(result: xr.Dataset) -> pd.DataFrame:
 
     `held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
     intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
-    share of pairs with the promised power.
+    share of pairs with the nominal power.
     """
     frames = [
         pd.DataFrame(

@@ -117,7 +117,9 @@ def intervals(result: xr.Dataset) -> pd.DataFrame:
         for statistic in STATISTICS:
             for what in resampled(result):
                 at = part.sel({names.STATISTIC: statistic, names.RESAMPLED: what})
-                low, high = containing(*(float(each) for each in (part[statistic], at["low"], at["high"])))  # fmt: skip
+                low, high = containing(
+                    *(float(each) for each in (part[statistic], at["low"], at["high"]))
+                )
                 rows.append(
                     where(result)
                     | labels
@@ -142,7 +144,9 @@ def population(result: xr.Dataset) -> pd.DataFrame:
         at = result.sel({names.STATISTIC: statistic})
         columns: dict[str, Any] = {name: result[name].values for name in named}
         columns |= {"statistic": statistic, "value": result[statistic].values}
-        frames.append(pd.DataFrame(where(result) | columns | {name: at[name].values for name in PARTS}))  # fmt: skip
+        frames.append(
+            pd.DataFrame(where(result) | columns | {name: at[name].values for name in PARTS})
+        )
     if not frames:
         return pd.DataFrame(columns=[COLLECTION, *named, "statistic", "value", *PARTS])
     return pd.concat(frames).sort_index(kind="stable", ignore_index=True)

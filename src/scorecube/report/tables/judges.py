@@ -16,10 +16,20 @@ from scorecube.report.tables.population import containing
 from scorecube.report.tables.rows import COLLECTION, parts
 
 RANKING_STATISTICS = ("tau_b", "tau_ap", "rbo")
+OF_TOP_PAIRS = ("top_pairs", "top_significant", "top_judge", "false_positives", "false_negatives")
 FIRST = ["truth", "judge"]
 CELL = [*FIRST, "metric", "gain"]
 OF_MEANS = [*CELL, "run", "n_labelled", "mean", "mean_low", "mean_high", "lambda", COLLECTION]
-OF_DIFFERENCES = [*CELL, "run", "baseline", "n_labelled", "difference", "difference_low", "difference_high", COLLECTION]  # fmt: skip
+OF_DIFFERENCES = [
+    *CELL,
+    "run",
+    "baseline",
+    "n_labelled",
+    "difference",
+    "difference_low",
+    "difference_high",
+    COLLECTION,
+]
 
 
 def conditions(result: xr.Dataset) -> str:
@@ -38,10 +48,16 @@ def by_judge(result: xr.Dataset) -> Iterator[tuple[dict[str, Any], xr.Dataset]]:
             yield {"truth": str(result.attrs["truth"]), "judge": judge} | cell, data
 
 
-def frame(rows: Sequence[dict[str, Any]], result: xr.Dataset, columns: Sequence[str] = CELL) -> pd.DataFrame:  # fmt: skip
+def frame(
+    rows: Sequence[dict[str, Any]], result: xr.Dataset, columns: Sequence[str] = CELL
+) -> pd.DataFrame:
     """Return rows as a table, with the collection in the last column."""
     name = str(result.attrs.get(COLLECTION, result.attrs["truth"]))
-    made = pd.DataFrame(rows) if rows else pd.DataFrame(columns=[each for each in columns if each != COLLECTION])  # fmt: skip
+    made = (
+        pd.DataFrame(rows)
+        if rows
+        else pd.DataFrame(columns=[each for each in columns if each != COLLECTION])
+    )
     return made.assign(**{COLLECTION: name})
 
 
@@ -56,57 +72,69 @@ def agreement(result: xr.Dataset) -> pd.DataFrame:
     `tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
     without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
     """
-    runs = labels_of(result, names.RUN)
-    rows = []
-    for cell, data in by_judge(result):
-        values = {
-            name: dict(
-                zip(labels_of(data, names.STATISTIC), data[name].values.tolist(), strict=True)
-            )
-            for name in ("agreement", *MEANINGS)
+    rows = [
+        cell
+        | _compared_rankings(data)
+        | _largest_moves(data, labels_of(result, names.RUN))
+        | {name: whole(data[name]) for name in OF_TOP_PAIRS}
+        | {
+            "n_topics": whole(data["n_shared"]),
+            "n_topics_truth": whole(data["n_truth"]),
+            "n_topics_judge": whole(data["n_judged"]),
         }
-        tau, ends = values["agreement"]["tau"], [values[f"population_{end}"]["tau"] for end in ("low", "high")]  # fmt: skip
-        limits = containing(tau, *ends)
-        of_tau = {
-            "tau": tau,
-            "tau_low": float(limits[0]),
-            "tau_high": float(limits[1]),
-            "tau_ap": values["agreement"]["tau_ap"],
-            "n_runs": whole(data["n_common_runs"]),
-        }
-        decisions = ("agree", "only_truth", "only_judge", "opposite")
-        counts = {name: whole(data[name]) for name in decisions}
-        level = data.sel({names.RUN_LEVEL: "all"})
-        bias = {f"bias{end}": float(level[f"level_{end.strip('_') or 'bias'}"]) for end in ("", "_low", "_high")}  # fmt: skip
-        moved = {
-            f"{column}{end}": value
-            for column, name in (("largest_drop", "drop"), ("largest_rise", "rise"))
-            for end, value in (
-                ("", whole(data[name])),
-                ("_run", runs[int(data[f"{name}_run"])] if int(data[name]) > 0 else ""),
-            )
-        }
-        others = {
-            "tau_population": values["population"]["tau"],
-            "tau_population_low": ends[0],
-            "tau_population_high": ends[1],
-        }
-        for name in RANKING_STATISTICS:
-            others |= {name: values["agreement"][name]} if name != "tau_ap" else {}
-            others |= {
-                f"{name}_{end}": values[f"population_{end}"][name] for end in ("low", "high")
-            }
-        n_runs = of_tau["n_runs"]
-        rows.append(
-            cell | of_tau | counts | bias | {"neither": whole(data["neither"]), "pairs": n_runs * (n_runs - 1) // 2} | others | moved
-            | {name: whole(data[name]) for name in ("top_pairs", "top_significant", "top_judge", "false_positives", "false_negatives")}
-            | {"n_topics": whole(data["n_shared"]), "n_topics_truth": whole(data["n_truth"]), "n_topics_judge": whole(data["n_judged"])}
-            | {"alpha": result.attrs["alpha"], "top": result.attrs["top"]}
-        )  # fmt: skip
+        | {"alpha": result.attrs["alpha"], "top": result.attrs["top"]}
+        for cell, data in by_judge(result)
+    ]
     made = frame(rows, result)
     order = {metric: k for k, metric in enumerate(labels_of(result, names.METRIC))}
     keys = made.assign(_metric=made["metric"].map(order), _tau=-made["tau"])
-    return made.loc[keys.sort_values(["_metric", "gain", "_tau"], kind="stable").index].reset_index(drop=True)  # fmt: skip
+    keys = keys.sort_values(["_metric", "gain", "_tau"], kind="stable")
+    return made.loc[keys.index].reset_index(drop=True)
+
+
+def _compared_rankings(data: xr.Dataset) -> dict[str, Any]:
+    """Return agreement, decisions and bias of a judge, the main columns first."""
+    values = {
+        name: dict(zip(labels_of(data, names.STATISTIC), data[name].values.tolist(), strict=True))
+        for name in ("agreement", *MEANINGS)
+    }
+    tau = values["agreement"]["tau"]
+    low, high = (values[f"population_{end}"]["tau"] for end in ("low", "high"))
+    limits = containing(tau, low, high)
+    level = data.sel({names.RUN_LEVEL: "all"})
+    n_runs = whole(data["n_common_runs"])
+    row: dict[str, Any] = {
+        "tau": tau,
+        "tau_low": float(limits[0]),
+        "tau_high": float(limits[1]),
+        "tau_ap": values["agreement"]["tau_ap"],
+        "n_runs": n_runs,
+    }
+    row |= {name: whole(data[name]) for name in ("agree", "only_truth", "only_judge", "opposite")}
+    row |= {
+        "bias": float(level["level_bias"]),
+        "bias_low": float(level["level_low"]),
+        "bias_high": float(level["level_high"]),
+        "neither": whole(data["neither"]),
+        "pairs": n_runs * (n_runs - 1) // 2,
+        "tau_population": values["population"]["tau"],
+        "tau_population_low": low,
+        "tau_population_high": high,
+    }
+    for name in RANKING_STATISTICS:
+        row |= {name: values["agreement"][name]} if name != "tau_ap" else {}
+        row |= {f"{name}_{end}": values[f"population_{end}"][name] for end in ("low", "high")}
+    return row
+
+
+def _largest_moves(data: xr.Dataset, runs: Sequence[str]) -> dict[str, Any]:
+    """Return the largest changes of rank, and the runs that have them."""
+    row: dict[str, Any] = {}
+    for name in ("drop", "rise"):
+        ranks = whole(data[name])
+        row[f"largest_{name}"] = ranks
+        row[f"largest_{name}_run"] = runs[int(data[f"{name}_run"])] if ranks > 0 else ""
+    return row
 
 
 def labels(result: xr.Dataset) -> pd.DataFrame:
@@ -134,7 +162,11 @@ def labels(result: xr.Dataset) -> pd.DataFrame:
         row |= {"n_topics": int((at["documents_by_topic"].values > 0).sum())}
         weights = {name: result.attrs[name] for name in ("weights", "distance")}
         rows.append(row | means | found | weights)
-    return frame(rows, result, [*FIRST, "kappa", "kappa_low", "kappa_high", "weighted_kappa", "alpha", "n_documents"])  # fmt: skip
+    return frame(
+        rows,
+        result,
+        [*FIRST, "kappa", "kappa_low", "kappa_high", "weighted_kappa", "alpha", "n_documents"],
+    )
 
 
 def confusion(result: xr.Dataset) -> pd.DataFrame:
@@ -145,9 +177,14 @@ def confusion(result: xr.Dataset) -> pd.DataFrame:
         for (level, other), n in np.ndenumerate(counts):
             of_level = int(counts[level].sum())
             rows.append(
-                {"truth": result.attrs["truth"], "judge": judge, "level_truth": level, "level_judge": other}
+                {
+                    "truth": result.attrs["truth"],
+                    "judge": judge,
+                    "level_truth": level,
+                    "level_judge": other,
+                }
                 | {"n_documents": int(n), "share": int(n) / of_level if of_level else np.nan}
-            )  # fmt: skip
+            )
     kept = rows if any(row["n_documents"] for row in rows) else []
     return frame(kept, result, [*FIRST, "level_truth", "level_judge", "n_documents", "share"])
 
@@ -158,10 +195,19 @@ def label_topics(result: xr.Dataset) -> pd.DataFrame:
     statistics = labels_of(result, names.LABEL_STATISTIC)
     for k, judge in enumerate(labels_of(result, names.JUDGE)):
         at = result.isel({names.JUDGE: k})
-        for topic, values, n in zip(labels_of(result, names.TOPIC), at["label_by_topic"].values, at["documents_by_topic"].values, strict=True):  # fmt: skip
+        for topic, values, n in zip(
+            labels_of(result, names.TOPIC),
+            at["label_by_topic"].values,
+            at["documents_by_topic"].values,
+            strict=True,
+        ):
             if n:
                 found = dict(zip(statistics, map(float, values), strict=True))
-                rows.append({"truth": result.attrs["truth"], "judge": judge, "topic": topic} | found | {"n_documents": int(n)})  # fmt: skip
+                rows.append(
+                    {"truth": result.attrs["truth"], "judge": judge, "topic": topic}
+                    | found
+                    | {"n_documents": int(n)}
+                )
     return frame(rows, result, [*FIRST, "topic", *statistics, "n_documents"])
 
 
@@ -203,8 +249,12 @@ def corrected(result: xr.Dataset) -> pd.DataFrame:
             columns = [at[f"corrected{end}"].values for end in ("", "_low", "_high")]
             for run, slope, *values in zip(runs, at["slope"].values, *columns, strict=True):
                 if np.isfinite(values[0]):
-                    found = dict(zip(("mean", "mean_low", "mean_high"), map(float, values), strict=True))  # fmt: skip
-                    rows.append(cell | {"run": run, "n_labelled": size} | found | {"lambda": float(slope)})  # fmt: skip
+                    found = dict(
+                        zip(("mean", "mean_low", "mean_high"), map(float, values), strict=True)
+                    )
+                    rows.append(
+                        cell | {"run": run, "n_labelled": size} | found | {"lambda": float(slope)}
+                    )
     return frame(rows, result, OF_MEANS)
 
 
@@ -218,15 +268,23 @@ def differences(result: xr.Dataset) -> pd.DataFrame:
             columns = [at[f"difference{end}"].values for end in ("", "_low", "_high")]
             for run, *values in zip(runs, *columns, strict=True):
                 if np.isfinite(values[0]):
-                    found = dict(zip(("difference", "difference_low", "difference_high"), map(float, values), strict=True))  # fmt: skip
-                    rows.append(cell | {"run": run, "baseline": runs[base], "n_labelled": size} | found)  # fmt: skip
+                    found = dict(
+                        zip(
+                            ("difference", "difference_low", "difference_high"),
+                            map(float, values),
+                            strict=True,
+                        )
+                    )
+                    rows.append(
+                        cell | {"run": run, "baseline": runs[base], "n_labelled": size} | found
+                    )
     return frame(rows, result, OF_DIFFERENCES)
 
 
 def price(result: xr.Dataset) -> pd.DataFrame:
     """Mean widths of intervals by number of labelled topics, with the judge and by the labelled topics alone, over random choices of these topics.
 
-    `narrowed` is the share of the width that the judge saves, at most about 0 for a judge that tells nothing; `covered` the share of intervals that hold
+    `narrowed` is the share of the width that the judge saves, about 0 for a judge whose scores are unrelated to those of the truth; `covered` the share of intervals that hold
     the mean by the labels of all shared topics, which is near 1 as these topics are among them: intervals are about infinitely many.
     """
     rows = []
@@ -260,7 +318,13 @@ def needed(result: xr.Dataset) -> pd.DataFrame:
             if np.isnan(numbers).all():
                 continue
             row = {"of": quantity, "width": float(result.attrs["width"])}
-            row |= dict(zip(("n_labelled", "n_labelled_truth"), (each if np.isfinite(each) else np.nan for each in numbers), strict=True))  # fmt: skip
+            row |= dict(
+                zip(
+                    ("n_labelled", "n_labelled_truth"),
+                    (each if np.isfinite(each) else np.nan for each in numbers),
+                    strict=True,
+                )
+            )
             rows.append(cell | row | {"n_topics_judge": whole(data["n_judged"])})
     return frame(rows, result, [*CELL, "of", "width", "n_labelled", "n_labelled_truth"])
 
@@ -271,7 +335,11 @@ def preference(result: xr.Dataset) -> pd.DataFrame:
     for cell, data in by_judge(result):
         if np.isfinite(float(data["preference"])):
             names_of = ("preference", "preference_low", "preference_high")
-            rows.append(cell | {name: float(data[name]) for name in names_of} | {"n_own": whole(data["n_own"]), "n_runs": whole(data["n_common_runs"])})  # fmt: skip
+            rows.append(
+                cell
+                | {name: float(data[name]) for name in names_of}
+                | {"n_own": whole(data["n_own"]), "n_runs": whole(data["n_common_runs"])}
+            )
     return frame(rows, result, [*CELL, "preference", "preference_low", "preference_high", "n_own"])
 
 
@@ -282,7 +350,11 @@ def disjoint(result: xr.Dataset) -> pd.DataFrame:
     """
     rows = []
     for cell, data in by_judge(result):
-        taus = dict(zip(labels_of(data, names.HALF_STATISTIC), data["half_tau"].values.tolist(), strict=True))  # fmt: skip
+        taus = dict(
+            zip(
+                labels_of(data, names.HALF_STATISTIC), data["half_tau"].values.tolist(), strict=True
+            )
+        )
         if np.isnan(taus["both"]):
             continue
         found = {
@@ -305,8 +377,9 @@ def runs(result: xr.Dataset) -> pd.DataFrame:
     frames = []
     for cell, data in by_judge(result):
         columns = {"run": labels} | {
-            name: data[name].values for name in ("mean_truth", "mean_judge", "rank_truth", "rank_judge")
-        }  # fmt: skip
+            name: data[name].values
+            for name in ("mean_truth", "mean_judge", "rank_truth", "rank_judge")
+        }
         made = pd.DataFrame(cell | columns).dropna(subset="rank_truth")
         made = made.astype({"rank_truth": int, "rank_judge": int})
         made["bias"] = made["mean_judge"] - made["mean_truth"]

@@ -72,10 +72,13 @@ def components(result: xr.Dataset) -> pd.DataFrame:
         rows.append(
             cell
             | {name: float(value) for name, value in found.items()}
-            | {f"{name}_share": value / total if total > 0 else np.nan for name, value in found.items()}
+            | {
+                f"{name}_share": value / total if total > 0 else np.nan
+                for name, value in found.items()
+            }
             | {"negative": ", ".join(name for name, value in raw if value < 0)}
             | {"n_runs": int(data["n_runs"]), "n_topics": int(result.attrs["n_topics"])}
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows)
 
 
@@ -133,7 +136,13 @@ def teams(result: xr.Dataset) -> pd.DataFrame:
     rows = []
     if "team_component" in result:
         for cell, data in cells_of(result):
-            found = dict(zip(labels_of(data, names.TEAM_SOURCE), map(float, data["team_component"].values), strict=True))  # fmt: skip
+            found = dict(
+                zip(
+                    labels_of(data, names.TEAM_SOURCE),
+                    map(float, data["team_component"].values),
+                    strict=True,
+                )
+            )
             for k, size in enumerate(result[names.N_TOPICS].values):
                 at = {name: float(data[name].values[k]) for name in NESTED}
                 rows.append(cell | {"n_topics": int(size)} | at | found)
@@ -157,7 +166,11 @@ def facets(result: xr.Dataset) -> pd.DataFrame:
             )
             for k, size in enumerate(result[names.N_TOPICS].values):
                 numbers = at["facet_coefficient"].isel({names.N_TOPICS: k}).values
-                coefficient = dict(zip(labels_of(result, names.FACET_COEFFICIENT), map(float, numbers), strict=True))  # fmt: skip
+                coefficient = dict(
+                    zip(
+                        labels_of(result, names.FACET_COEFFICIENT), map(float, numbers), strict=True
+                    )
+                )
                 first = {
                     "metric": metric,
                     "facet": facet,

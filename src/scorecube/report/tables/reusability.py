@@ -34,7 +34,17 @@ def bias(result: xr.Dataset) -> pd.DataFrame:
     for labels, k, quantity, values in _samples(result):
         low, high = _interval(values, 1 - CONFIDENCE)
         mean = float(values.mean()) if len(values) else np.nan
-        rows.append(labels | {"left_out": k, "quantity": quantity, "value": mean, "value_low": low, "value_high": high, "trials": len(values)})  # fmt: skip
+        rows.append(
+            labels
+            | {
+                "left_out": k,
+                "quantity": quantity,
+                "value": mean,
+                "value_low": low,
+                "value_high": high,
+                "trials": len(values),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -51,11 +61,25 @@ def equivalence(result: xr.Dataset) -> pd.DataFrame:
         *labels_of_row, quantity = key
         within = [_up_to(steps, _is_within(quantity, which)) for which in ("mean", "all", "some")]
         rows.append(
-            dict(zip((*where(result), "metric", "gain", "n_topics_wanted"), labels_of_row, strict=True))
+            dict(
+                zip(
+                    (*where(result), "metric", "gain", "n_topics_wanted"),
+                    labels_of_row,
+                    strict=True,
+                )
+            )
             | {"quantity": quantity, "margin": MARGIN if quantity == "variance" else LEAST_TAU}
-            | {"within": within[0], "within_low": min(within[1], within[0]), "within_high": max(within[2], within[0])}
-            | {"n_teams": result.attrs["n_teams"], "most_left_out": max(k for k, *_ in steps), "trials": result.attrs["trials"]}
-        )  # fmt: skip
+            | {
+                "within": within[0],
+                "within_low": min(within[1], within[0]),
+                "within_high": max(within[2], within[0]),
+            }
+            | {
+                "n_teams": result.attrs["n_teams"],
+                "most_left_out": max(k for k, *_ in steps),
+                "trials": result.attrs["trials"],
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -66,7 +90,10 @@ def within_of(cells: xr.Dataset, n_topics: int) -> dict[tuple[str, str], int]:
     if frame.empty:
         return {}
     rows = frame[(frame["quantity"] == "variance") & (frame["n_topics_wanted"] == n_topics)]
-    return {(str(m), str(g)): int(k) for m, g, k in zip(rows["metric"], rows["gain"], rows["within"], strict=True)}  # fmt: skip
+    return {
+        (str(m), str(g)): int(k)
+        for m, g, k in zip(rows["metric"], rows["gain"], rows["within"], strict=True)
+    }
 
 
 def absent(result: xr.Dataset) -> pd.DataFrame:
@@ -85,12 +112,26 @@ def absent(result: xr.Dataset) -> pd.DataFrame:
             change = np.where(mean > 0, without / mean - 1, np.nan)
         row: dict[str, Any] = {**where(result), **cell}
         for name, values in (("change", change), ("rank_change", lost.astype(np.float64))):
-            by_team = np.array([np.nanmean(values[team_of == team]) if np.isfinite(values[team_of == team]).any() else np.nan for team in teams])  # fmt: skip
+            by_team = np.array(
+                [
+                    np.nanmean(values[team_of == team])
+                    if np.isfinite(values[team_of == team]).any()
+                    else np.nan
+                    for team in teams
+                ]
+            )
             by_team = by_team[np.isfinite(by_team)]
             low, high = _interval(by_team, 1 - CONFIDENCE)
-            row |= {f"{name}_mean": float(by_team.mean()) if len(by_team) else np.nan, f"{name}_low": low, f"{name}_high": high}  # fmt: skip
+            row |= {
+                f"{name}_mean": float(by_team.mean()) if len(by_team) else np.nan,
+                f"{name}_low": low,
+                f"{name}_high": high,
+            }
         worst = int(lost.argmax())
-        row |= {"rank_change_largest": int(lost[worst]), "run": runs[worst] if lost[worst] > 0 else ""}  # fmt: skip
+        row |= {
+            "rank_change_largest": int(lost[worst]),
+            "run": runs[worst] if lost[worst] > 0 else "",
+        }
         rows.append(row | {"n_teams": len(teams), "pool_depth": int(result.attrs["pool_depth"])})
     return pd.DataFrame(rows)
 

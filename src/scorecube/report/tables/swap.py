@@ -156,15 +156,15 @@ def interval_note(result: xr.Dataset) -> str:
     Examples
     --------
     >>> interval_note(xr.Dataset(attrs={"interval": "trials"}))
-    '95 % intervals of the rate over infinitely many trials with these topics and runs'
+    '95% intervals of the rate over infinitely many trials with these topics and runs'
     """
     return INTERVAL_NOTES[interval_of(result)]
 
 
 INTERVAL_NOTES = {
-    "trials": "95 % intervals of the rate over infinitely many trials with these topics and runs",
-    "population": "95 % intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
-    "independent": "95 % intervals as if comparisons were independent (too narrow; computed by an older version)",
+    "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
+    "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
+    "independent": "95% intervals as if comparisons were independent (too narrow; computed by an older version)",
 }
 
 

@@ -72,9 +72,12 @@ def topics_needed(variances: np.ndarray[Any, Any]) -> dict[str, list[int | None]
         for name, mode in (("topics_needed", "exact"), ("topics_needed_tool", "sakai"))
     }
     return {
-        name: [int(size) if is_known else None for size, is_known in zip(sizes.values, known, strict=True)]
+        name: [
+            int(size) if is_known else None
+            for size, is_known in zip(sizes.values, known, strict=True)
+        ]
         for name, sizes in found.items()
-    }  # fmt: skip
+    }
 
 
 def trials(result: xr.Dataset) -> pd.DataFrame:

@@ -57,7 +57,7 @@ def separation(cube: xr.Dataset) -> pd.DataFrame:
     whose mean over pairs is the mean of this column. ``share`` is its share of the sum over topics; 1 / n if all topics did the same, and
     negative for a topic that speaks against the order on the whole. ``favours`` and ``opposes`` count the pairs in the order of their means
     on this topic and those in the other one. ``tau_rest`` is Kendall's tau-b of the runs on this topic and by their means on the other topics.
-    Pairs with equal means or with the same difference on all topics are left out; a topic without the score of a run says nothing of its pairs.
+    Pairs with equal means or with the same difference on all topics are left out; a topic without the score of a run counts for none of its pairs.
     """
     from scipy.stats import kendalltau  # takes long to import
 

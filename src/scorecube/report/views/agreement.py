@@ -74,7 +74,8 @@ VIEW = View(
         "positives are differences among the best runs that only the second set finds. The observed agreement is what other topics, as many, "
         "would show on average. The agreement of the two rankings of these runs over infinitely many topics (tau_population and its likes, with "
         "intervals) is another quantity, and usually higher, as chance in the topics separates the two rankings. Its intervals covered the true "
-        "tau in most simulations as often as stated; docs/believe/intervals.md says in which they did not. Percentile intervals over resampled topics are no "
+        'tau in most simulations as often as stated; the documentation of scorecube lists the others ("Intervals: estimands and coverage"). '
+        "Percentile intervals over resampled topics are no "
         "confidence intervals of either, and are left out where they exclude their value."
     ),
     tables={

@@ -21,7 +21,7 @@ def decimal(share: Any) -> str:
 
 
 def failures(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that hold less often than promised, beyond the Monte Carlo error."""
+    """Return the rows whose coverage is below the nominal one, beyond the Monte Carlo error."""
     failing: pd.DataFrame = frame[frame["held_high"] < frame["nominal"]]
     return failing
 
@@ -29,10 +29,10 @@ def failures(frame: pd.DataFrame) -> pd.DataFrame:
 def headline(result: xr.Dataset) -> list[str]:
     """Return what fails, else what holds least often; for claims without intervals, the largest errors."""
     frame = with_labels(tables.claims(result))
-    promised = frame[frame["nominal"].notna()]
-    failing = failures(promised)
+    stated = frame[frame["nominal"].notna()]
+    failing = failures(stated)
     kind = "fails" if len(failing) else "least often true"
-    chosen = (failing if len(failing) else promised).head(MOST_LINES)
+    chosen = (failing if len(failing) else stated).head(MOST_LINES)
     lines = [
         f"{row.label}: {kind}: {row.quantity} ({row.size}): holds in {decimal(row.held)} ({decimal(row.held_low)}-{decimal(row.held_high)}) of "
         f"{row.samples:,} samples, nominal {row.nominal:g}"
@@ -49,7 +49,7 @@ def headline(result: xr.Dataset) -> list[str]:
 
 
 def page_tables(frames: Frames) -> Headed:
-    """Return claims that are promised to hold, then estimates without intervals."""
+    """Return claims with a nominal coverage, then estimates without intervals."""
     frame = frames["claims"]
     parts = {
         "Claims that are promised to hold": frame["nominal"].notna(),
@@ -97,12 +97,12 @@ VIEW = View(
     heading="Checks against simulated truth",
     about=(
         "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
-        "says can be compared with what is true. An interval or a set with 95 % confidence is right if it holds the truth in 95 % of the samples."
+        "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
     ),
     tables={"claims": Table(tables.claims)},
     title=title,
     caption=lambda result: (
-        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95 % limits over samples; the line is what is promised. Right: "
+        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is what is promised. Right: "
         "estimates without intervals against the truth."
     ),
     headline=headline,

@@ -154,7 +154,8 @@ VIEW = View(
         "share that they order differently. Pairs with equal means count as neither. The interval by the null variance (tau_low, tau_high, in the CSV file) is that of the papers: it is "
         "valid for unrelated rankings only, and may exceed 1. The observed tau is what other topics, as many, would show on average. Tau of the two "
         "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
-        "Its intervals covered the true tau in most simulations as often as stated; docs/believe/intervals.md says in which they did not. Percentile intervals over "
+        "Its intervals covered the true tau in most simulations as often as stated; the documentation of scorecube lists the others "
+        '("Intervals: estimands and coverage"). Percentile intervals over '
         "resampled topics are confidence intervals of neither: drawing topics anew adds noise to both rankings. They are left out where they exclude "
         "their tau. Intervals over runs keep the topics. A swop is a rise between neighbours when runs are sorted by the first metric."
     ),

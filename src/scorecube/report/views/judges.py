@@ -30,7 +30,7 @@ from scorecube.report.views.view import (
 )
 
 NOTHING = 0.02
-"""Share of the width of intervals below which a judge is said to add nothing."""
+"""Share of the width of intervals below which a headline states that a judge adds nothing."""
 ADDS_NOTHING = ", and adds nothing that counts"
 OF_JUDGE = (names.METRIC, names.GAIN, names.JUDGE)
 
@@ -73,11 +73,19 @@ def _ranking(row: Mapping[Any, Any]) -> str:
         else "no run loses a rank"
     )
     best = f"{row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row)}; {moved}"
-    return best if np.isnan(row["bias"]) else f"{best}; bias {row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"  # fmt: skip
+    return (
+        best
+        if np.isnan(row["bias"])
+        else f"{best}; bias {row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"
+    )
 
 
 def _last(records: list[dict[Any, Any]]) -> str:
-    return "" if len(records) == 1 else f"; the least alike of {len(records)}: {records[-1]['judge']} ({records[-1]['tau']:.3f})"  # fmt: skip
+    return (
+        ""
+        if len(records) == 1
+        else f"; the least alike of {len(records)}: {records[-1]['judge']} ({records[-1]['tau']:.3f})"
+    )
 
 
 def _decisions(row: Mapping[Any, Any]) -> str:
@@ -90,11 +98,13 @@ def _decisions(row: Mapping[Any, Any]) -> str:
     return (
         f"{row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
         f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives"
-    )  # fmt: skip
+    )
 
 
 def _labels_text(row: Mapping[Any, Any]) -> str:
-    limits = "" if np.isnan(row["kappa_low"]) else f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]"  # fmt: skip
+    limits = (
+        "" if np.isnan(row["kappa_low"]) else f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]"
+    )
     return (
         f"labels of {row['judge']}: kappa {row['kappa']:.2f}{limits}, weighted {row['weighted_kappa']:.2f}, alpha {row['alpha']:.2f}, "
         f"of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}"
@@ -102,7 +112,7 @@ def _labels_text(row: Mapping[Any, Any]) -> str:
 
 
 def price_lines(price: pd.DataFrame, needed: pd.DataFrame) -> list[str]:
-    """Return what each judge saves of the width of intervals of means, by the first metric; a judge that adds nothing is said to."""
+    """Return what each judge saves of the width of intervals of means, by the first metric, and which judges add nothing."""
     rows = price[(price["of"] == "mean") & price["lambda"].notna()] if len(price) else price
     if rows.empty:
         return []
@@ -127,8 +137,11 @@ def price_lines(price: pd.DataFrame, needed: pd.DataFrame) -> list[str]:
 
 def _needed(needed: pd.DataFrame, row: Mapping[Any, Any]) -> str:
     same = needed[
-        (needed["judge"] == row["judge"]) & (needed["metric"] == row["metric"]) & (needed["gain"] == row["gain"]) & (needed["of"] == "mean")
-    ]  # fmt: skip
+        (needed["judge"] == row["judge"])
+        & (needed["metric"] == row["metric"])
+        & (needed["gain"] == row["gain"])
+        & (needed["of"] == "mean")
+    ]
     if same.empty:
         return ""
     one = same.iloc[0]
@@ -167,7 +180,11 @@ def page_tables(frames: Frames) -> Headed:
 def best_judge(frame: pd.DataFrame) -> str:
     """Return the judge with the highest tau by any metric."""
     rows = frame.dropna(subset="tau").sort_values("tau", ascending=False, kind="stable")
-    return f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})" if len(rows) else NONE  # fmt: skip
+    return (
+        f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})"
+        if len(rows)
+        else NONE
+    )
 
 
 def answer(findings: Findings) -> Lines:
@@ -211,20 +228,32 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     remarks = []
     price = judges.price(result)
     if len(price):
-        idle = price[(price["of"] == "mean") & (price["narrowed"] < NOTHING) & (price["n_labelled"] < price["n_topics_judge"])]  # fmt: skip
+        idle = price[
+            (price["of"] == "mean")
+            & (price["narrowed"] < NOTHING)
+            & (price["n_labelled"] < price["n_topics_judge"])
+        ]
         whom = list(dict.fromkeys(idle["judge"]))
         if whom:
-            remarks.append((
-                "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
-                f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
-            ))  # fmt: skip
+            remarks.append(
+                (
+                    "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
+                    f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
+                )
+            )
     if (result["n_shared"].values < 2).any():
-        remarks.append((
-            "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
-            ", ".join(np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()),
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
+                ", ".join(
+                    np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()
+                ),
+            )
+        )
     if result.attrs["notes"]:
-        remarks.append(("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"])))  # fmt: skip
+        remarks.append(
+            ("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"]))
+        )
     return remarks
 
 
@@ -237,7 +266,8 @@ VIEW = View(
         "one (only_truth, only_judge), or oppositely. Bias is the mean under the judge less that under the truth: a constant bias changes no ranking, one that differs by level does. Kappa counts equal "
         "levels beyond chance, weighted kappa and Krippendorff's alpha near ones, too; intervals are by a jackknife over topics. Corrected means use the judge on all topics and labels of "
         "the truth on some (prediction-powered inference): lambda is the weight of the judge, 0 if it tells nothing, and intervals are about infinitely many topics. The price is the width of these intervals "
-        "by number of labelled topics, over random choices of the topics. docs/believe/judges.md prints coverage. Where no topics are shared, rankings are compared with those of "
+        "by number of labelled topics, over random choices of the topics; the documentation of scorecube has their coverage "
+        '("Judges: estimands and coverage"). Where no topics are shared, rankings are compared with those of '
         "halves of the truth's own topics."
     ),
     tables={

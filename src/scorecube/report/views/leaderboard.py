@@ -47,7 +47,7 @@ def caption(result: xr.Dataset) -> str:
     over = "topics" if compared == "run" else "topics and repetitions"
     return (
         f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials. {compared.capitalize()}s by mean score: "
-        f"points with {percent:g} % intervals over {over}, each by itself; bars: rank sets, all together; lines at the side: groups of {compared}s that are not "
+        f"points with {percent:g}% intervals over {over}, each by itself; bars: rank sets, all together; lines at the side: groups of {compared}s that are not "
         "separated."
     )
 
@@ -92,7 +92,7 @@ def headline(result: xr.Dataset) -> list[str]:
     frame = with_labels(
         leaderboard.ranks(result) if "best" not in result else leaderboard.systems(result)
     )
-    percent = f"{100 * (1 - float(result.attrs['alpha'])):g} %"
+    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     compared = noun(result.attrs)
     together = "each set by itself" if result.attrs.get("marginal") else f"all {compared}s together"
     together += ", over topics and repetitions" if compared == "system" else ""

@@ -116,9 +116,7 @@ def _comparison(row: Mapping[Any, Any]) -> str:
         if np.isnan(row["detectable"])
         else f", where a difference of {row['detectable']:.2f} between two systems is detected with power .8"
     )
-    return (
-        f"{first}{seen}; {DESIGN}, by the same residual variance, takes {relation}: {row['design_topics']:,.0f}"
-    )  # fmt: skip
+    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes {relation}: {row['design_topics']:,.0f}"
 
 
 def _negative(result: xr.Dataset) -> list[str]:
@@ -191,23 +189,39 @@ def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
     negative = _negative(result)
     if negative:
         remarks.append(
-            ("Estimates of variance are negative and count as 0: the true ones are small.", negative[0].partition(": ")[2])
-        )  # fmt: skip
+            (
+                "Estimates of variance are negative and count as 0: the true ones are small.",
+                negative[0].partition(": ")[2],
+            )
+        )
     if result.attrs["n_teams"] < result.attrs["n_runs"]:
-        remarks.append((
-            "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
-            f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
+                f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
+            )
+        )
     if result.attrs["drop"]:
-        remarks.append((
-            "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
-            f"worst {result.attrs['drop']:.0%}",
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
+                f"worst {result.attrs['drop']:.0%}",
+            )
+        )
     if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
-        remarks.append((
-            "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
-            ", ".join(f"{facet} {count}" for facet, count in zip(result["facet"].values.tolist(), result["n_levels"].values.tolist(), strict=True)),
-        ))  # fmt: skip
+        remarks.append(
+            (
+                "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
+                ", ".join(
+                    f"{facet} {count}"
+                    for facet, count in zip(
+                        result["facet"].values.tolist(),
+                        result["n_levels"].values.tolist(),
+                        strict=True,
+                    )
+                ),
+            )
+        )
     return remarks
 
 
@@ -219,7 +233,8 @@ VIEW = View(
         "samples. E rho^2 is the expected squared correlation of systems' means over these topics with those over infinitely many, and is about differences between "
         "systems; Phi is about absolute means, for which differences of topics' difficulty are an error, too. Both rise with the number of topics; both are high where the systems "
         "differ much, whatever a metric's merit. Intervals by F distributions (low, high) are those of the literature and assume normal, independent effects; in simulations and on real "
-        "scores they often cover less than stated, as docs/believe/reliability.md prints. Headlines and figures therefore have the jackknife over topics and teams. With several gain settings "
+        "scores they often cover less than stated, as the documentation of scorecube shows "
+        '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams. With several gain settings '
         "or sets of judgements the third facet shows what remains if one of them is taken at random (erho2_one), or all as fixed (erho2_fixed). "
         "With teams, different_teams is about runs of different teams and same_team about runs of one team, which usually differ less; limits are by the jackknife."
     ),

@@ -43,7 +43,7 @@ def page_tables(frames: Frames) -> Headed:
     """Return the tables without the conditions that the title has."""
     headings = {
         "Tau between two samples": "quantiles",
-        "Number of topics from which on the 5 % quantile of tau reaches a value": "settled",
+        "Number of topics from which on the 5% quantile of tau reaches a value": "settled",
     }
     return select_tables(frames, headings, without=("trials", "sampling"))
 

@@ -57,7 +57,7 @@ def caption(result: xr.Dataset) -> str:
     support = swap.support_note(result)
     if result.sizes[names.SIZE] == 1:
         return (
-            f"{conditions(result)}. Bands are {swap.interval_note(result)}, of bins with 0.1 % of the comparisons "
+            f"{conditions(result)}. Bands are {swap.interval_note(result)}, of bins with 0.1% of the comparisons "
             f"or more; gaps are empty bins.{support}"
         )
     return (
@@ -338,7 +338,7 @@ VIEW = View(
         "Two topic sets are drawn, and every pair of runs is compared on both. The swap rate is the share of comparisons in which the "
         "two sets disagree about the better run, given the difference seen on the first. The required difference is the lower edge of "
         "the first bin whose swap rate, fitted so that it does not increase with the difference, is at most the accepted rate. A metric "
-        "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95 % limits are about "
+        "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95% limits are about "
         "collections with as many other topics and teams of the same kind; metrics whose shares are not separated are named together. "
         "The rates are no significance test of any pair."
     ),

@@ -60,7 +60,7 @@ def main(data: Path) -> None:
             scores = read_matrix(data / collection / f"{measure}.csv").to_numpy()
             bias, coverage = row(scores, SAMPLES)
             shown = f"{coverage:.2f}" if coverage >= MARKED else f"**{coverage:.2f}**"
-            print(f"| {collection} | {measure} | {len(scores)} | {bias:+.0%} | {shown} |")
+            print(f"| {collection} | {measure} | {len(scores)} | {100 * bias:+.0f} % | {shown} |")
 
 
 if __name__ == "__main__":

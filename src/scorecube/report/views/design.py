@@ -17,6 +17,7 @@ from scorecube.errors import BadPlan
 from scorecube.report.tables.design import INTERVALS, about, sizes
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.views.others import topics_and_teams
 from scorecube.report.views.phrases import on_collection, value_range
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
@@ -101,7 +102,7 @@ def headline(result: xr.Dataset) -> list[str]:
     return [
         f"to detect a difference of {rows[0]['min_diff']:g} between the best and the worst of {rows[0]['systems']} systems takes {least}"
         + (f"; and {most}" if len(rows) > 1 else "")
-        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}; {INTERVAL} over its topics and teams"
+        + f"; the collection has {result.attrs[TOPICS_AT_HAND]}; {INTERVAL} over its {topics_and_teams(result.attrs)}"
     ]
 
 
@@ -129,7 +130,7 @@ def answer(findings: Findings) -> Lines:
         f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for {enough} of "
         f"{len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
-        f"power {1 - first['beta']:.0%}; {INTERVAL} over topics and teams like those of the collection",
+        f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*findings.facts)} like those of the collection",
     )
     smaller = [row["topics"] / row[PAIRED] for row in rows if row[PAIRED] > 0]
     if smaller:

@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube.report.tables import reliability
 from scorecube.report.tables.design import about
 from scorecube.report.text_formats import with_labels
+from scorecube.report.views.others import topics_and_teams
 from scorecube.report.views.phrases import NONE, on_collection, value_range
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
@@ -179,7 +180,7 @@ def answer(findings: Findings) -> Lines:
         f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for {asked}. "
         "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
         "topics for the same reliability, while the design stays as it is.",
-        f"{findings.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over topics and teams",
+        f"{findings.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*findings.facts)}",
     )
 
 
@@ -247,7 +248,7 @@ VIEW = View(
     },
     title=title,
     caption=lambda result: (
-        f"{reliability.conditions(result)}. Coefficients by number of topics; bands are jackknife intervals over topics and teams, lines the target and the topics at hand."
+        f"{reliability.conditions(result)}. Coefficients by number of topics; bands are jackknife intervals over {topics_and_teams(result.attrs)}, lines the target and the topics at hand."
     ),
     headline=headline,
     page_tables=page_tables,

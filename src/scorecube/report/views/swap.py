@@ -13,6 +13,7 @@ from scorecube.report.tables import swap
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.tables.topic_samples import conditions, sizes_of
 from scorecube.report.text_formats import cell_text, merge_gains, with_labels
+from scorecube.report.views.others import topics_and_teams
 from scorecube.report.views.phrases import (
     MOST_NAMED,
     NONE,
@@ -79,7 +80,7 @@ def headline(result: xr.Dataset) -> list[str]:
         return [f"{at} no metric has a required difference{_open_bins(strictest)}; {samples}"]
     first = leaders(strictest)
     limited = strictest["share_low"].notna().any()
-    what = " (95% limits for other topics and teams)" if limited else ""
+    what = f" (95% limits for other {topics_and_teams(result.attrs)})" if limited else ""
     numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
     return [
         f"{at} {_who_is_first(strictest, first)}; {samples}",
@@ -197,7 +198,9 @@ def discrimination(findings: Findings) -> Lines:
         first = leaders(frame)
         numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
         about = (
-            " (95% limits for other topics and teams)" if first["share_low"].notna().any() else ""
+            f" (95% limits for other {topics_and_teams(*findings.facts)})"
+            if first["share_low"].notna().any()
+            else ""
         )
         sentence = f"{_who_is_first(frame, first)}. Required difference, share of comparisons with it{about}"
         yield f"{sentence}: {numbers}.", where
@@ -238,7 +241,7 @@ def required_differences(findings: Findings) -> Lines:
     named = first_of(needs, rest=", and {} more in the table")
     span = f" over {n_collections} collections" if n_collections > 1 else ""
     limited = n_collections == 1 and known["required_low"].notna().any()
-    note = " (95% limits for other topics and teams)" if limited else ""
+    note = f" (95% limits for other {topics_and_teams(*findings.facts)})" if limited else ""
     yield (
         f"Estimated required differences in mean score{note}: {named}{span}. They hold for samples of that many topics.",
         where,
@@ -317,7 +320,7 @@ def _doubts(strictest: pd.DataFrame, frames: Frames) -> list[tuple[str, str]]:
     if strictest["required_low"].isna().all():
         text = (
             "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
-            "4 topics, 4 teams and the isotonic rule."
+            "4 topics, 4 teams (or runs without teams) and the isotonic rule."
         )
         remarks.append((text, ""))
     rates = frames.get("rates")

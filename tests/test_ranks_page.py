@@ -55,19 +55,23 @@ def name_of(source: str) -> str:
 def test_every_population_is_printed() -> None:
     expected = ["one erratic run of 30", *map(name_of, families.COLLECTIONS)]
     assert [row[0] for row in table("topics of")] == expected
+    assert [row[0] for row in table("other samples of")] == expected
     assert {row[0] for row in table("population")} == set(map(name_of, ranks.COLLECTIONS))
-    assert [tuple(row[:3]) for row in table("systems of")] == [
-        (name_of(source), str(n), runs)
-        for source in repetitions.COLLECTIONS
-        for n in repetitions.SYSTEMS
-        for runs in repetitions.RUNS
-    ]
+    for first in ("systems of", "pairs of systems of"):
+        assert [tuple(row[:3]) for row in table(first)] == [
+            (name_of(source), str(n), runs)
+            for source in repetitions.COLLECTIONS
+            for n in repetitions.SYSTEMS
+            for runs in repetitions.RUNS
+        ]
 
 
 @pytest.mark.parametrize(
     ("first", "columns", "is_marked"),
     [
         ("topics of", slice(3, 7), lambda value: value > families.MARKED),
+        ("other samples of", slice(1, 2), lambda value: value > families.MARKED),
+        ("pairs of systems of", slice(3, 8), lambda value: value > repetitions.MARKED),
         ("population", slice(3, 9), lambda value: value < ranks.MARKED),
         ("systems of", slice(3, 10), lambda value: value > repetitions.MARKED),
         ("systems of", slice(10, 11), lambda value: value < repetitions.MARKED_COVERAGE),

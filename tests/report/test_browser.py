@@ -160,11 +160,14 @@ def test_a_page_is_printed_without_what_is_folded(tab: Tab, page: Path) -> None:
     tab.open(page)
     shown = "[...document.querySelectorAll('details:not([open])')].filter(each => each.checkVisibility()).length"
     assert tab.value(shown) > 10
+    by_topic = "document.querySelector('section.screen').checkVisibility()"
+    assert tab.value(by_topic)
     tab.media("print", "dark")
     until = time.monotonic() + PATIENCE
     while tab.value(shown) and time.monotonic() < until:  # a busy machine may put off drawing
         time.sleep(0.1)
     assert tab.value(shown) == 0
+    assert not tab.value(by_topic)
     assert (
         tab.value(
             "[...document.querySelectorAll('*')].filter(each => ['sticky', 'fixed'].includes(getComputedStyle(each).position)).length"

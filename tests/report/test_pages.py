@@ -300,7 +300,9 @@ def test_pages_are_a_summary_and_one_for_each_collection(
     assert 'href="index.html"' in one
     # The summary compares; pictures of single collections are on their pages.
     assert index.count("<svg") == 3
-    assert one.count("<svg") == 5  # bars of topics needed say what the figure of design says
+    assert one.count("<svg") == 6  # bars of topics needed say what the figure of design says
+    assert (one.count("<image"), index.count("<image")) == (1, 0)  # scores by topic
+    assert 'id="topics"' not in index
     without_pictures(monkeypatch)
     # A folder that is there is written into without a word about pages, and only what is not up to date.
     outcome = scorecube("report", several.path, "--out", folder).succeeded()

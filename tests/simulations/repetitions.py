@@ -3,13 +3,16 @@
 Systems do not differ: each has the centred scores of a real run, drawn with the topics, a normal effect of each repetition, whose standard deviation is a multiple
 of that of the means of the collection's runs, and on each topic 0.3 of the interaction of another real run. The truth is the expected score of a
 system over all topics and repetitions, the same for all systems.
+
+``python -m tests.simulations.repetitions DATA pairs`` (some minutes) prints the rates of the t test of single pairs (`paired`), and of its test of equivalence for systems
+whose expected scores differ by the margin.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from tests.simulations.families import ALPHA, AT_ONCE, scores_of
 
 N_TOPICS, TRIALS, INTERACTION, RESAMPLES = 50, 400, 0.3, 400
 MARKED, MARKED_COVERAGE = 0.07, 0.93
+MARGIN = 3.0
+"""Margin of equivalence, in standard deviations of the difference of two systems' mean scores."""
 COLLECTIONS = ("adhoc6/ap.csv", "web2013/ap.csv")
 SYSTEMS = (2, 10)
 RUNS = {
@@ -110,6 +115,46 @@ def both_error(systems: list[Any], chance: Any) -> bool:
     return bool(low > 0 or high < 0)
 
 
+def differing(draws: list[list[Any]], margin: float) -> list[list[Any]]:
+    """Return replicates in which the expected score of the first system is larger by a margin, in every other one smaller."""
+    return [
+        [systems[0] + (margin if k % 2 else -margin), *systems[1:]]
+        for k, systems in enumerate(draws)
+    ]
+
+
+def t_errors(draws: list[list[Any]]) -> Any:
+    """Return the share of pairs that the t test separates, by replicate."""
+    test = sc.Paired(tests=("t",), by_system=True, alphas=(ALPHA,))
+    return analyse(cube_of(draws), test)["share"].values[:, 0, 0, 0]
+
+
+def equivalence_errors(draws: list[list[Any]], margin: float) -> Any:
+    """Return in which replicates the first two systems are called equivalent, whose expected scores differ by the margin."""
+    test = sc.Paired(tests=("t",), by_system=True, alphas=(ALPHA,), equivalence=margin)
+    result = analyse(cube_of(differing(draws, margin)), test)
+    return result["equivalence_p_value"].values[:, 0, 0] < ALPHA
+
+
+def pairs_row(scores: Any, runs: list[int], replicates: int) -> Iterator[str]:
+    """Yield the numbers of a row of the second table: error rates by spread, and that of equivalence at a spread of 1."""
+    for name, spread in SPREADS.items():
+        errors, equivalent, margin = list[float](), list[bool](), 0.0
+        for start in range(0, replicates, AT_ONCE):
+            chances = [np.random.default_rng((17, k)) for k in range(start, start + AT_ONCE)]
+            draws = [simulated(scores, runs, spread, chance) for chance in chances]
+            errors += t_errors(draws).tolist()
+            if name == "1" and len(runs) == 2:
+                if start == 0:
+                    found = [each[0].mean() - each[1].mean() for each in draws]
+                    margin = MARGIN * float(np.std(found))
+                equivalent += equivalence_errors(draws, margin).tolist()
+        yield marked(float(np.mean(errors)))
+        if name == "1":
+            of_equivalence = marked(float(np.mean(equivalent))) if equivalent else ""
+    yield of_equivalence
+
+
 def row(scores: Any, runs: list[int], replicates: int) -> Iterator[str]:
     """Yield the numbers of a row: error rates by spread, those of other ways, and coverage."""
     covered = 0.0
@@ -142,13 +187,15 @@ def marked(rate: float) -> str:
     return f"**{rate:.3f}**" if rate > MARKED else f"{rate:.3f}"
 
 
-def lines(data: Path, replicates: int) -> Iterator[str]:
-    """Yield rows of the table."""
+def lines(
+    data: Path, replicates: int, numbers: Callable[[Any, list[int], int], Iterator[str]] = row
+) -> Iterator[str]:
+    """Yield rows of a table."""
     for name in COLLECTIONS:
         scores, label = scores_of(data / name), name.removesuffix(".csv").replace("/", " ")
         for n in SYSTEMS:
             for runs, counts in RUNS.items():
-                cells = [label, str(n), runs, *row(scores, counts[:n], replicates)]
+                cells = [label, str(n), runs, *numbers(scores, counts[:n], replicates)]
                 yield "| " + " | ".join(cells) + " |"
 
 
@@ -162,5 +209,18 @@ def main(data: str, replicates: int = 400) -> None:
         print(line, flush=True)
 
 
+def pairs(data: str, replicates: int = 2000) -> None:
+    """Print the second table."""
+    logging.disable(logging.WARNING)
+    headings = ["pairs of systems of", "systems", "runs each"]
+    headings += [*(f"sd {name}" for name in SPREADS), "equivalence"]
+    print("| " + " | ".join(headings) + " |\n" + "|---" * len(headings) + "|")
+    for line in lines(Path(data), replicates, pairs_row):
+        print(line, flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    if "pairs" in sys.argv[2:]:
+        pairs(sys.argv[1])
+    else:
+        main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -22,6 +22,7 @@ from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.metamorphic import SEED, TRIALS, Case, base_case
 from tests.analyses.test_metamorphic import RELATIONS
 from tests.oracles.repetitions import Systems, adjusted
+from tests.oracles.t_tests import critical_t, moments, t_tail
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -100,6 +101,92 @@ def test_standard_errors_are_those_of_the_formula() -> None:
         assert t == pytest.approx(difference.mean() / np.sqrt(squared), rel=1e-9)
     assert result["repetitions"].values.tolist() == list(COUNTS.values())
     assert "d_z" not in sc.table(result, "pairs")
+
+
+@pytest.mark.parametrize("baseline", [None, "c"])
+def test_t_tests_are_those_of_the_oracle(baseline: str | None) -> None:
+    systems, margin, alpha = scores_of_systems(), 0.07, 0.1
+    test = sc.Paired(by_system=True, equivalence=margin, alphas=(alpha,), baseline=baseline)
+    result = analyse(cube_of(systems), test)
+    table, found = sc.table(result, "pairs"), set()
+    for row in table.itertuples():
+        difference, error, freedom = moments(systems[str(row.run_a)], systems[str(row.run_b)])
+        assert row.mean_difference == pytest.approx(difference, abs=1e-12)
+        assert row.standard_error == pytest.approx(error, rel=1e-9)
+        assert row.degrees_of_freedom == pytest.approx(freedom, rel=1e-9)
+        assert row.p_t == pytest.approx(2 * t_tail(abs(difference) / error, freedom), abs=1e-9)
+        within = max(t_tail((margin + sign * difference) / error, freedom) for sign in (1, -1))
+        assert row.p_equivalence == pytest.approx(within, abs=1e-9)
+        half = critical_t(alpha, freedom) * error
+        assert row.difference_low == pytest.approx(difference - half, abs=1e-9)
+        assert row.difference_high == pytest.approx(difference + half, abs=1e-9)
+        unequal = 2 * t_tail(abs(difference) / error, freedom) < alpha
+        verdict = "equivalent" if within < alpha else "different" if unequal else "inconclusive"
+        assert row.verdict == verdict
+        found.add(verdict)
+    assert len(table) == (10 if baseline is None else 4)
+    assert found == {"equivalent", "different", "inconclusive"}
+    assert result["test"].values.tolist() == ["t"]
+    assert result["repetitions"].values.tolist() == list(COUNTS.values())
+
+
+def test_t_tests_have_the_standard_errors_of_the_max_t_test() -> None:
+    cube = cube_of(scores_of_systems(), RR=scores_of_systems(7))
+    other = analyse(cube, sc.MaxT(by_system=True), trials=50, seed=1)
+    result = analyse(cube, sc.Paired(by_system=True))
+    for name in ("standard_error", "repetitions"):
+        np.testing.assert_array_equal(result[name].values, other[name].values)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_equal_repetitions_give_the_t_test_of_one_run(copies: int) -> None:
+    single = {s: runs[:1] for s, runs in scores_of_systems().items()}
+    single |= {"like a": single["a"], "above a": [[score + 0.01 for score in single["a"][0]]]}
+    cube = cube_of({s: runs * copies for s, runs in single.items()})
+    if copies == 1:
+        cube = cube.assign_coords(system=("run", cube["run"].values))
+    rows = {s: runs[0] for s, runs in single.items()}
+    plain = cube_from_scores(
+        {"AP": pd.DataFrame(list(rows.values()), list(rows), cube["topic"].values)}
+    )
+    options: dict[str, Any] = {"tests": ("t",), "equivalence": 0.02}
+    found = analyse(cube, sc.Paired(by_system=True, **options))
+    expected = analyse(plain, sc.Paired(**options))
+    assert found["run"].values.tolist() == expected["run"].values.tolist()
+    assert {0.0, 1.0} <= set(expected["p_value"].values.ravel())
+    for variable, array in expected.data_vars.items():
+        np.testing.assert_allclose(
+            found[variable].values, array.values, rtol=1e-9, atol=1e-12, err_msg=str(variable)
+        )
+
+
+@pytest.mark.parametrize("cut", [1, 3, 10])
+def test_t_tests_of_every_cut_have_the_same_bits(cut: int) -> None:
+    cube = cube_of(scores_of_systems(), RR=scores_of_systems(7))
+    analysis = sc.Paired(by_system=True)
+    whole = analyse(cube, analysis, workers=1)
+    parts = analyse(cube, analysis, workers=2, block_units=cut)
+    for name, array in whole.data_vars.items():
+        assert parts[name].values.tobytes() == array.values.tobytes(), name
+
+
+def test_what_other_tests_know_of_systems() -> None:
+    cube = cube_of(scores_of_systems())
+    warnings = make_plan(cube, sc.Paired(by_system=True), trials=1, seed=1).warnings
+    assert warnings[0] == "systems are compared by the t test alone, without wilcoxon and sign"
+    assert "up to .12 with 2 runs and .07 with 3" in warnings[2]
+    plan = make_plan(cube, sc.Paired(by_system=True, tests=("t",)), trials=1, seed=1)
+    assert len(plan.warnings) == 2
+    with pytest.raises(sc.ScorecubeError, match=r"has the t test only: Wilcoxon's"):
+        analyse(cube, sc.Paired(by_system=True, tests=("sign",)))
+    with pytest.raises(sc.ScorecubeError, match="needs the scores of all runs on all topics"):
+        analyse(cube, sc.Paired(by_system=True, missing="pairwise"))
+    with pytest.raises(sc.ScorecubeError, match="do not tell which runs are repetitions"):
+        analyse(cube.drop_vars("system"), sc.Paired(by_system=True))
+    for kind in (sc.Bootstrap, sc.Randomisation):
+        with pytest.raises(sc.ScorecubeError, match="compare systems by maxt, for all pairs"):
+            analyse(cube, kind(by_system=True), trials=10, seed=1)
+        assert "by_system" not in kind().options()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -296,5 +383,10 @@ def test_saved_samples_are_replayed_on_the_command_line(scorecube: Cli, tmp_path
         for each in (study, tmp_path / "o.zarr")
     ]
     assert tables[0] == tables[1]
+    done = scorecube("paired", study, "--by-system", "--equivalence", "0.05", "--baseline", "c")
+    assert "systems compared with c are equivalent" in done.succeeded().stderr
+    refused = scorecube("bootstrap", study, "--by-system", "--seed", "1")
+    assert refused.status == 1
+    assert "--by-system: with topics and repetitions drawn" in refused.stderr
     assert "systems" in scorecube("info", study).succeeded().stdout
     assert "--by-system" in scorecube("leaderboard", "--help").succeeded().stdout

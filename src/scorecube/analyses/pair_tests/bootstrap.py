@@ -23,6 +23,7 @@ from scorecube.analyses.pair_tests.base import (
     replicate_rank,
     tie_widths,
 )
+from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     Group,
@@ -81,6 +82,9 @@ class Bootstrap(PairTest):
     precision
         Precision of the sums of squares: ``double``; or ``mixed``: single, with comparisons within the
         rounding error repeated in double. Results are equal.
+    by_system
+        Refused: two or three repetitions of a system are too few to be drawn from, see docs/believe/ranks.md. `MaxT` and `Paired`
+        compare systems.
 
     Examples
     --------
@@ -106,9 +110,14 @@ class Bootstrap(PairTest):
         choices=tuple(PRECISIONS),
         finalize=True,
     )
+    by_system: bool = refused_by_system_field()
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`: with few topics the test finds too many differences."""
+        refuse_systems(
+            self.by_system,
+            "with topics and repetitions drawn the test finds too many differences, .06 to .24 of pairs of equal systems at .05",
+        )
         warnings, n_topics = super().check(prepared), prepared.cube.sizes[names.TOPIC]
         if n_topics < FEW_TOPICS:
             warnings.append(

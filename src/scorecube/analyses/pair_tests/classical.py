@@ -16,9 +16,23 @@ from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Pre
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs
 from scorecube.analyses.pair_tests.equivalence import VARIABLES as EQUIVALENCE
-from scorecube.analyses.pair_tests.equivalence import check_levels, equivalence, equivalence_field
-from scorecube.analyses.pair_tests.family import baseline_field, check_baseline, family, family_size
+from scorecube.analyses.pair_tests.equivalence import (
+    Moments,
+    check_levels,
+    equivalence,
+    equivalence_field,
+    moments_over_topics,
+)
+from scorecube.analyses.pair_tests.family import (
+    Pairs,
+    baseline_field,
+    by_system_field,
+    check_baseline,
+    family,
+    family_size,
+)
 from scorecube.analyses.pair_tests.pairwise_complete import (
+    PAIRWISE,
     PAIRWISE_VARIABLES,
     REFUSE,
     describe_pairs,
@@ -27,6 +41,13 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     pair_groups,
     whole_cells,
 )
+from scorecube.analyses.pair_tests.repetitions import (
+    MEASURED_T,
+    Repetitions,
+    moments_over_repetitions,
+    systems_of,
+    with_repetitions,
+)
 from scorecube.analyses.pair_tests.score_differences import (
     PAIRS_AT_ONCE,
     score_differences,
@@ -34,11 +55,13 @@ from scorecube.analyses.pair_tests.score_differences import (
 )
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels
-from scorecube.collection.schema import Variable
+from scorecube.collection.schema import Variable, labels_of
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
+from scorecube.statistics.integer_scores import in_units
 
-TESTS = ("t", "wilcoxon", "sign")
+T = "t"
+TESTS = (T, "wilcoxon", "sign")
 SECONDS_PER_PAIR = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
 MAX_EXACT, MAX_PERMUTED = 50, 13
 """Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
@@ -51,7 +74,8 @@ class Paired(Analysis):
     All are two-sided and computed with SciPy. With a margin, two one-sided t tests also give each pair a verdict at each alpha:
     ``equivalent`` if both reject a difference of the margin or more, so that the 1 - 2 alpha interval of the difference lies
     between -margin and margin; otherwise ``different`` if the two-sided t test finds a difference; otherwise ``inconclusive``.
-    Estimand: the difference of both means over infinitely many topics.
+    Estimand: the difference of both means over infinitely many topics; by system, of both expected scores over infinitely many topics and
+    infinitely many repetitions of each system.
 
     Parameters
     ----------
@@ -67,9 +91,15 @@ class Paired(Analysis):
         Compare every other run with this one, p - 1 pairs; None for all pairs.
     equivalence
         Margin: the largest difference of means that does not matter, in units of the score. None for no test of equivalence.
+    by_system
+        Whether systems are compared, by their mean scores over repeated runs: the t test alone, with the variance over repetitions in its
+        standard error (`pair_tests.repetitions`) and the degrees of freedom of Satterthwaite 1946. Wilcoxon's and the sign test, which
+        know topics only, are left out.
 
     Notes
     -----
+    Measured error rates by system: see docs/believe/ranks.md.
+
     Measured share of pairs called equivalent at alpha = .05 whose means differ by exactly the margin (tests/analyses/pair_tests/
     test_equivalence.py): .050 for normal differences (25 and 50 topics); for topics drawn from real collections of 50 topics, mean of 60
     pairs, .050 (adhoc8 AP), .047 (web2013 AP) and .049 (web2013 RR). Single pairs have .014 to .118, as the t test has with skewed
@@ -77,7 +107,8 @@ class Paired(Analysis):
 
     References
     ----------
-    Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, for the test of equivalence.
+    Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, for the test of equivalence; Satterthwaite 1946, Biometrics
+    Bulletin 2, for its degrees of freedom and those of the t test by system.
 
     Examples
     --------
@@ -97,9 +128,25 @@ class Paired(Analysis):
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     baseline: str | None = baseline_field()
     equivalence: float | None = equivalence_field()
+    by_system: bool = by_system_field()
+
+    @property
+    def uses_systems(self) -> bool:
+        """See `Analysis.uses_systems`."""
+        return self.by_system
+
+    @property
+    def tests_done(self) -> tuple[str, ...]:
+        """The tests of the result: of systems the t test alone."""
+        return (T,) if self.by_system else self.tests
+
+    def prepare(self, cube: xr.Dataset) -> Prepared:
+        """See `Analysis.prepare`: systems instead of runs, with their `Repetitions`."""
+        return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`."""
+        remarks = self.check_systems(prepared) if self.by_system else []
         check_runs(prepared.cube, "a paired test", missing=self.missing)
         if len(set(self.tests)) < len(self.tests):
             raise BadPlan(
@@ -108,7 +155,29 @@ class Paired(Analysis):
             )
         check_baseline(prepared.cube, self.baseline)
         check_levels(self.equivalence, self.alphas)
-        return []
+        return remarks
+
+    def check_systems(self, prepared: Prepared) -> list[str]:
+        """Raise BadPlan for options that comparisons of systems do not have; return warnings."""
+        by_system = option("by_system", True)
+        if T not in self.tests:
+            raise BadPlan(
+                f"{by_system} has the t test only: Wilcoxon's and the sign test know topics, and nothing of repetitions",
+                option="tests",
+            )
+        if self.missing == PAIRWISE:
+            raise BadPlan(
+                f"{by_system} needs the scores of all runs on all topics; leave topics with missing scores out with {option('drop_missing', True)}",
+                option="missing",
+            )
+        repetitions: Repetitions = prepared.shared
+        left_out = [test for test in self.tests if test != T]
+        remarks = []
+        if left_out:
+            remarks = [
+                f"systems are compared by the t test alone, without {' and '.join(left_out)}"
+            ]
+        return remarks + repetitions.remarks(labels_of(prepared.cube, names.RUN), MEASURED_T)
 
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of pairs of runs."""
@@ -126,14 +195,22 @@ class Paired(Analysis):
         """See `Analysis.inputs`; integer scores if possible, for exact ties."""
         cube = prepared.cube
         first, second = family(cube, self.baseline)
-        return whole_cells(cells(cube)[0]) | {"first": first, "second": second}
+        inputs = whole_cells(cells(cube)[0]) | {"first": first, "second": second}
+        repetitions: Repetitions | None = prepared.shared
+        if repetitions is not None:
+            inputs |= {"repetitions": repetitions.counts, "variances": repetitions.variances}
+        return inputs
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""
-        return (Output("p", (n_cells(prepared.cube), len(self.tests)), Combine.CONCAT, "float64"),)
+        shape = (n_cells(prepared.cube), len(self.tests_done))
+        return (Output("p", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
+        if "repetitions" in inputs:
+            pairs = (inputs["first"][start:stop], inputs["second"][start:stop])
+            return {"p": moments_of_systems(inputs, pairs).unequal()[:, np.newaxis]}
         p = np.full((len(inputs["whole"]), len(self.tests), stop - start), np.nan)
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
             scores, rounding = group.units.uncentred, score_rounding(group.units)
@@ -176,7 +253,7 @@ class Paired(Analysis):
             attrs["baseline"] = self.baseline
         if self.equivalence is not None:
             attrs["equivalence"] = self.equivalence
-            values |= equivalence(scores, (first, second), self.equivalence, self.alphas)
+        values |= self.values_of_differences(prepared, (first, second))
         with np.errstate(invalid="ignore"):
             values["share"] = significant / tested
         coords = {
@@ -185,7 +262,7 @@ class Paired(Analysis):
             names.RUN: cube[names.RUN],
             names.USES_GAINS: (names.METRIC, uses_gains(cube)),
             names.ALPHA: np.array(self.alphas),
-            names.TEST: schema.label_array(self.tests),
+            names.TEST: schema.label_array(self.tests_done),
             **pair_labels(cube[names.RUN], (first, second)),
         }
         arrays = {
@@ -193,17 +270,33 @@ class Paired(Analysis):
             for variable in (*VARIABLES, *PAIRWISE_VARIABLES, *EQUIVALENCE)
             if variable.name in values
         }
-        return xr.Dataset(arrays, coords, attrs)
+        if self.by_system:
+            attrs["by_system"] = 1
+        return with_repetitions(xr.Dataset(arrays, coords, attrs), prepared)
+
+    def values_of_differences(self, prepared: Prepared, pairs: Pairs) -> dict[str, Any]:
+        """Return the variables of a test of equivalence, and of systems the standard errors, by cell."""
+        if not self.by_system and self.equivalence is None:
+            return {}
+        values: dict[str, Any] = {}
+        if self.by_system:
+            moments = moments_of_systems(self.inputs(prepared, 0, 0), pairs)
+            values = {"standard_error": moments.error, "degrees_of_freedom": moments.freedom}
+        else:
+            moments = moments_over_topics(cells(prepared.cube)[0], pairs)
+        if self.equivalence is not None:
+            values |= equivalence(moments, self.equivalence, self.alphas)
+        return values
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
         cube = prepared.cube
         count = n_cells(cube)
-        seconds = count * sum(SECONDS_PER_PAIR[test] for test in self.tests)
+        seconds = count * sum(SECONDS_PER_PAIR[test] for test in self.tests_done)
         n_settings = cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         score_bytes = 8.0 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
         n_tested = family_size(cube, self.baseline)
-        columns = 8 * len(self.tests) + (16 if self.missing != REFUSE else 0)
+        columns = 8 * len(self.tests_done) + (16 if self.missing != REFUSE or self.by_system else 0)
         columns += 0 if self.equivalence is None else 16 * (2 + len(self.alphas))
         return Cost(
             seconds=seconds,
@@ -216,6 +309,13 @@ class Paired(Analysis):
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Refuse: nothing is drawn."""
         raise BadPlan("classical tests do not resample: there are no samples to save")
+
+
+def moments_of_systems(inputs: Mapping[str, np.ndarray[Any, Any]], pairs: Pairs) -> Moments:
+    """Return the moments of pairs of systems, of the arrays of `Paired.inputs`."""
+    grids = zip(inputs["whole"], inputs["per_score"], inputs["rounded"], strict=True)
+    units = [in_units(whole, float(grid), bool(rounded)) for whole, grid, rounded in grids]
+    return moments_over_repetitions(units, inputs["repetitions"], inputs["variances"], pairs)
 
 
 def classical_p_values(
@@ -318,4 +418,18 @@ VARIABLES = (
     ),
     Variable("share", (*_CELL, names.ALPHA), "f", "1", "share of pairs with a p-value below alpha"),
     Variable("mean", (names.METRIC, names.GAIN, names.RUN), "f", "score", "mean score of a run"),
+    Variable(
+        "standard_error",
+        (names.METRIC, names.GAIN, names.PAIR),
+        "f",
+        "score",
+        "of systems: standard error of the pair's difference of means, over topics and repetitions",
+    ),
+    Variable(
+        "degrees_of_freedom",
+        (names.METRIC, names.GAIN, names.PAIR),
+        "f",
+        "1",
+        "of systems: degrees of freedom of the standard error",
+    ),
 )

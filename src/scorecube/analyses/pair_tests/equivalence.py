@@ -8,6 +8,7 @@ and Personality Science 8.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,47 +56,80 @@ def check_levels(margin: float | None, alphas: Sequence[float]) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Differences of the means of pairs.
+
+    Parameters
+    ----------
+    difference, error, freedom
+        float64 (cell, pair): difference and its standard error in units of the score, and the degrees of freedom of the error; NaN for pairs
+        that are not tested.
+    """
+
+    difference: Any
+    error: Any
+    freedom: Any
+
+    def unequal(self) -> Any:
+        """Return the p-values of the two-sided t test; without spread 0, or 1 without a difference."""
+        from scipy.special import stdtr  # scipy.special takes long to import
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = 2.0 * stdtr(self.freedom, -np.abs(self.difference) / self.error)
+        return np.where(self.error == 0.0, np.where(self.difference == 0.0, 1.0, 0.0), p)
+
+
 def equivalence(
-    scores: np.ndarray[Any, Any], pairs: Pairs, margin: float, alphas: Sequence[float]
+    moments: Moments, margin: float, alphas: Sequence[float]
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the variables of `VARIABLES` by cell.
 
     Parameters
     ----------
-    scores
-        float64 (cell, run, topic), NaN for missing; a pair is tested on its common topics.
-    pairs
-        Positions of runs.
+    moments
+        Of the pairs.
     margin
         Largest difference of means that does not matter, in units of the score.
     alphas
         Levels, each below .5.
     """
-    shape = (len(scores), len(pairs[0]))
-    difference, error, freedom = np.full((3, *shape), np.nan)
-    for group in pair_groups(whole_cells(scores), *pairs):
-        mean, spread = moments(group.units, group.first, group.second)
-        difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
-        freedom[group.cell, group.pairs] = group.units.n_topics - 1
-    from scipy.special import stdtr, stdtrit  # scipy.special takes long to import
+    from scipy.special import stdtr, stdtrit
 
+    difference, error, freedom = moments.difference, moments.error, moments.freedom
     with np.errstate(divide="ignore", invalid="ignore"):
         # The larger of both one-sided p-values. Without spread the difference is known: 0 / 0 is a difference at the margin, or none.
         outside = stdtr(freedom, (np.abs(difference) - margin) / error)
-        unequal = 2.0 * stdtr(freedom, -np.abs(difference) / error)
     known = error == 0.0
     outside[known] = np.where(np.abs(difference[known]) < margin, 0.0, 1.0)
-    unequal[known] = np.where(difference[known] == 0.0, 1.0, 0.0)
     half = np.stack([stdtrit(freedom, 1.0 - alpha) * error for alpha in alphas], axis=1)
     return {
         "equivalence_p_value": outside,
-        "difference_p_value": unequal,
+        "difference_p_value": moments.unequal(),
         "difference_low": difference[:, np.newaxis] - half,
         "difference_high": difference[:, np.newaxis] + half,
     }
 
 
-def moments(units: Units, first: Any, second: Any) -> tuple[Any, Any]:
+def moments_over_topics(scores: np.ndarray[Any, Any], pairs: Pairs) -> Moments:
+    """Return the moments of pairs of runs, each on its common topics.
+
+    Parameters
+    ----------
+    scores
+        float64 (cell, run, topic), NaN for missing.
+    pairs
+        Positions of runs.
+    """
+    difference, error, freedom = np.full((3, len(scores), len(pairs[0])), np.nan)
+    for group in pair_groups(whole_cells(scores), *pairs):
+        mean, spread = mean_and_error(group.units, group.first, group.second)
+        difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
+        freedom[group.cell, group.pairs] = group.units.n_topics - 1
+    return Moments(difference, error, freedom)
+
+
+def mean_and_error(units: Units, first: Any, second: Any) -> tuple[Any, Any]:
     """Return mean and standard error of the differences of pairs, in units of the score: float64 (pair,)."""
     n, rounding = units.n_topics, score_rounding(units)
     mean, error = np.empty((2, len(first)))

@@ -8,7 +8,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, nearest
+from scorecube.errors import BadName, BadPlan, nearest, option
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.kernels.pairs.pair_order import label_order, pair_order
 
@@ -21,6 +21,46 @@ def baseline_field() -> str | None:
     return option_field(
         None, "Compare this run with every other one; all pairs by default.", since="0.2.0"
     )
+
+
+def by_system_field() -> bool:
+    """Declare whether systems are compared instead of runs."""
+    return option_field(
+        False,
+        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
+        since="0.2.0",
+    )
+
+
+def refused_by_system_field() -> bool:
+    """Declare the option of other tests that refers to them, see `refuse_systems`."""
+    return option_field(
+        False,
+        "Refused, with the reason: systems with repetitions are compared by maxt and paired.",
+        since="0.2.0",
+    )
+
+
+def refuse_systems(by_system: bool, reason: str) -> None:
+    """Refuse to compare systems with repetitions, and name the analyses that do.
+
+    Parameters
+    ----------
+    by_system
+        Value of the option.
+    reason
+        Why the test has no form for systems.
+
+    Raises
+    ------
+    BadPlan
+        Systems are to be compared.
+    """
+    if by_system:
+        raise BadPlan(
+            f"{option('by_system', True)}: {reason}; compare systems by maxt, for all pairs together, or by paired, each pair by itself",
+            option="by_system",
+        )
 
 
 def check_baseline(cube: xr.Dataset, baseline: str | None) -> None:

@@ -16,6 +16,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.pair_tests.base import PairTest, replicate_rank
+from scorecube.analyses.pair_tests.family import refuse_systems, refused_by_system_field
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     missing_field,
@@ -56,6 +57,9 @@ class Randomisation(PairTest):
     missing
         ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
         scores, with the signs of these topics. Pairs then differ in their topics: see `Bootstrap`.
+    by_system
+        Refused: signs of topics say nothing about other repetitions, and exchanging whole runs of two systems says nothing about other
+        topics; no randomisation test of both is known. `MaxT` and `Paired` compare systems.
 
     Examples
     --------
@@ -69,6 +73,15 @@ class Randomisation(PairTest):
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
     missing: str = missing_field()
+    by_system: bool = refused_by_system_field()
+
+    def check(self, prepared: Prepared) -> list[str]:
+        """See `Analysis.check`."""
+        refuse_systems(
+            self.by_system,
+            "no randomisation test over topics and repetitions is known: signs of topics say nothing about other repetitions",
+        )
+        return super().check(prepared)
 
     def missing_scores(self) -> str | None:
         """See `PairTest.missing_scores`."""

@@ -16,7 +16,7 @@ and Data Analysis 51), because two or three repetitions are too few to be drawn 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Prepared
+from scorecube.analyses.pair_tests.equivalence import Moments
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.collection import schema
@@ -38,12 +39,17 @@ from scorecube.kernels.pairs.tiled_tail import squared_differences
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.uniforms import uniforms
 from scorecube.kernels.registers import ROWS
+from scorecube.statistics.integer_scores import Units
 
 SHARE_OF_MODERATION = 0.5
 """Degrees of freedom of the mean variance of all systems beside a system's own, for each unit of the moderation: 2 at its default of 4. Chosen
 among 0, 1, 2, 4 and infinitely many, see docs/believe/ranks.md."""
 FEW = 5
 """Repetitions below which the variance of a system is hardly known, see docs/believe/ranks.md."""
+MEASURED = f"up to .17 with 2 runs and .10 with 3, and .04 to .07 with {FEW} runs or more"
+"""Error rates of the max-T method."""
+MEASURED_T = f"up to .12 with 2 runs and .07 with 3, and .04 to .06 with {FEW} runs or more"
+"""Error rates of the t test."""
 ERRORS = (
     schema.Variable(
         names.REPETITION_ERROR,
@@ -76,8 +82,16 @@ class Repetitions:
     variances: Any
     runs: tuple[str, ...]
 
-    def remarks(self, systems: list[str]) -> list[str]:
-        """Return warnings about systems with few repetitions."""
+    def remarks(self, systems: list[str], measured: str = MEASURED) -> list[str]:
+        """Return warnings about systems with few repetitions.
+
+        Parameters
+        ----------
+        systems
+            Names of the systems.
+        measured
+            Error rates of the method with few runs and with more.
+        """
         single = [name for name, n in zip(systems, self.counts, strict=True) if n == 1]
         if len(single) == len(systems):
             return [
@@ -94,7 +108,7 @@ class Repetitions:
         if few:
             found.append(
                 f"{counted(few, 'system')} with 2 to {FEW - 1} runs: where systems vary differently over repetitions, or have different numbers of runs, "
-                f"error rates at .05 were up to .17 with 2 runs and .10 with 3, and .04 to .07 with {FEW} runs or more"
+                f"error rates at .05 were {measured}"
             )
         return found
 
@@ -247,11 +261,34 @@ class OverRepetitions(Moderated):
         over_topics
             float64 (system,): standard errors over topics.
         """
-        first, second = over_topics**2, self.variances / self.counts
-        n, total = self.units.n_topics, over_topics**2 + self.variances / self.counts
-        parts = first**2 / (n - 1) + second**2 / np.maximum(self.counts - 1, 1)
-        freedom = np.where(parts > 0, total**2 / np.where(parts > 0, parts, 1.0), n - 1)
-        return np.sqrt(total), freedom
+        of_means = self.variances / self.counts
+        parts = ((over_topics**2, self.units.n_topics - 1), (of_means, self.counts - 1))
+        return np.sqrt(over_topics**2 + of_means), satterthwaite(*parts)
+
+    def errors_of_differences(self, pairs: Pairs) -> tuple[Any, Any]:
+        """Return `standard_errors`, and their degrees of freedom (Satterthwaite 1946): float64 (pair,) each."""
+        first, second = pairs
+        squares = self.sums(pairs)[1]
+        freedom = satterthwaite(
+            (squares, self.units.n_topics - 1),
+            (self.own[first], self.counts[first] - 1),
+            (self.own[second], self.counts[second] - 1),
+        )
+        return self.standard_errors(pairs), freedom
+
+
+def satterthwaite(*parts: tuple[Any, Any]) -> Any:
+    """Return the degrees of freedom of sums of variances (Satterthwaite 1946, Biometrics Bulletin 2); of zeros those of the first part.
+
+    Parameters
+    ----------
+    parts
+        Variances (...), and their degrees of freedom; a variance without any is 0.
+    """
+    total = sum(variance for variance, _ in parts)
+    squares = sum(variance**2 / np.maximum(freedom, 1) for variance, freedom in parts)
+    known = squares > 0
+    return np.where(known, total**2 / np.where(known, squares, 1.0), parts[0][1])
 
 
 class RepetitionErrors(NamedTuple):
@@ -303,6 +340,30 @@ def normal_deviates(inputs: Mapping[str, Any], low: int, high: int) -> Any:
         replayed = inputs["repetition_errors"]
         return replayed[np.arange(low, high) % len(replayed)]
     return ndtri(uniforms(inputs["repetition_key"], len(inputs["system_of"]), low, high))
+
+
+def moments_over_repetitions(
+    units: Iterable[Units], counts: Any, variances: Any, pairs: Pairs
+) -> Moments:
+    """Return the moments of pairs of systems.
+
+    Parameters
+    ----------
+    units
+        Mean scores of the systems, by cell.
+    counts, variances
+        As of `Repetitions`.
+    pairs
+        Positions of systems.
+    """
+    rows = []
+    for each, single in zip(units, variances, strict=True):
+        statistic = OverRepetitions(each, 0.0, counts, single)
+        totals = statistic.sums(pairs)[0]
+        rows.append(
+            (totals / (each.n_topics * each.per_score), *statistic.errors_of_differences(pairs))
+        )
+    return Moments(*map(np.stack, zip(*rows, strict=True)))
 
 
 def deviates_of_seed(seed: int, runs: Any, trials: int) -> xr.Dataset:

@@ -27,7 +27,7 @@ from scorecube.analyses.pair_tests.base import (
     n_pairs,
     pair_result_bytes,
 )
-from scorecube.analyses.pair_tests.family import Pairs, check_baseline
+from scorecube.analyses.pair_tests.family import Pairs, by_system_field, check_baseline
 from scorecube.analyses.pair_tests.moderated import Moderated, largest_statistics
 from scorecube.analyses.pair_tests.repetitions import (
     SHARE_OF_MODERATION,
@@ -106,11 +106,7 @@ class StepDown(Analysis):
         minimum=0,
         maximum=1e6,
     )
-    by_system: bool = option_field(
-        False,
-        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
-        since="0.2.0",
-    )
+    by_system: bool = by_system_field()
 
     @property
     def uses_systems(self) -> bool:

@@ -24,6 +24,8 @@ LEAST_INCHES, MOST_INCHES = 2.2, 14.0
 LETTER_INCHES = 1 / 72
 """Of one point of a letter's size."""
 MISSING = "#d55e00"
+LEVELS = 24
+"""Colours on a page: enough to read scores by, and few bytes."""
 
 
 def heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
@@ -59,6 +61,22 @@ def heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
             ha="left",
             fontsize=9,
         )
+    return figure
+
+
+def page_heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
+    """`heat_map` of the first metric, in few bytes: an image of one pixel a score, of few colours, and labels without marks.
+
+    Parameters
+    ----------
+    cube, gain
+        See `heat_map`.
+    """
+    figure = heat_map(cube.isel({names.METRIC: [0]}), gain)
+    axes = figure.axes[0]
+    (image,) = axes.images
+    image.set(interpolation="none", cmap=colormaps["cividis"].resampled(LEVELS).with_extremes(bad=MISSING))  # fmt: skip
+    axes.tick_params(left=False, bottom=False)
     return figure
 
 

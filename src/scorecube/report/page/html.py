@@ -163,6 +163,9 @@ def picture(figure: Figure, description: str) -> Markup:
         """Return a tag with its own ids, and with coordinates rounded to a hundredth of a point."""
         unique = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}", tag[0])
         short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
+        # The page has its own type, a turn by nothing is none, and nothing refers to texts.
+        needless = r'font-family: [^;"]*;? ?| transform="rotate\(-?0 [^"]*"| id="p\w+-text_\d+"'
+        short = re.sub(needless, "", short)
         short = re.sub(r'\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
         return re.sub(r": #([0-9a-f]{6})\b", _of_palette, short) if own else short
 

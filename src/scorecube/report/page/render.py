@@ -21,6 +21,7 @@ from scorecube.report.page.answers import answers
 from scorecube.report.page.cautions import cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import comparisons, headline_columns
 from scorecube.report.page.freshness import is_current, sealed, source_digest
+from scorecube.report.page.heat_maps import heat_maps
 from scorecube.report.page.html import embedded_json
 from scorecube.report.page.many import ROW, make_row, overview_page, read_row
 from scorecube.report.page.methods import methods
@@ -355,6 +356,7 @@ def render(
             section.chapter(curves=links is None, overview=several or links is None)
             for section in sections
         ],
+        heat_maps=heat_maps(study, collections) if links is None else [],
         provenance=_provenance(sections),
         teams_known=any(each["teams"] < each["runs"] for each in collections),
         gains_differ=len({tuple(each["gains"]) for each in collections}) > 1,

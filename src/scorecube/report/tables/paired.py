@@ -101,7 +101,8 @@ def pairs(result: xr.Dataset) -> pd.DataFrame:
     """Every pair of runs with its p-values; differences are first minus second run.
 
     With a margin of equivalence also the p-value of the two one-sided tests, the interval of the difference (confidence 1 - 2 alpha)
-    and the verdict, at the largest alpha.
+    and the verdict, at the largest alpha. Of systems with repeated runs also the standard error of the difference over topics and
+    repetitions, and its degrees of freedom.
     """
     level = int(result[names.ALPHA].values.argmax())
     runs = {name: result[name].values for name in (names.RUN_A, names.RUN_B)}
@@ -111,6 +112,9 @@ def pairs(result: xr.Dataset) -> pd.DataFrame:
             f"p_{test}": data["p_value"].values[k]
             for k, test in enumerate(labels_of(result, names.TEST))
         }
+        if "standard_error" in data:
+            of_systems = ("standard_error", "degrees_of_freedom")
+            columns |= {name: data[name].values for name in of_systems}
         if "equivalence_p_value" in data:
             columns |= {
                 "p_equivalence": data["equivalence_p_value"].values,

@@ -210,10 +210,11 @@ def curve(result: xr.Dataset) -> pd.DataFrame:
 def conditions(result: xr.Dataset) -> str:
     """Return collection and conditions of a test in one line."""
     facts, n_pairs = result.attrs, result.sizes[names.PAIR]
+    noun = "system" if "repetitions" in result else "run"
     compared = (
-        f"{counted(n_pairs, 'run')} against {facts['baseline']}, "
+        f"{counted(n_pairs, noun)} against {facts['baseline']}, "
         if "baseline" in facts
-        else f"{facts['n_runs']} runs ({n_pairs:,} pairs), "
+        else f"{facts['n_runs']} {noun}s ({n_pairs:,} pairs), "
     )
     return (
         f"{facts.get('collection', '')}  {compared}"

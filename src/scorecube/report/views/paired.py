@@ -14,7 +14,7 @@ from scorecube.report.tables import paired
 from scorecube.report.tables.pairs import conditions
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.pair_tests import COLUMN, PAIR_ROWS, against, discrimination, separated
-from scorecube.report.views.phrases import MOST_NAMED
+from scorecube.report.views.phrases import MOST_NAMED, about_repetitions, by_system, noun
 from scorecube.report.views.questions import DISCRIMINATION
 from scorecube.report.views.view import Frames, Headed, Order, Table, View, on_demand
 
@@ -39,7 +39,7 @@ def equivalence_lines(result: xr.Dataset) -> list[str]:
     frame = with_labels(paired.equivalence(result))
     frame = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
     margin, baseline = result.attrs["equivalence"], result.attrs.get("baseline")
-    compared = "pairs" if baseline is None else f"runs compared with {baseline}"
+    compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
     frame["pairs"] = frame[["equivalent", "different", "inconclusive"]].sum(axis=1)
     lines = [
         f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: {row['equivalent']:,} of {row['pairs']:,} {compared} are equivalent"
@@ -56,24 +56,25 @@ def _though_different(row: Mapping[Any, Any]) -> str:
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the tests, the run that others are compared with, and the margin."""
-    margin = options.get("equivalence")
-    words = [*options["tests"], *against(options)]
+    """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
+    margin, systems = options.get("equivalence"), by_system(options)
+    words = [*(["t"] if systems else options["tests"]), *systems, *against(options)]
     return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
 
 
 def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
-    """Return remarks on a test of equivalence."""
+    """Return remarks on systems with repetitions, and on a test of equivalence."""
+    remarks = about_repetitions(result)
     if "equivalence" not in result.attrs:
-        return []
+        return remarks
     margin, alpha = result.attrs["equivalence"], float(result[names.ALPHA].max())
-    remarks = [
+    remarks.append(
         (
             "Equivalence is relative to the margin, which must be chosen before the scores are seen. Each pair by itself is wrongly called equivalent "
             "with probability alpha at most; over many pairs some are, unless the adjusted verdicts are taken (table equivalence).",
             f"margin {margin:g}, alpha {alpha:g}",
         )
-    ]
+    )
     low, high = result["difference_low"], result["difference_high"]
     half = ((high - low) / 2).sel({names.ALPHA: alpha}).median(names.PAIR)
     if float(half.min()) >= margin:

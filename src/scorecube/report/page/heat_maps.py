@@ -1,0 +1,56 @@
+"""Heat maps of a page: the scores of all runs on all topics, of collections that are small enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.figures.labels import with_figure_labels
+from scorecube.report.page.html import picture
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.views.view import on_demand
+from scorecube.storage import Study
+
+MOST_TOPICS, MOST_SCORES = 60, 6500
+"""Of a heat map on a page, which takes less than 60 kB then; `scorecube figure` draws larger ones."""
+MOST_MAPS = 8
+"""With more collections on a page there are none."""
+draw = on_demand("figures.scores:page_heat_map")
+
+
+def heat_maps(study: Study, collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the heat maps of a page with their captions: of the first metric and gain setting of each collection.
+
+    Parameters
+    ----------
+    study
+        The study.
+    collections
+        Facts of the collections on the page, as from `overview`.
+    """
+    if len(collections) > MOST_MAPS:
+        return []
+    found = []
+    for facts in collections:
+        n_runs, n_topics = facts["runs"], facts["topics"]
+        if min(n_runs, n_topics) >= 2 and n_topics <= MOST_TOPICS and n_runs * n_topics <= MOST_SCORES:  # fmt: skip
+            cube = study[str(facts["name"])].cube.assign_attrs({COLLECTION: facts["name"]})
+            scores = cube[names.SCORE].isel({names.METRIC: 0, names.GAIN: 0}).values
+            if np.isfinite(scores).any() and not np.isinf(scores).any():
+                found.append(_heat_map(cube))
+    return found
+
+
+def _heat_map(cube: xr.Dataset) -> dict[str, Any]:
+    (shown,), gain = with_figure_labels([cube], labels_of(cube, names.GAIN)[0])
+    n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+    name, metric = cube.attrs[COLLECTION], labels_of(cube, names.METRIC)[0]
+    title = f"{name}: {metric} of {counted(n_runs, 'run')} on {counted(n_topics, 'topic')}"
+    caption = f"{title}. Rows: runs, best mean first; columns: topics, easiest first."
+    return {"title": title, "caption": caption, "picture": picture(draw(shown, gain), caption)}

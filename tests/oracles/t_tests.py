@@ -1,0 +1,49 @@
+"""Student's t distribution, and t tests of systems over topics and repetitions, in plain Python."""
+
+from __future__ import annotations
+
+import math
+
+from tests.oracles.repetitions import averaged, mean, variance
+
+STEPS = 2000
+
+
+def t_tail(t: float, freedom: float) -> float:
+    """Return P(T >= t) of Student's t: its density, integrated by Simpson's rule."""
+    if t < 0:
+        return 1.0 - t_tail(-t, freedom)
+    log = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    scale = math.exp(log) / math.sqrt(freedom * math.pi)
+    step = t / STEPS
+    heights = [(1 + (k * step) ** 2 / freedom) ** (-(freedom + 1) / 2) for k in range(STEPS + 1)]
+    weights = [1, *[4, 2] * (STEPS // 2 - 1), 4, 1]
+    area = math.fsum(w * h for w, h in zip(weights, heights, strict=True)) * step / 3
+    return 0.5 - scale * area
+
+
+def critical_t(alpha: float, freedom: float) -> float:
+    """Return t with P(T >= t) = alpha, by halving."""
+    low, high = 0.0, 1e4
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tail(middle, freedom) > alpha else (low, middle)
+    return (low + high) / 2
+
+
+def moments(first: list[list[float]], second: list[list[float]]) -> tuple[float, float, float]:
+    """Return the difference of two systems' means, its standard error over topics and repetitions, and Satterthwaite's degrees of freedom.
+
+    Parameters
+    ----------
+    first, second
+        Repetition -> score of each topic.
+    """
+    z = [a - b for a, b in zip(averaged(first), averaged(second), strict=True)]
+    parts = [(variance(z) / len(z), len(z) - 1)]
+    for runs in (first, second):
+        if len(runs) > 1:
+            parts.append((variance([mean(run) for run in runs]) / len(runs), len(runs) - 1))
+    total = math.fsum(part for part, _ in parts)
+    freedom = total**2 / math.fsum(part**2 / known for part, known in parts)
+    return mean(z), math.sqrt(total), freedom

@@ -75,7 +75,9 @@ def page_heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
     figure = heat_map(cube.isel({names.METRIC: [0]}), gain)
     axes = figure.axes[0]
     (image,) = axes.images
-    image.set(interpolation="none", cmap=colormaps["cividis"].resampled(LEVELS).with_extremes(bad=MISSING))  # fmt: skip
+    image.set(
+        interpolation="none", cmap=colormaps["cividis"].resampled(LEVELS).with_extremes(bad=MISSING)
+    )
     axes.tick_params(left=False, bottom=False)
     return figure
 

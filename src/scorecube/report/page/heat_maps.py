@@ -39,7 +39,11 @@ def heat_maps(study: Study, collections: Sequence[Mapping[str, Any]]) -> list[di
     found = []
     for facts in collections:
         n_runs, n_topics = facts["runs"], facts["topics"]
-        if min(n_runs, n_topics) >= 2 and n_topics <= MOST_TOPICS and n_runs * n_topics <= MOST_SCORES:  # fmt: skip
+        if (
+            min(n_runs, n_topics) >= 2
+            and n_topics <= MOST_TOPICS
+            and n_runs * n_topics <= MOST_SCORES
+        ):
             cube = study[str(facts["name"])].cube.assign_attrs({COLLECTION: facts["name"]})
             scores = cube[names.SCORE].isel({names.METRIC: 0, names.GAIN: 0}).values
             if np.isfinite(scores).any() and not np.isinf(scores).any():

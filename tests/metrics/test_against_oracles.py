@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter
+from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter, parse_metric
 from scorecube.metrics.common import condense
 from tests.oracles.metrics import ORACLES, oracle
 
@@ -90,7 +90,8 @@ def test_oracle_takes_the_declared_parameters(name: str) -> None:
 @given(data=st.data(), case=cases())
 def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
     metric = data.draw(metrics(DEFINITIONS[name]))
-    if name.startswith("rpref") or name == "AWP":  # not defined where a lower level gains more
+    # Not defined where a lower level gains more; nRBP divides by the list in the order of levels.
+    if name.startswith("rpref") or name in ("AWP", "nRBP"):
         case = replace(case, gains=sorted(case.gains))
     expected = oracle(
         name,
@@ -102,6 +103,12 @@ def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
         **dict(metric.settings),
     )
     assert case.score(metric) == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+def test_no_digits_are_lost_where_nearly_every_user_goes_on() -> None:
+    case = Case(levels=[2], judged=[0, 0, 1, 3], gains=[0.0, 0.0, 3.0, 0.0])
+    expected = oracle("NCUrb", case.levels, case.judged, case.gains, 0, 1, gamma=0.99999)
+    assert case.score(parse_metric("NCUrb(gamma=0.99999)")) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", PLAIN)

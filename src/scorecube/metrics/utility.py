@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from scorecube.kernels.jit import inlined
@@ -67,4 +68,5 @@ def rank_biased(
                 gain, count, ideal_gain(judged, gains, k + 1), k + 1, parameters[0]
             )
             weight *= gamma
-    out[0] = total * (1.0 - gamma) / (1.0 - gamma ** n_stops(judged, cutoff))
+    # 1 - gamma^n without the loss of digits for gamma near 1.
+    out[0] = total * (1.0 - gamma) / -math.expm1(n_stops(judged, cutoff) * math.log(gamma))

@@ -239,13 +239,12 @@ def test_an_interrupted_sweep_keeps_its_blocks(scorecube: Cli, tmp_path: Path) -
     file.write_text(
         'study = "given.zarr"\nseed = 1\n[[analysis]]\nname = "swap"\ntrials = 4000000\n'
     )
-    command = [
-        sys.executable,
-        "-c",
-        "from scorecube.cli.program import main; main()",
-        "sweep",
-        str(file),
-    ]
+    # A job in the background ignores Ctrl-C, and so do the programs that it starts.
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from scorecube.cli.program import main; main()"
+    )
+    command = [sys.executable, "-c", program, "sweep", str(file)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         recorded = tmp_path / "given.zarr" / "a" / "blocks"
         waited = time.monotonic()

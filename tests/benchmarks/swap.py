@@ -26,6 +26,8 @@ from scorecube.names import Purpose
 SIZES = {"small": (7, 30, 50, 1000), "medium": (10, 130, 50, 1000), "large": (1, 1000, 250, 800)}
 """Metrics, runs, topics, trials."""
 METRICS = ("AP", "Q", "P+", "O", "P-measure", "RR", "NWRR", "nDCG@10", "nERR@10", "P@10")
+PUBLISHED = sc.Swap(sampling="replacement", bins=21, required="suffix", limits=False)
+"""As in the papers, without limits for other topics and runs, so that the counting is timed."""
 REPEATS = 5
 PASS_BYTES = 160_000_000
 
@@ -70,7 +72,7 @@ def jobs(name: str) -> dict[str, Callable[[], Any]]:
     units = np.ascontiguousarray(scores.reshape(-1, n_topics).T)
 
     def ours() -> Any:
-        return sc.analyse(cube, sc.Swap(sampling="replacement"), trials=trials, seed=1, workers=1)
+        return sc.analyse(cube, PUBLISHED, trials=trials, seed=1, workers=1)
 
     def pairwise() -> Any:
         with mock.patch(

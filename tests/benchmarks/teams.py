@@ -124,14 +124,14 @@ def compare(name: str, size: Size) -> None:
     def seconds(trials: int, seed: int) -> float:
         nonlocal remaining
         start = time.process_time()
-        remaining = sc.analyse(cube, sc.Teams(), trials=trials, seed=seed, workers=1)[
+        remaining = sc.analyse(cube, sc.Teams(pool_depth=10), trials=trials, seed=seed, workers=1)[
             "n_runs"
         ].values[1:]
         return time.process_time() - start
 
-    some = sc.analyse(cube, sc.Teams(), trials=1, seed=1, workers=1)["team_left_out"].values[
-        size.teams // 2, 0
-    ]
+    some = sc.analyse(cube, sc.Teams(pool_depth=10), trials=1, seed=1, workers=1)[
+        "team_left_out"
+    ].values[size.teams // 2, 0]
     theirs = with_pytrec_eval(rankings, some) if installed("pytrec_eval") else None
     once, each, whole, other, ratios, whole_ratios = [], [], [], [], [], []
     for repeat in range(REPEATS):

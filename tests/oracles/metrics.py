@@ -288,7 +288,7 @@ def normalised_rank_biased_precision(topic: Topic, p: float = 0.95) -> Number:
     """RBP of the list over RBP of the ideal list, down to the same rank; g_max and 1 - p cancel."""
     ideal = Topic(topic.ideal[: topic.limit], topic.ideal, topic.gain_of, topic.limit, 0)
     sums = [
-        math.fsum(float(one.g(rank)) * p**rank for rank in one.relevant_ranks)
+        math.fsum(float(one.g(rank)) * p ** (rank - 1) for rank in one.relevant_ranks)
         for one in (topic, ideal)
     ]
     return ratio(sums[0], sums[1])

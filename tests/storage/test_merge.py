@@ -14,7 +14,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import BadStudy, CorruptStudy
-from scorecube.storage import Study
+from scorecube.storage import NewResult, Study
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
@@ -264,7 +264,7 @@ def test_another_content_of_the_same_result_is_refused(
     digest = str(result.attrs["digest"])
     changed = result.copy(deep=True)
     changed["p_value"] = changed["p_value"] * 0.5
-    collection.write_result("tukey", digest, changed)
+    collection.write_results([NewResult("tukey", digest, changed)])
     refused(
         tmp_path / "out.zarr",
         [*parts, twin],

@@ -15,7 +15,7 @@ import zarr
 from scorecube.analyses import Swap
 from scorecube.cli.program import main
 from scorecube.errors import BadInput, BadStudy, CorruptStudy
-from scorecube.storage import Study, datasets
+from scorecube.storage import NewResult, Study, datasets
 from scorecube.storage import collection as collection_module
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube, simulate_rankings
@@ -262,7 +262,8 @@ def test_a_large_group_is_written_and_read_in_pieces(
     whole = filled["demo"].result("swap")
     monkeypatch.setattr(datasets, "MAX_BUFFERED_BYTES", 0)
     monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
-    filled["demo"].write_result("swap", "pieces", whole.assign_attrs(digest="pieces"))
+    large = NewResult("swap", "pieces", whole.assign_attrs(digest="pieces"))
+    filled["demo"].write_results([large])
     found = filled["demo"].find_result("swap", "pieces")
     assert found is not None
     assert not found.variables["count"]._in_memory

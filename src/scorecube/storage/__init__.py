@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorecube.storage.catalogue import Catalogue, open_catalogue
-    from scorecube.storage.collection import Collection
+    from scorecube.storage.collection import Collection, NewResult
     from scorecube.storage.location import exists
     from scorecube.storage.study import Study, open_study
 
 _MODULES = {
     "Catalogue": "catalogue",
     "Collection": "collection",
+    "NewResult": "collection",
     "Study": "study",
     "exists": "location",
     "open_catalogue": "catalogue",
@@ -30,4 +31,12 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
-__all__ = ["Catalogue", "Collection", "Study", "exists", "open_catalogue", "open_study"]
+__all__ = [
+    "Catalogue",
+    "Collection",
+    "NewResult",
+    "Study",
+    "exists",
+    "open_catalogue",
+    "open_study",
+]

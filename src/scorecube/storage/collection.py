@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import xarray as xr
@@ -38,6 +38,7 @@ from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
+    EMPTY,
     OUTDATED,
     RANKINGS,
     RESULTS,
@@ -58,6 +59,31 @@ Value = TypeVar("Value")
 _BEING_WRITTEN: set[tuple[str, str]] = set()
 """Study and path of each group that this process writes and has not committed."""
 _GUARD = threading.Lock()
+
+
+@dataclass(frozen=True)
+class NewResult:
+    """A finished result that is to be stored.
+
+    Parameters
+    ----------
+    analysis, digest
+        Name of the analysis and digest of the plan.
+    values
+        Values, with the provenance as attributes.
+    facts
+        JSON values for the manifest and the index: what is shown of the result without reading its arrays.
+    """
+
+    analysis: str
+    digest: str
+    values: xr.Dataset
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> str:
+        """Name of its entry in the manifest."""
+        return f"{RESULTS}/{self.analysis}/{self.digest}"
 
 
 class Study(Protocol):
@@ -309,29 +335,22 @@ class Collection:
             f"{RESULTS}/{analysis}/{digest}", lambda path, _: open_dataset(self.location, path)
         )
 
-    def write_result(
-        self, analysis: str, digest: str, result: xr.Dataset, facts: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write a finished result; outdated results of the same options are removed.
+    def write_results(self, results: Sequence[NewResult]) -> None:
+        """Write finished results and commit them together; outdated results of the same options are removed.
 
-        Parameters
-        ----------
-        analysis, digest
-            Name of the analysis and digest of the plan.
-        result
-            Its values, with the provenance as attributes.
-        facts
-            JSON values for the manifest and the index: what is shown of the result without reading its arrays.
+        A commit costs a wait for the disk, or a few requests, whatever the number of results.
         """
         with self.study.lock(self.name):
             self.study.upgrade()
             superseded = {
-                f"{RESULTS}/{analysis}/{each}" for each in self._superseded(analysis, result)
+                f"{RESULTS}/{each.analysis}/{digest}"
+                for each in results
+                for digest in self._superseded(each.analysis, each.values)
             }
             self.write(
-                {f"{RESULTS}/{analysis}/{digest}": result},
+                {each.entry: each.values for each in results},
                 lambda manifest: manifest.without(superseded),
-                {**attribute_facts(result), **(facts or {})},
+                {each.entry: {**attribute_facts(each.values), **each.facts} for each in results},
             )
 
     def _superseded(self, analysis: str, result: xr.Dataset) -> list[str]:
@@ -362,7 +381,7 @@ class Collection:
         self,
         groups: Mapping[str, xr.Dataset],
         change: Callable[[Manifest], Manifest],
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Mapping[str, Any]] = EMPTY,
     ) -> None:
         """Write groups beside those that are there, commit them, and remove those that are no longer listed.
 
@@ -373,7 +392,7 @@ class Collection:
         change
             Returns the manifest without what the groups replace or make invalid.
         facts
-            Of new entries of results; those of cubes and rankings are made of their content.
+            Of new entries of results, by name; those of cubes and rankings are made of their content.
         """
         path, written = self.group_path, set[str]()
         held = self.study.held_manifest(self.name)
@@ -384,10 +403,11 @@ class Collection:
         )
         try:
             with self.location.failures():
-                entries = {}
+                entries, there = {}, before.paths()
                 for name, dataset in groups.items():
                     final = before.free_path(name)
-                    _create_parents(self.location, path, final, before.paths())
+                    _create_parents(self.location, path, final, there)
+                    there.add(final)
                     staged = self.location.staging_path(f"{path}/{final}")
                     written.add(staged)
                     self._mark(written)
@@ -399,8 +419,12 @@ class Collection:
                     entries[name] = Entry(
                         installed.removeprefix(f"{path}/"),
                         files,
-                        self._facts(name, dataset, installed) or facts or {},
+                        self._facts(name, dataset, installed) or facts.get(name, {}),
                     )
+                if groups:
+                    self.location.sync(
+                        path
+                    )  # and the directories above, which are on the same file system
                 after = self.commit(lambda manifest: change(manifest).with_entries(entries))
         except BaseException as error:
             self.study.hold_manifest(self.name, None)

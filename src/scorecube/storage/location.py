@@ -91,7 +91,7 @@ class Location(Protocol):
         """Return the path to which a group is written before `install`."""
 
     def install(self, staged: str, path: str) -> str:
-        """Give a staged group its final path, which no other process has, sync everything that was written, and return the path."""
+        """Give a staged group its final path, which no other process has, and return the path; `sync` it afterwards."""
 
     def remove(self, path: str) -> None:
         """Remove everything at and below a path, whether it is a whole group or the rest of one."""
@@ -254,7 +254,6 @@ class LocalDirectory:
             # Of another process, which may yet commit it.
             path = f"{path}.{secrets.token_hex(4)}"
             source.rename(Path(self.name, path))
-        self.sync(path)  # and the directories above, which are on the same file system
         return path
 
     def remove(self, path: str) -> None:

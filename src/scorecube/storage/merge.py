@@ -320,6 +320,8 @@ class _Merger:
                 key: self._install(own, before, collection, key, entry)
                 for key, entry in wanted.items()
             }
+            if entries:
+                location.sync(own.group_path)
             marked = {
                 key: replace(before.entries[key], facts=each) for key, each in current.items()
             }
@@ -337,13 +339,12 @@ class _Merger:
     def _install(
         self, own: Collection, before: Manifest, collection: Collection, key: str, entry: Entry
     ) -> Entry:
-        """Copy or link the group of an entry beside those of the target's collection; return its entry."""
+        """Copy or link the group of an entry beside those of the target's collection; return its entry. Sync it afterwards."""
         location, root = own.location, own.group_path
         if is_blocks(key):  # always under their name
             _create_parents(location, root, key)
             location.remove(f"{root}/{key}")
             taken = self._taken_entry(collection, key, entry, f"{root}/{key}")
-            location.sync(f"{root}/{key}")
             return replace(taken, path=key)
         final = before.free_path(key)
         _create_parents(location, root, final)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from scorecube.execute.memory import WORKER_BYTES
@@ -18,6 +19,7 @@ from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of
 from scorecube.workflow.sweep_plan import digest_of_request, plan_sweep, record_of, stored_for
 from scorecube.workflow.sweep_sources import matching
+from scorecube.workflow.tasks import Computed, store_computed
 
 Progress = Callable[[int, int], None]
 FEWEST = 100
@@ -176,15 +178,27 @@ def _run_collection(
 ) -> None:
     """Compute and store what is wanted of a collection; note failures, after which the others go on."""
     rows = {name: study[name].row()}
+    computed: dict[tuple[str, str], Computed] = {}
     for entry in entries:
-        try:
+        with _noting(outcome, name, [entry.analysis.name]):
             plan = plan_sweep(study, [entry], collections=[name], impossible=impossible, rows=rows)
             outcome.skipped += plan.skipped
             for task in plan.tasks:
-                if not task.is_stored():
-                    task.run()
-                    outcome.stored += 1
-        except Exception as error:
-            if ends_sweep(error):
-                raise
-            outcome.failures.append((name, entry.analysis.name, message_of(error)))
+                key = task.plan.analysis.name, task.plan.digest
+                if key not in computed and not task.is_stored():
+                    computed[key] = task.compute()
+    if computed:
+        with _noting(outcome, name, [analysis for analysis, _ in computed]):
+            store_computed(list(computed.values()))
+            outcome.stored += len(computed)
+
+
+@contextmanager
+def _noting(outcome: Outcome, name: str, analyses: Sequence[str]) -> Iterator[None]:
+    """Note a failure of analyses of a collection, unless it ends the sweep."""
+    try:
+        yield
+    except Exception as error:
+        if ends_sweep(error):
+            raise
+        outcome.failures += [(name, analysis, message_of(error)) for analysis in analyses]

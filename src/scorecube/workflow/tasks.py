@@ -33,7 +33,7 @@ from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.execute.run import Progress, on_pool, run
 from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import result_facts
-from scorecube.storage import Collection, Study
+from scorecube.storage import Collection, NewResult, Study
 from scorecube.storage.blocks import BlockStore, select_disjoint
 
 REQUEST = "request"
@@ -198,37 +198,52 @@ class Task:
         before_finalize: Callable[[], None] | None = None,
     ) -> xr.Dataset:
         """Run the plan, record its blocks, and store and return its result; arguments as of `execute.run.run`."""
-        steps = self._steps()
         with self.collection.study.lock(self.collection.name):
-            self.collection.study.upgrade()
-            self._refuse_changed()
-            for step in steps:
-                last = step is steps[-1]
-                # A block of pairs holds all trials of its pairs, so later steps cannot use it.
-                blocks = step._blocks() if last or step.plan.analysis.unit == "trials" else None
-                result = run(
-                    step.prepared,
-                    executor,
-                    blocks=blocks,
-                    block_units=block_units,
-                    progress=progress,
-                    before_finalize=before_finalize,
-                )
-                if last or self._is_precise(result):
-                    break
-            result = result.assign_attrs(collection=self.collection.name)
-            self._refuse_changed()  # that of another collection may have been, too
-            on_pool(executor.pool, self._store, step.plan.digest, result)
-            if blocks is not None:
-                blocks.finish()
-        return result
+            computed = self.compute(
+                executor,
+                block_units=block_units,
+                progress=progress,
+                before_finalize=before_finalize,
+            )
+            on_pool(executor.pool, store_computed, [computed])
+        return computed.result
 
-    def _store(self, digest: str, result: xr.Dataset) -> None:
-        name = self.plan.analysis.name
+    def compute(
+        self,
+        executor: Executor = CALLING_THREAD,
+        *,
+        block_units: int | None = None,
+        progress: Progress | None = None,
+        before_finalize: Callable[[], None] | None = None,
+    ) -> Computed:
+        """Run the plan and record its blocks, under the lock of its collection; store the result with `store_computed`."""
+        steps = self._steps()
+        self.collection.study.upgrade()
+        self.refuse_changed()
+        for step in steps:
+            last = step is steps[-1]
+            # A block of pairs holds all trials of its pairs, so later steps cannot use it.
+            blocks = step._blocks() if last or step.plan.analysis.unit == "trials" else None
+            result = run(
+                step.prepared,
+                executor,
+                blocks=blocks,
+                block_units=block_units,
+                progress=progress,
+                before_finalize=before_finalize,
+            )
+            if last or self._is_precise(result):
+                break
+        result = result.assign_attrs(collection=self.collection.name)
+        return Computed(self, step.plan.digest, result, blocks)
+
+    def new_result(self, digest: str, result: xr.Dataset) -> NewResult:
+        """Return the result with what the index says of it."""
         facts = result_facts(result) | ({REQUEST: self.request} if self.request else {})
-        self.collection.write_result(name, digest, result, facts)
+        return NewResult(self.plan.analysis.name, digest, result, facts)
 
-    def _refuse_changed(self) -> None:
+    def refuse_changed(self) -> None:
+        """Refuse scores that have been replaced since the plan (BadStudy)."""
         if self.origin is not None:
             self.origin.refuse_changed()
 
@@ -256,6 +271,39 @@ class Task:
 
     def _blocks(self) -> BlockStore:
         return self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A result that was computed and is not stored yet.
+
+    Parameters
+    ----------
+    task
+        Its task.
+    digest
+        Of the plan with the trials that were done.
+    result
+        Values with provenance.
+    blocks
+        Its recorded blocks, which are not needed any more when it is stored.
+    """
+
+    task: Task
+    digest: str
+    result: xr.Dataset
+    blocks: BlockStore | None
+
+
+def store_computed(computed: Sequence[Computed]) -> None:
+    """Store results of one collection together, under its lock; BadStudy if scores have been replaced since they were read."""
+    for each in computed:
+        each.task.refuse_changed()  # those of another collection may have been, too
+    collection = computed[0].task.collection
+    collection.write_results([each.task.new_result(each.digest, each.result) for each in computed])
+    for each in computed:
+        if each.blocks is not None:
+            each.blocks.finish()
 
 
 def plan_in_study(

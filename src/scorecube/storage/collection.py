@@ -23,6 +23,7 @@ from scorecube.storage.catalogue import (
     in_order,
 )
 from scorecube.storage.datasets import (
+    Form,
     is_made_on_use,
     missing_values,
     open_dataset,
@@ -411,8 +412,7 @@ class Collection:
                     staged = self.location.staging_path(f"{path}/{final}")
                     written.add(staged)
                     self._mark(written)
-                    packed = self.location.packs_results and name.startswith(RESULTS)
-                    files = write_dataset(dataset, self.location, staged, packed=packed)
+                    files = write_dataset(dataset, self.location, staged, self._form(name))
                     installed = self.location.install(staged, f"{path}/{final}")
                     written.add(installed)
                     self._mark(written)
@@ -442,6 +442,12 @@ class Collection:
         finally:
             self._mark(written, remove=True)
         self._remove_unlisted(before, after)
+
+    def _form(self, entry: str) -> Form:
+        """Return how a small group is written: cubes and rankings as plain arrays everywhere, for other readers."""
+        if not self.location.counts_requests:
+            return "plain"
+        return "packed" if entry.startswith(RESULTS) else "consolidated"
 
     def _facts(self, name: str, dataset: xr.Dataset, path: str) -> dict[str, Any]:
         """Return the facts of what was just written; missing scores that were made only for that are counted in the store."""

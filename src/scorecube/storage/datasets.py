@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import xarray as xr
@@ -26,14 +26,18 @@ from scorecube.storage.encoding import (
     pairs_as_positions,
     plain_bytes,
 )
+from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import digests_of, read_checked
 from scorecube.storage.nodes import child_array, open_group
 from scorecube.storage.small_groups import (
     PACKED,
     chunk_keys,
+    consolidate,
+    consolidated,
     decode_group,
     encode_dataset,
+    is_inline,
     pack,
     unpack,
 )
@@ -42,6 +46,13 @@ if TYPE_CHECKING:
     import zarr
     from zarr.abc.buffer import Buffer
 
+Form = Literal["plain", "consolidated", "packed"]
+REFORM: Final[dict[Form, Callable[[Mapping[str, bytes]], Mapping[str, bytes]]]] = {
+    "plain": dict,
+    "consolidated": consolidate,
+    "packed": pack,
+}
+"""How the objects of a small group are put together."""
 CONTENT = "content_sha256"
 CONCURRENT_CHUNKS: Final = 4
 """Chunks of a large array that are written at a time; each needs memory for itself and for its compressed form."""
@@ -50,7 +61,7 @@ MAX_LOADED_BYTES: Final = 2**28
 MAX_DIRECT_BYTES: Final = 2**24
 """Of a group that is read without zarr, which reads several chunks of larger ones at a time."""
 MAX_PACKED_BYTES: Final = 2**20
-"""Larger results of an object store are written array by array."""
+"""Larger groups are written array by array to an object store too, and only arrays have their metadata."""
 MAX_BUFFERED_BYTES: Final = 2**26
 """Larger datasets are written directly, not through memory; larger arrays part by part, which may be made only then."""
 PART_BYTES: Final = 2**25
@@ -66,7 +77,8 @@ def open_dataset(location: Location, group: str) -> xr.Dataset:
         location.store, group=group, chunks=None, consolidated=CONSOLIDATED, zarr_format=ZARR_FORMAT
     )
     if PACKED in opened.attrs:
-        return unpack(dict(opened.attrs), opened[PACKED].values)
+        inline = is_inline(opened.attrs)
+        return unpack(dict(opened.attrs), None if inline else opened[PACKED].values)
     return opened
 
 
@@ -138,7 +150,7 @@ def _reading(
 ) -> Iterator[dict[str, bytes]]:
     """Check and yield the metadata of a group, and raise failures to read it as `CorruptStudy`."""
     with location.failures():
-        metadata, problems = read_checked(location, group, files)
+        metadata, problems = _read_metadata(location, group, files)
     if problems:
         raise _corrupt(location, group, "; ".join(problems))
     try:
@@ -150,6 +162,23 @@ def _reading(
         if files is None:
             raise  # a group without digests may be no group of ours at all
         raise _corrupt(location, group, f"cannot be read: {error}") from None
+
+
+def _read_metadata(
+    location: Location, group: str, files: Mapping[str, str] | None
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the metadata files of a group by key, and what is wrong with them; one file of a small group has them all."""
+    if files is None:
+        return {}, []
+    own, problems = read_checked(location, group, {METADATA: files[METADATA]})
+    if problems:
+        return own, problems
+    every = consolidated(own[METADATA])
+    if every is not None:
+        return every, []
+    others = {key: digest for key, digest in files.items() if key != METADATA}
+    rest, problems = read_checked(location, group, others)
+    return own | rest, problems
 
 
 def _load(dataset: xr.Dataset, location: Location, group: str) -> xr.Dataset:
@@ -180,20 +209,21 @@ def _with_object_labels(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def write_dataset(
-    dataset: xr.Dataset, location: Location, group: str = "", *, packed: bool = False
+    dataset: xr.Dataset, location: Location, group: str = "", form: Form = "plain"
 ) -> dict[str, str]:
     """Write a new group and return the digests of its metadata files; install or sync it afterwards.
 
-    With `packed`, a small group is written as one array (see `scorecube.storage.small_groups.pack`).
+    A small group is written in the form that is asked for, where each object is a request: ``consolidated``, with all metadata in one object too,
+    or ``packed``, as one object (see `scorecube.storage.small_groups`).
 
     zarr sends many requests per array, each with the latency of the file system or object store. A small group is therefore built
     in memory and its objects are copied.
     """
     plain = pairs_as_positions(dataset.drop_encoding())
     if plain.nbytes <= MAX_BUFFERED_BYTES:
-        objects = dataset_objects(plain)
-        if packed and plain.nbytes <= MAX_PACKED_BYTES:
-            objects = pack(objects)
+        objects: Mapping[str, bytes] = dataset_objects(plain)
+        if plain.nbytes <= MAX_PACKED_BYTES:
+            objects = REFORM[form](objects)
         location.write_new(group, objects)
         return digests_of(objects)
     large = [str(name) for name in plain.data_vars if _is_large(plain.variables[name])]

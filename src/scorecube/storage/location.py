@@ -38,8 +38,8 @@ class Location(Protocol):
         """What zarr and xarray open."""
 
     @property
-    def packs_results(self) -> bool:
-        """Whether small results are stored as few objects, because each is a request."""
+    def counts_requests(self) -> bool:
+        """Whether small groups are written to be read by few requests, because each costs about as much as a megabyte."""
 
     @property
     def has_stamps(self) -> bool:
@@ -138,7 +138,7 @@ class LocalDirectory:
         Of the directory; it need not exist.
     """
 
-    packs_results, has_stamps = False, True
+    counts_requests, has_stamps = False, True
 
     def __init__(self, path: str) -> None:
         self.name = self.store = path

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 def open_group(location: Location, path: str = "", mode: Literal["r", "a"] = "r") -> zarr.Group:
-    """Open a group, of format 3 only."""
+    """Open a group, of format 3 only; its arrays have the metadata of their own files."""
     import zarr
 
-    return zarr.open_group(location.store, path=path, mode=mode, zarr_format=ZARR_FORMAT)
+    return zarr.open_group(
+        location.store, path=path, mode=mode, zarr_format=ZARR_FORMAT, use_consolidated=False
+    )
 
 
 def child_group(group: zarr.Group, path: str) -> zarr.Group | None:

@@ -42,8 +42,8 @@ INSTANCE_METADATA = "169.254.169.254"
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In responses of a store."""
 CONCURRENT_REQUESTS = 16
-MAX_REMEMBERED = 64
-"""Objects whose tags are kept, so that they are not read again before they are exchanged."""
+MAX_REMEMBERED, MAX_REMEMBERED_BYTES = 64, 2**18
+"""Objects whose tags are kept, so that they are not read again before they are exchanged, and the size of one."""
 MAX_REASON_CHARACTERS = 300
 """Of a store's response, in a message."""
 
@@ -59,11 +59,11 @@ class ObjectPrefix:
         Accept a bucket without a prefix, for what lies beside a study.
     """
 
-    packs_results, has_stamps = True, False
+    counts_requests, has_stamps = True, False
 
     def __init__(self, url: str, *, whole_bucket: bool = False) -> None:
         self.name = url.rstrip("/")
-        self._written: dict[str, tuple[bytes, Any]] = {}
+        self._known: dict[str, tuple[bytes, Any]] = {}
         """Content and tag of the objects that this process exchanged last."""
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not (prefix or whole_bucket):
@@ -107,7 +107,10 @@ class ObjectPrefix:
     def read(self, key: str) -> bytes | None:
         """See `Location`."""
         found = self._get(key)
-        return None if found is None else found[0]
+        if found is None:
+            return None
+        self._remember(key, *found)
+        return found[0]
 
     def _get(self, key: str) -> tuple[bytes, Any] | None:
         """Return an object and its tag."""
@@ -145,21 +148,25 @@ class ObjectPrefix:
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """See `Location`."""
-        found = self._written.pop(key, None)
-        if found is None or found[0] != old:
+        found = self._known.pop(key, None)
+        if old is not None and (found is None or found[0] != old):
             found = self._get(key)
-        if (None if found is None else found[0]) != old:
-            return False
-        condition: Any = "create" if found is None else {"e_tag": found[1]}
+            if found is None or found[0] != old:
+                return False
+        condition: Any = "create" if old is None or found is None else {"e_tag": found[1]}
         try:
             with translate_errors(self.name):
                 done = obstore.put(self._upstream, key, new, mode=condition, use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             return False
-        while len(self._written) >= MAX_REMEMBERED:
-            self._written.pop(next(iter(self._written)), None)
-        self._written[key] = new, done.get("e_tag")
+        self._remember(key, new, done.get("e_tag"))
         return True
+
+    def _remember(self, key: str, content: bytes, tag: Any) -> None:
+        if len(self._known) >= MAX_REMEMBERED:
+            self._known.clear()  # in one step: threads share it
+        if len(content) <= MAX_REMEMBERED_BYTES:
+            self._known[key] = content, tag
 
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
         """See `Location`; what a lock file belongs to may change, and nothing else."""

@@ -5,6 +5,7 @@ zarr waits for its event loop several times for every array, which costs more th
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,10 @@ LEVEL: Final = 1
 """As of `scorecube.storage.encoding.compressor`."""
 PACKED: Final = "packed"
 """Array of a packed group, and attribute of the group: see `pack`."""
+MOST_INLINE: Final = 2**16
+"""Compressed bytes of a packed group that are kept in its metadata."""
+CONSOLIDATED: Final = "consolidated_metadata"
+"""As zarr writes it: the metadata of all arrays in that of their group, so that reading it is one request."""
 NAN: Final = "AAAAAAAA+H8="
 """How xarray writes a missing number into metadata."""
 
@@ -188,6 +193,8 @@ def decode_group(metadata: Mapping[str, bytes], chunks: Mapping[str, bytes | Non
     attributes = json.loads(metadata[METADATA]).get("attributes", {})
     if PACKED not in attributes:
         return decode_dataset(metadata, chunks)
+    if is_inline(attributes):
+        return unpack(attributes)
     array = json.loads(metadata[f"{PACKED}/{METADATA}"])
     return unpack(attributes, _decode_array(PACKED, array, chunks))
 
@@ -252,30 +259,69 @@ def _decode_array(
 
 
 def pack(objects: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the objects of a group with one array, ``packed``, that holds all objects of a small group.
+    """Return the objects of a group that holds all objects of a small group in its metadata, or if they are many bytes in an array.
 
-    On an object store each object is a request. The attributes of the group are those of the dataset, and say where each object lies in
-    the array: key, first byte, length.
+    On an object store each object is a request. The attributes of the group are those of the dataset, and ``packed``, which says where each
+    object lies in the content: key, first byte, length. The content is either the text ``zstd`` beside these places (Zstandard in Base64),
+    or the array ``packed``.
     """
     metadata, content, places = json.loads(objects[METADATA]), bytearray(), []
     for key, each in objects.items():
         if key != METADATA:
             places.append([key, len(content), len(each)])
             content += each
+    compressed = Zstd(level=LEVEL, checksum=True).encode(bytes(content))
+    if len(compressed) <= MOST_INLINE:
+        text = base64.b64encode(compressed).decode()
+        metadata["attributes"][PACKED] = {"places": places, "zstd": text}
+        return {METADATA: _text(metadata)}
     metadata["attributes"][PACKED] = places
     values = xr.Variable(("byte",), np.frombuffer(bytes(content), dtype=np.uint8))
     return {METADATA: _text(metadata)} | _encode_array(PACKED, values)
 
 
-def unpack(attributes: dict[str, Any], values: np.ndarray[Any, Any]) -> xr.Dataset:
-    """Return the dataset that is packed into an array; its places are removed from the attributes of the group."""
-    content = values.tobytes()
-    objects = {
-        key: content[start : start + length] for key, start, length in attributes.pop(PACKED)
-    }
+def is_inline(attributes: Mapping[str, Any]) -> bool:
+    """Whether a packed group has its content in its attributes."""
+    return isinstance(attributes[PACKED], dict)
+
+
+def unpack(attributes: dict[str, Any], values: np.ndarray[Any, Any] | None = None) -> xr.Dataset:
+    """Return the dataset that is packed into an array, or into the attributes; ``packed`` is removed from them."""
+    packed = attributes.pop(PACKED)
+    if values is None:
+        content = bytes(Zstd().decode(base64.b64decode(packed["zstd"])))
+        places = packed["places"]
+    else:
+        content, places = values.tobytes(), packed
+    objects = {key: content[start : start + length] for key, start, length in places}
     group = {METADATA: _text({"attributes": attributes})}
     metadata = {key: each for key, each in objects.items() if key.endswith(f"/{METADATA}")}
     return decode_dataset(group | metadata, objects)
+
+
+def consolidate(objects: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the objects of a group with the metadata of its arrays in its own metadata too, see `CONSOLIDATED`."""
+    group = json.loads(objects[METADATA])
+    arrays = {
+        key.removesuffix(f"/{METADATA}"): json.loads(content)
+        for key, content in objects.items()
+        if key.endswith(f"/{METADATA}")
+    }
+    group[CONSOLIDATED] = {"kind": "inline", "must_understand": False, "metadata": arrays}
+    return {**objects, METADATA: _text(group)}
+
+
+def consolidated(content: bytes) -> dict[str, bytes] | None:
+    """Return the metadata files of a group by key, from the one of the group; None if it has only its own."""
+    group = json.loads(content)
+    if PACKED in group["attributes"] and is_inline(group["attributes"]):
+        return {METADATA: content}
+    if CONSOLIDATED not in group:
+        return None
+    arrays = group[CONSOLIDATED]["metadata"]
+    return {METADATA: content} | {
+        f"{name}/{METADATA}": _text(each) for name, each in arrays.items()
+    }
 
 
 def _plain(value: Any) -> Any:

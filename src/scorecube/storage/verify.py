@@ -139,7 +139,7 @@ def _is_plain_group(content: bytes | None) -> bool:
 def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list[str]]:
     """Return the number of arrays of a group, and what is wrong with it."""
     if entry.files is not None and _is_whole(location, path, entry.files):
-        return len(entry.files) - 1, []  # without the group's own
+        return max(1, len(entry.files) - 1), []  # without the group's own
     problems = [f"{path}/{text}" for text in check_files(location, path, entry.files)]
     if problems:
         return max(1, len(entry.files or ())), problems

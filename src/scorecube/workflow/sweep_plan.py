@@ -48,6 +48,7 @@ def plan_sweep(
     impossible: str = "skip",
     journal: Journal | None = None,
     rows: Mapping[str, Row] | None = None,
+    cubes: ReadCubes | None = None,
 ) -> SweepPlan:
     """Plan all analyses of all collections.
 
@@ -63,6 +64,8 @@ def plan_sweep(
         What to do if a collection is too small or lacks scores: ``skip`` adds the plan to `skipped`, ``stop`` raises an error.
     rows
         Of the collections in the index; read by default.
+    cubes
+        Cubes that several calls share.
     journal
         Has the collections that could not be read, which are left out, and takes those whose scores are damaged; None raises the error.
 
@@ -82,7 +85,8 @@ def plan_sweep(
     tasks: dict[tuple[str, str], Task] = {}
     skipped: list[tuple[str, str, str]] = []
     stored: dict[tuple[str, str, str], None] = {}
-    cubes, rows = ReadCubes(), study.rows() if rows is None else rows
+    cubes = ReadCubes() if cubes is None else cubes
+    rows = study.rows() if rows is None else rows
     for entry in entries:
         matches = matching(known, entry.collections)
         if not matches:

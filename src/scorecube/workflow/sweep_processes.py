@@ -19,7 +19,7 @@ from scorecube.workflow.sweep_file import Entry
 from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of
 from scorecube.workflow.sweep_plan import digest_of_request, plan_sweep, record_of, stored_for
 from scorecube.workflow.sweep_sources import matching
-from scorecube.workflow.tasks import Computed, store_computed
+from scorecube.workflow.tasks import Computed, ReadCubes, store_computed
 
 Progress = Callable[[int, int], None]
 FEWEST = 100
@@ -177,11 +177,13 @@ def _run_collection(
     study: Study, name: str, entries: Sequence[Entry], impossible: str, outcome: Outcome
 ) -> None:
     """Compute and store what is wanted of a collection; note failures, after which the others go on."""
-    rows = {name: study[name].row()}
+    rows, cubes = {name: study[name].row()}, ReadCubes()
     computed: dict[tuple[str, str], Computed] = {}
     for entry in entries:
         with _noting(outcome, name, [entry.analysis.name]):
-            plan = plan_sweep(study, [entry], collections=[name], impossible=impossible, rows=rows)
+            plan = plan_sweep(
+                study, [entry], collections=[name], impossible=impossible, rows=rows, cubes=cubes
+            )
             outcome.skipped += plan.skipped
             for task in plan.tasks:
                 key = task.plan.analysis.name, task.plan.digest

@@ -191,7 +191,7 @@ def _run_collection(
                     computed[key] = task.compute()
     if computed:
         with _noting(outcome, name, [analysis for analysis, _ in computed]):
-            store_computed(list(computed.values()))
+            store_computed(list(computed.values()), packed=True)
             outcome.stored += len(computed)
 
 

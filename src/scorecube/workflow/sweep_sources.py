@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -27,6 +28,8 @@ SOURCE = "sweep_source"
 """Attribute of a collection: digest of the settings and files it was read from."""
 FEWEST, AT_ONCE, LISTED_AT_ONCE = 32, 16, 512
 """Imports from which on processes are worth their start, imports that one gets at a time, and collections that are listed together."""
+LINE_SECONDS = 3.0
+"""Time between two lines of progress."""
 READING = ("order", "precision", "depth", "run_name", "duplicates", "intents")
 SCORING = ("no_relevant", "missing_topic")
 
@@ -48,7 +51,7 @@ def add_collections(
     sources
         As from `read_sweep`.
     notify
-        Called with a line of text for each collection that is read or copied.
+        Called with a line of text for each collection that is read or copied; of many small ones with their number now and then.
     journal
         Takes the collections that cannot be read, while the others are; None raises the first error.
     options
@@ -121,12 +124,16 @@ def _import_in_processes(
         (study.path, part, {each.name: digests[each.name] for each in part}, journal is not None)
         for part in parts
     ]
-    written: list[str] = []
+    written, count, said = list[str](), 0, time.monotonic()
     with study.lock():
         study.prepare()
         try:
             for _, (names, lines, failures) in run_portions(_import, portions, workers):
                 written += names
+                count += len(names)
+                if count == len(sources) or time.monotonic() > said + LINE_SECONDS:
+                    notify(f"{study.path}: read {count:,} of {len(sources):,} new collections")
+                    said = time.monotonic()
                 for line in lines:
                     notify(line)
                 for name, message in failures:
@@ -164,7 +171,6 @@ def _import(
                 failures.append((source.name, message_of(error)))
                 continue
             names.append(source.name)
-            lines.append(_read_line(source.name, cube))
     return names, lines, failures
 
 

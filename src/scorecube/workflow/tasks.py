@@ -295,12 +295,19 @@ class Computed:
     blocks: BlockStore | None
 
 
-def store_computed(computed: Sequence[Computed]) -> None:
-    """Store results of one collection together, under its lock; BadStudy if scores have been replaced since they were read."""
+def store_computed(computed: Sequence[Computed], *, packed: bool = False) -> None:
+    """Store results of one collection together, under its lock, see `Collection.write_results`.
+
+    Raises
+    ------
+    BadStudy
+        Scores have been replaced since they were read.
+    """
     for each in computed:
         each.task.refuse_changed()  # those of another collection may have been, too
     collection = computed[0].task.collection
-    collection.write_results([each.task.new_result(each.digest, each.result) for each in computed])
+    results = [each.task.new_result(each.digest, each.result) for each in computed]
+    collection.write_results(results, packed=packed)
     for each in computed:
         if each.blocks is not None:
             each.blocks.finish()

@@ -374,6 +374,17 @@ def test_plain_progress_shows_the_time_left(
     assert capsys.readouterr().err.splitlines() == [first, f"{second}, about 0:00 min left"]
 
 
+def test_no_time_left_is_told_after_one_piece_of_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
+    with terminal.track_progress("compiling kernels", "parts") as progress:
+        for done in (0, 1, 2, 3, 4):
+            progress(done, 23)
+    lines = capsys.readouterr().err.splitlines()
+    assert [" left" in line for line in lines] == [False, False, False, True]
+
+
 def test_json_of_info_is_for_programs(scorecube: Cli, finished_study: Path) -> None:
     facts = json.loads(scorecube("info", finished_study, "--format", "json").succeeded().stdout)
     assert facts["collections"][0]["name"] == "small"

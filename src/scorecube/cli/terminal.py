@@ -24,6 +24,8 @@ from scorecube.errors import BadOutput, counted, visible
 
 PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
 """Shortest time between two plain lines of progress, and between two changes of the note behind a bar."""
+ENOUGH = 10
+"""Pieces of work, or one part of so many, from which on the remaining time is told: the first ones differ in length."""
 
 
 @dataclass
@@ -191,7 +193,9 @@ def _plain_progress(
         if now - last >= PLAIN_SECONDS and done < total:
             last = now
             count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-            left = time_left(done - before, total - before, now - start)
+            new, rest = done - before, total - before
+            enough = new >= min(ENOUGH, rest / ENOUGH)
+            left = time_left(new, rest, now - start) if enough else ""
             notify(f"{label}: {', '.join(filter(None, [count, note(), left]))}")
 
     return print_progress

@@ -272,7 +272,7 @@ def find_variances(
         cube = select(opened[name].cube, **selection)
         variances[name] = variance_intervals(cube)
         notify(
-            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; their limits: 95%, other topics and teams (runs without teams)"
+            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and teams"
         )
     return variances
 

@@ -93,7 +93,7 @@ def _with_limits(mean: float, low: float, high: float) -> str:
     if low == high:  # equal scores have no spread, which does not make their mean certain
         return f"{mean:.3f} on every topic"
     places = decimals(low, high)
-    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f})"
+    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f} by itself)"
 
 
 def neighbours(rows: pd.DataFrame) -> str:
@@ -109,12 +109,7 @@ def headline(result: xr.Dataset) -> list[str]:
     )
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     compared = noun(result.attrs)
-    together = (
-        "each set by itself"
-        if result.attrs.get("marginal")
-        else f"rank sets of all {compared}s together"
-    )
-    together += ", the mean by itself" if "mean_low" in frame else ""
+    together = "each set by itself" if result.attrs.get("marginal") else "sets together"
     together += ", over topics and repetitions" if compared == "system" else ""
     lines = [
         f"{best_runs(rows)}; {neighbours(rows)} [{percent}, {together}]"
@@ -140,7 +135,7 @@ def _against_baseline(rows: pd.DataFrame, result: xr.Dataset) -> str:
 def answer(findings: Findings) -> Lines:
     """Yield which runs lead, and what a rank is worth."""
     frame = with_labels(findings.first_table)
-    together = f"rank sets of all {noun(findings.facts[0])}s together, the mean by itself"
+    together = f"rank sets of all {noun(findings.facts[0])}s together"
     where = f"{findings.heading}, {findings.title}, {together}, {findings.trials:,} trials"
     if frame[COLLECTION].nunique() == 1:
         where = f"{where}; {frame[COLLECTION].iloc[0]}"

@@ -105,7 +105,9 @@ def test_answers_come_before_analyses_and_name_what_is_there(several: Study) -> 
         line
         == f"Separated pairs of runs, of 15: {', '.join(f'{name} {share:.1%}' for name, share in shares.items())}."
     )
-    assert conditions == "Bootstrap test, p < 0.05 for each pair by itself, 40 trials"
+    assert conditions == (
+        "Bootstrap test, p < 0.05, each pair by itself, 40 trials; counts of these runs and topics, without an interval for others"
+    )
     assert anchor == next(each.anchor for each in sections if each.kind == "bootstrap")
     required = (
         several["c0"]

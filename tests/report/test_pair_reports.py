@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -254,8 +255,46 @@ def test_the_reading_names_the_best_metric_or_that_there_is_none(
         share=result["share"] * 0,
     )
     line = headline(nothing)[0]
-    assert "no pair of runs has p < 0.05, whatever the metric (21 pairs)" in line
+    together = "all pairs together" if name == "tukey" else "each pair by itself"
+    assert f"no pair of runs has p < 0.05, whatever the metric (21 pairs, {together})" in line
     assert "estimated difference" not in line
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_reading_states_the_family_the_topics_and_the_next_metric(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    result = results[name]
+    lines = headline(result)
+    together = "all pairs together" if name == "tukey" else "each pair by itself"
+    (line, *_) = (each for each in lines if "separates" in each)
+    assert f"p < 0.05, {together}, on these {result.attrs['n_topics']} topics" in line
+    frame = sc.table(result, "power").query("alpha == 0.05")
+    if name == "paired":
+        frame = frame.query("test == 'wilcoxon' and adjustment == 'none'")
+    assert f"next is {frame['metric'].iloc[1]} with {frame['significant'].iloc[1]}" in line
+    assert (name == "tukey") == any("measured family-wise error rates" in each for each in lines)
+    alone = headline(result.isel(metric=[0]))
+    assert "the most" not in " ".join(alone)
+    assert "next is" not in " ".join(alone)
+
+
+def test_the_reading_counts_p_values_that_more_trials_may_move(
+    results: dict[str, xr.Dataset],
+) -> None:
+    result = results["bootstrap"]
+    near = result.assign(p_value=result["p_value"] * 0 + 0.05)
+    error = 1.96 * math.sqrt(0.05 * 0.95 / result.attrs["trials"])
+    near["p_value"][..., :3] = 0.05 + 1.5 * error
+    assert "18 p-values within the Monte Carlo error of 0.05" in headline(near)[0]
+    (remark, *_) = [
+        detail
+        for text, detail in view_of("bootstrap").cautions(near, {"power": sc.table(near, "power")})
+        if "Monte Carlo" in text
+    ]
+    assert "up to 18 of 21 at 0.05" in remark
+    far = result.assign(p_value=result["p_value"] * 0 + 0.5)
+    assert "Monte Carlo" not in headline(far)[0]
 
 
 def test_estimated_differences_are_no_promise(results: dict[str, xr.Dataset]) -> None:

@@ -54,12 +54,9 @@ def monte_carlo_width(result: xr.Dataset) -> float:
         widths = (result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled)
         return float(widths.max())
     if analysis in TESTS:
-        trials, alphas = int(result.attrs["trials"]), result[names.ALPHA].values
-        # The score interval of a p-value holds alpha if p differs from alpha by less than 1.96 standard errors at p = alpha.
-        margins = Z95 * np.sqrt(alphas * (1 - alphas) / trials)
         shares = [
-            float((np.abs(result["p_value"] - alpha) < margin).mean(names.PAIR).max())
-            for alpha, margin in zip(alphas, margins, strict=True)
+            float(undecided(result, alpha).mean(names.PAIR).max())
+            for alpha in result[names.ALPHA].values.tolist()
         ]
         return max(shares, default=0.0)
     if analysis == "errors":
@@ -74,3 +71,19 @@ def monte_carlo_width(result: xr.Dataset) -> float:
         f"use it with swap (intervals over trials), {', '.join(TESTS)}, errors, check",
         option="until_width",
     )
+
+
+def undecided(result: xr.Dataset, alpha: float) -> xr.DataArray:
+    """Return whether alpha is inside the 95 % Monte Carlo interval of each p-value: bool (metric, gain, pair).
+
+    Parameters
+    ----------
+    result
+        Result of a test of pairs of runs by trials.
+    alpha
+        Significance level.
+    """
+    # The score interval of a p-value holds alpha if p differs from alpha by less than 1.96 standard errors at p = alpha.
+    margin = Z95 * np.sqrt(alpha * (1 - alpha) / int(result.attrs["trials"]))
+    near: xr.DataArray = np.abs(result["p_value"] - alpha) < margin
+    return near

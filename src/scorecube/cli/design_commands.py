@@ -271,7 +271,9 @@ def find_variances(
     for name in chosen:
         cube = select(opened[name].cube, **selection)
         variances[name] = variance_intervals(cube)
-        notify(f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics")
+        notify(
+            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and teams"
+        )
     return variances
 
 

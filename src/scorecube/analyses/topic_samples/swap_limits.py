@@ -223,8 +223,8 @@ def _compared(
         # The same multipliers for every size and confidence.
         random = np.random.Generator(np.random.Philox(key=stream_key(1, names.Purpose.SWAP_LIMITS)))
         joint[:2, :, size, level] = behind_best(parts[0], Replicates(*parts[1:]), random)
-        estimate, *replicates = (_logit(each) for each in parts)
-        joint[2, :, size, level] = first_probability(estimate, Replicates(*replicates), random)
+        # Of the shares, as the limits are: errors of logits are long-tailed near a share of 0 and would contradict them.
+        joint[2, :, size, level] = first_probability(parts[0], Replicates(*parts[1:]), random)
     names_of = ("share_behind_low", "share_behind_high", "first_probability")
     return {name: each[cell_of] for name, each in zip(names_of, joint, strict=True)}
 

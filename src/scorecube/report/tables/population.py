@@ -25,21 +25,21 @@ def no_interval(result: xr.Dataset) -> str:
     return str(result.attrs.get("no_interval", "")) if PARTS[0] in result else EARLIER
 
 
-def estimate_text(row: Mapping[str, Any], statistic: str = "tau") -> str:
+def estimate_text(row: Mapping[str, Any], statistic: str = "tau", confidence: float = 0.95) -> str:
     """Return estimate and interval of a row for sentences, after the observed value; empty if they are missing.
 
     Examples
     --------
     >>> row = {"tau_population": 0.78, "tau_population_low": 0.72, "tau_population_high": 0.84}
     >>> estimate_text(row), estimate_text({})
-    ('; over infinitely many topics 0.78 [0.72, 0.84]', '')
+    ('; over infinitely many topics 0.78, 95% [0.72, 0.84]', '')
     """
     found = [row.get(f"{statistic}_{name}") for name in PARTS]
     known = [float(each) for each in found if each is not None and np.isfinite(each)]
     if len(known) < len(PARTS):
         return ""
     value, low, high = (f"{each:.2f}" for each in known)
-    return f"; over infinitely many topics {value} [{low}, {high}]"
+    return f"; over infinitely many topics {value}, {100 * confidence:.4g}% [{low}, {high}]"
 
 
 def containing(value: Any, low: Any, high: Any) -> tuple[Any, Any]:

@@ -44,7 +44,7 @@ def headline(result: xr.Dataset) -> list[str]:
         )
         tau, rbo = (cell_text(name, row[name]) for name in ("tau", "rbo"))
         lines.append(
-            f"{row['label']}: tau {tau} between {facts['set_a']} and {facts['set_b']} on these {facts['n_topics']} topics{estimate_text(row)} "
+            f"{row['label']}: tau {tau} between {facts['set_a']} and {facts['set_b']} on these {facts['n_topics']} topics{estimate_text(row, confidence=float(facts['confidence']))} "
             f"for these {facts['n_runs']} runs; RBO {rbo}; {drop}"
         )
     if reason := no_interval(result):
@@ -71,7 +71,7 @@ VIEW = View(
         "The same runs are scored with two sets of judgements, the first of which is taken as the truth. Rank correlations (tau, tau-AP, "
         "rank-biased overlap, the last two with more weight on the best runs) compare the rankings. Pairs of runs are active if both sets find "
         "a significant difference, mixed if one does, passive if neither does; disagreements put the two runs in opposite orders. False "
-        "positives are differences among the best runs that only the second set finds. The observed agreement is what other topics, as many, "
+        "positives are differences among the best runs that only the second set finds. The observed agreement estimates what other topics, as many, "
         "would show on average. The agreement of the two rankings of these runs over infinitely many topics (tau_population and its likes, with "
         "intervals) is another quantity, and usually higher, as chance in the topics separates the two rankings. Its intervals covered the true "
         'tau in most simulations as often as stated; the documentation of scorecube lists the others ("Intervals: estimands and coverage"). '

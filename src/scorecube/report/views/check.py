@@ -34,7 +34,7 @@ def headline(result: xr.Dataset) -> list[str]:
     kind = "fails" if len(failing) else "least often true"
     chosen = (failing if len(failing) else stated).head(MOST_LINES)
     lines = [
-        f"{row.label}: {kind}: {row.quantity} ({row.size}): holds in {decimal(row.held)} ({decimal(row.held_low)}-{decimal(row.held_high)}) of "
+        f"{row.label}: {kind}: {row.quantity} ({row.size}): holds in {decimal(row.held)} (95% {decimal(row.held_low)}-{decimal(row.held_high)}) of "
         f"{row.samples:,} samples, nominal {row.nominal:g}"
         for row in chosen.itertuples()
     ]
@@ -52,7 +52,7 @@ def page_tables(frames: Frames) -> Headed:
     """Return claims with a nominal coverage, then estimates without intervals."""
     frame = frames["claims"]
     parts = {
-        "Claims that are promised to hold": frame["nominal"].notna(),
+        "Intervals and sets with a nominal coverage": frame["nominal"].notna(),
         "Estimates without intervals": frame["nominal"].isna(),
     }
     return [
@@ -85,8 +85,8 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
         worst = failing.iloc[0]
         remarks.append(
             (
-                "Some claims hold less often than promised: do not rely on their intervals for collections like this one.",
-                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {decimal(worst['held'])} instead of {worst['nominal']:g}",
+                "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
+                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {decimal(worst['held'])} (95% {decimal(worst['held_low'])}-{decimal(worst['held_high'])}) instead of {worst['nominal']:g}",
             )
         )
     return remarks
@@ -102,7 +102,7 @@ VIEW = View(
     tables={"claims": Table(tables.claims)},
     title=title,
     caption=lambda result: (
-        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is what is promised. Right: "
+        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is the nominal coverage. Right: "
         "estimates without intervals against the truth."
     ),
     headline=headline,

@@ -63,9 +63,14 @@ def headline(result: xr.Dataset) -> list[str]:
         what = "metrics" if name == "metrics" else f"gain settings, against {least['default']}"
         tied = int(max(row["tied_pairs"] for row in rows))
         ties = f"; up to {counted(tied, 'pair')} of runs tied" if tied else ""
+        level = float(result.attrs["confidence"])
+        high, low = (
+            f"{row[first]}{link}{row[second]} ({row['tau']:.3f}{estimate_text(row, confidence=level)})"
+            for row in (most, least)
+        )
+        found = f"is highest for {high} and lowest for {low}" if len(rows) > 1 else f"of {high}"
         lines.append(
-            f"{what}: tau on these {result.attrs['n_topics']} topics is highest for {most[first]}{link}{most[second]} ({most['tau']:.3f}{estimate_text(most)}) "
-            f"and lowest for {least[first]}{link}{least[second]} ({least['tau']:.3f}{estimate_text(least)}); these {result.attrs['n_runs']} runs{ties}"
+            f"{what}: tau on these {result.attrs['n_topics']} topics {found}; these {result.attrs['n_runs']} runs{_by_itself(least)}{ties}"
         )
     if reason := no_interval(result):
         lines.append(f"no interval over infinitely many topics: {reason}")
@@ -88,6 +93,8 @@ def page_tables(frames: Frames) -> Headed:
         ("Gain settings against the default", "gains"),
     ):
         dropped = [*correlation.COUNTS, *OF_NULL_VARIANCE]
+        marks = ("exceeds_one", "bold")
+        dropped += [mark for mark in marks if mark in frames[name] and not frames[name][mark].any()]
         frame = estimates_first(frames[name].drop(columns=dropped, errors="ignore"))
         if len(frame):
             tables.append((heading, frame))
@@ -113,7 +120,8 @@ def answer(findings: Findings) -> Lines:
         several = len({row[COLLECTION] for row in rows}) > 1
         first, second = LABELS[name]
         least, most = (
-            f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {(1 - row['tau']) / 2:.0%} of the pairs{estimate_text(row)})"
+            f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {_discordant(row):.0%} of the pairs"
+            f"{estimate_text(row, confidence=float(findings.facts[0]['confidence']))})"
             for row in (rows[0], rows[-1])
         )
         what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
@@ -122,11 +130,24 @@ def answer(findings: Findings) -> Lines:
             if len(rows) > 2
             else ""
         )
-        sentence = f"{what} disagree most often on which of two runs is better for {least}"
+        sentence = (
+            f"{what} disagree most often on these topics on which of two runs is better for {least}"
+        )
         yield (
             f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
-            f"Kendall's tau of {n_runs} runs on the collections' topics, and its estimate for these runs over infinitely many topics",
+            f"Kendall's tau of {n_runs} runs on the collections' topics, and its estimate for these runs over infinitely many topics{_by_itself(rows[0])}",
         )
+
+
+def _by_itself(row: Mapping[str, Any]) -> str:
+    """Return that intervals are not joint, where a row has one."""
+    return ", each interval by itself" if estimate_text(row) else ""
+
+
+def _discordant(row: Mapping[str, Any]) -> float:
+    """Return the share of pairs of runs that two rankings order differently; pairs with equal means are not."""
+    n_runs = int(row["n_runs"])
+    return float(row["discordant"]) / (n_runs * (n_runs - 1) // 2)
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -152,7 +173,7 @@ VIEW = View(
     about=(
         "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
         "share that they order differently. Pairs with equal means count as neither. The interval by the null variance (tau_low, tau_high, in the CSV file) is that of the papers: it is "
-        "valid for unrelated rankings only, and may exceed 1. The observed tau is what other topics, as many, would show on average. Tau of the two "
+        "valid for unrelated rankings only, and may exceed 1. The observed tau estimates what other topics, as many, would show on average. Tau of the two "
         "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
         "Its intervals covered the true tau in most simulations as often as stated; the documentation of scorecube lists the others "
         '("Intervals: estimands and coverage"). Percentile intervals over '

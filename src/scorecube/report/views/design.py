@@ -40,7 +40,7 @@ SHOWN_COLUMNS = [COLLECTION, names.METRIC, names.GAIN, "variance", "topics", *IN
 PAIRED = "paired_topics"
 INTERVAL = "95% intervals"
 EXTRAPOLATED = 2
-"""Times the topics at hand, beyond which a number of topics is called an extrapolation."""
+"""Times the topics at hand, beyond which a number of topics is an extrapolation."""
 
 
 def compute(cube: xr.Dataset) -> xr.Dataset:
@@ -126,17 +126,23 @@ def answer(findings: Findings) -> Lines:
     enough = sum(high <= topics for topics, _, high in known)
     too_few = sum(low > topics for topics, low, _ in known)
     what = "cases (metric and collection)" if several else "metrics"
+    span = f"From {least} to {most}" if len(rows) > 1 else f"{least[0].upper()}{least[1:]}"
     yield (
-        f"From {least} to {most}; the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for {enough} of "
-        f"{len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
+        f"{span}; by these intervals, each by itself, the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for "
+        f"{enough} of {len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
         f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*findings.facts)} like those of the collection",
     )
-    smaller = [row["topics"] / row[PAIRED] for row in rows if row[PAIRED] > 0]
-    if smaller:
+    paired = sorted((row for row in rows if row[PAIRED] > 0), key=lambda row: float(row[PAIRED]))
+    if paired:
+        fewest, most = (
+            f"about {about(row, PAIRED)} topics by {row['label']}{on_collection(row, several)}"
+            for row in (paired[0], paired[-1])
+        )
+        span = f"from {fewest} to {most}" if len(paired) > 1 else fewest
         yield (
-            f"Systems that are compared on the same topics need {value_range(smaller, '.1f')} times fewer topics.",
-            "two-way residual variance instead of the variance within systems",
+            f"If systems are compared on the same topics, {span}.",
+            "two-way residual variance instead of the variance within systems; the same difference, systems, alpha, power and intervals",
         )
 
 
@@ -146,7 +152,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     far = frame[frame["topics"] > EXTRAPOLATED * int(result.attrs[TOPICS_AT_HAND])]
     text = (
         f"Topic set size design needs more than {EXTRAPOLATED} times the topics from which its variances were estimated: "
-        "the number is an order of magnitude."
+        "the interval is that of the variance, and does not include that so many further topics may be of another kind."
     )
     return [(text, ", ".join(dict.fromkeys(far["metric"])))] if len(far) else []
 

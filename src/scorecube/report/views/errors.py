@@ -10,10 +10,11 @@ import xarray as xr
 
 from scorecube.report.tables import errors
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import value_range
+from scorecube.report.views.phrases import decimals, value_range
 from scorecube.report.views.view import Frames, Headed, Table, View, on_demand
 
 LEVEL = 0.05
+LIMITED = ["rate", "rate_low", "rate_high"]
 TEST_NAMES = {
     "t": "t test",
     "wilcoxon": "Wilcoxon test",
@@ -34,9 +35,21 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     return part
 
 
-def decimal(rate: float) -> str:
-    """Return a rate with four decimals and without a leading zero."""
-    return f"{rate:.4f}".removeprefix("0") if rate < 1 else "1"
+def decimal(rate: float, places: int = 4) -> str:
+    """Return a rate with so many decimals and without a leading zero."""
+    return f"{rate:.{places}f}".removeprefix("0") if rate < 1 else "1"
+
+
+def with_limits(rate: float, low: float, high: float) -> str:
+    """Return a rate with its limits and as many decimals as they allow.
+
+    Examples
+    --------
+    >>> with_limits(0.0511, 0.0470, 0.0556)
+    '.051 (.047-.056)'
+    """
+    value, lower, upper = (decimal(each, decimals(low, high)) for each in (rate, low, high))
+    return f"{value} ({lower}-{upper})"
 
 
 def headline(result: xr.Dataset) -> list[str]:
@@ -50,13 +63,16 @@ def headline(result: xr.Dataset) -> list[str]:
         ["label", "kind", "delta"], sort=False
     ):
         rates = ", ".join(
-            f"{TEST_NAMES[row.test]} {decimal(row.rate)} ({decimal(row.rate_low)}-{decimal(row.rate_high)})"
+            f"{TEST_NAMES[row.test]} {with_limits(row.rate, row.rate_low, row.rate_high)}"
             for row in part.itertuples()
         )
         what = "type I" if kind == errors.TYPE_1 else f"power for a difference of {delta:g}"
         if kind == errors.FAMILY:
             what = "family-wise errors" + (f", one run better by {delta:g}," if delta else "")
-        lines.append(f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {rates}")
+        trials = value_range(part["trials"], ",d")
+        lines.append(
+            f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {rates}; 95% intervals over {trials} simulated experiments"
+        )
     return lines
 
 
@@ -109,7 +125,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             (
                 "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
                 "distribution does not hold so far out as Holm's adjustment needs it.",
-                f"largest: {TEST_NAMES[worst['test']]} {decimal(worst['rate'])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
             )
         )
     if len(exceeding):
@@ -118,7 +134,7 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
             (
                 "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
                 "skewed, all the more with more topics.",
-                f"largest: {TEST_NAMES[worst['test']]} {decimal(worst['rate'])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
             )
         )
     return remarks

@@ -46,9 +46,10 @@ def headline(result: xr.Dataset) -> list[str]:
     """Return for each metric the judge that ranks most alike and its decisions; then what labels buy, topics apart, and labels."""
     lines = []
     found = with_labels(judges.agreement(result))
+    confidence = float(result.attrs["confidence"])
     for label, rows in found.groupby("label", sort=False):
         records = rows.sort_values("tau", ascending=False, kind="stable").to_dict("records")
-        lines.append(f"{label}: {_ranking(records[0])}{_last(records)}")
+        lines.append(f"{label}: {_ranking(records[0], confidence)}{_last(records)}")
         lines.append(f"{label}: {_decisions(records[0])}")
     lines += [_labels_text(row) for row in judges.labels(result).to_dict("records")]
     lines += price_lines(judges.price(result), judges.needed(result))
@@ -61,18 +62,18 @@ def headline(result: xr.Dataset) -> list[str]:
     return lines
 
 
-def _tau(row: Mapping[Any, Any]) -> str:
+def _tau(row: Mapping[Any, Any], confidence: float) -> str:
     """Return the observed tau, and its estimate over infinitely many topics."""
-    return f"tau {row['tau']:.3f} on these topics{estimate_text(row)}"
+    return f"tau {row['tau']:.3f} on these topics{estimate_text(row, confidence=confidence)}"
 
 
-def _ranking(row: Mapping[Any, Any]) -> str:
+def _ranking(row: Mapping[Any, Any], confidence: float) -> str:
     moved = (
         f"{row['largest_drop_run']} loses the most ranks ({row['largest_drop']})"
         if row["largest_drop"]
         else "no run loses a rank"
     )
-    best = f"{row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row)}; {moved}"
+    best = f"{row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row, confidence)}; {moved}"
     return (
         best
         if np.isnan(row["bias"])
@@ -193,13 +194,14 @@ def answer(findings: Findings) -> Lines:
     found = found[found["label"] == found["label"].iloc[0]]
     rows = found.sort_values("tau", ascending=False, kind="stable").to_dict("records")
     best = rows[0]
+    tau = _tau(best, float(findings.facts[0]["confidence"]))
     decided = best["agree"] + best["only_truth"] + best["opposite"]
     wrong = best["only_judge"] + best["opposite"]
     claimed = best["agree"] + wrong
     share = f"{best['agree'] / decided:.0%}" if decided else "none"
     false = f"{wrong / claimed:.0%}" if claimed else "none"
     yield (
-        f"By {best['label']}, {best['judge']} ranks runs most like {best['truth']} ({_tau(best)}). It finds {share} of the significant differences; {false} of those that it "
+        f"By {best['label']}, {best['judge']} ranks runs most like {best['truth']} ({tau}). It finds {share} of the significant differences; {false} of those that it "
         f"finds are not confirmed. It {_use(best)}.",
         f"{findings.heading}; {best['n_runs']} runs, {findings.facts[0]['test']} test, alpha {best['alpha']:g}",
     )

@@ -13,7 +13,14 @@ from scorecube.errors import counted
 from scorecube.report.tables import leaderboard
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
-from scorecube.report.views.phrases import about_repetitions, by_system, first_of, noun, value_range
+from scorecube.report.views.phrases import (
+    about_repetitions,
+    by_system,
+    decimals,
+    first_of,
+    noun,
+    value_range,
+)
 from scorecube.report.views.questions import LEADERBOARD
 from scorecube.report.views.view import (
     Column,
@@ -43,12 +50,15 @@ def title(options: Mapping[str, Any]) -> str:
 
 def caption(result: xr.Dataset) -> str:
     """Describe the figure."""
-    percent, compared = 100 * (1 - float(result.attrs["alpha"])), noun(result.attrs)
+    percent, compared = f"{100 * (1 - float(result.attrs['alpha'])):g}%", noun(result.attrs)
     over = "topics" if compared == "run" else "topics and repetitions"
+    sets = "each by itself" if result.attrs.get("marginal") else "all together"
+    counts = f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
+    if "mean_low" not in result:
+        return f"{counts} {compared.capitalize()}s by mean score: points, without intervals; bars: {percent} rank sets, {sets}."
     return (
-        f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials. {compared.capitalize()}s by mean score: "
-        f"points with {percent:g}% intervals over {over}, each by itself; bars: rank sets, all together; lines at the side: groups of {compared}s that are not "
-        "separated."
+        f"{counts} {compared.capitalize()}s by mean score: points with {percent} intervals over {over}, each by itself; bars: {percent} rank sets, {sets}; "
+        f"lines at the side: groups of {compared}s that are not separated."
     )
 
 
@@ -62,12 +72,9 @@ def best_runs(rows: pd.DataFrame) -> str:
     lead = f"{leaders[0]} leads"
     if len(leaders) > 1:
         lead = f"{leaders[0]} and {len(leaders) - 1} more lead"
-    mean = f"{first['mean']:.3f}"
+    mean = f"{first['mean']:.3f} on these topics"
     if "mean_low" in rows and not pd.isna(first[["mean_low", "mean_high"]]).any():
-        # Equal scores have no spread, which does not make their mean certain.
-        point = first["mean_low"] == first["mean_high"]
-        limits = f" ({first['mean_low']:.3f} to {first['mean_high']:.3f})"
-        mean += " on every topic" if point else limits
+        mean = _with_limits(*first[["mean", "mean_low", "mean_high"]])
     others = (
         f"no other {compared} may be the best"
         if may_lead == 1
@@ -79,6 +86,14 @@ def best_runs(rows: pd.DataFrame) -> str:
         else f"its rank lies between {first['rank_low']} and {first['rank_high']}"
     )
     return f"{first['label']}: {lead} with {mean}; {place}, and {others}"
+
+
+def _with_limits(mean: float, low: float, high: float) -> str:
+    """Return a mean with its limits and no more decimals than they allow."""
+    if low == high:  # equal scores have no spread, which does not make their mean certain
+        return f"{mean:.3f} on every topic"
+    places = decimals(low, high)
+    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f} by itself)"
 
 
 def neighbours(rows: pd.DataFrame) -> str:
@@ -94,7 +109,7 @@ def headline(result: xr.Dataset) -> list[str]:
     )
     percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
     compared = noun(result.attrs)
-    together = "each set by itself" if result.attrs.get("marginal") else f"all {compared}s together"
+    together = "each set by itself" if result.attrs.get("marginal") else "sets together"
     together += ", over topics and repetitions" if compared == "system" else ""
     lines = [
         f"{best_runs(rows)}; {neighbours(rows)} [{percent}, {together}]"
@@ -112,15 +127,15 @@ def _against_baseline(rows: pd.DataFrame, result: xr.Dataset) -> str:
     found = rows[rows["p_baseline"] < float(result.attrs["alpha"])]
     better = int((found["difference"] > 0).sum())
     return (
-        f"of {len(rows) - 1} {noun(result.attrs)}s {better} are better than {result.attrs['baseline']} and {len(found) - better} worse "
-        f"(p < {result.attrs['alpha']:g}, all comparisons with it together)"
+        f"of {len(rows) - 1} {noun(result.attrs)}s {better} are significantly better than {result.attrs['baseline']} and {len(found) - better} "
+        f"significantly worse (max-T test, p < {result.attrs['alpha']:g}, all comparisons with it together)"
     )
 
 
 def answer(findings: Findings) -> Lines:
     """Yield which runs lead, and what a rank is worth."""
     frame = with_labels(findings.first_table)
-    together = f"all {noun(findings.facts[0])}s together"
+    together = f"rank sets of all {noun(findings.facts[0])}s together"
     where = f"{findings.heading}, {findings.title}, {together}, {findings.trials:,} trials"
     if frame[COLLECTION].nunique() == 1:
         where = f"{where}; {frame[COLLECTION].iloc[0]}"
@@ -172,12 +187,27 @@ def cautions(result: xr.Dataset, _: Frames) -> list[tuple[str, str]]:
     n_topics, n_runs = int(result.attrs["n_topics"]), int(result.attrs["n_runs"])
     if "repetitions" in result:
         return about_repetitions(result)
-    return [
+    remarks = [
         (
             "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
             f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
         )
     ]
+    remarks.append(
+        (
+            "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
+            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
+        )
+    )
+    if "mean_low" in result:
+        remarks.append(
+            (
+                "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
+                "beforehand.",
+                f"best of {counted(n_runs, 'run')}",
+            )
+        )
+    return remarks
 
 
 VIEW = View(
@@ -185,7 +215,8 @@ VIEW = View(
     heading="Leaderboard",
     about="Runs by mean score. The interval of a mean is about this run (or system, over repetitions) on other topics (bootstrap-t). The rank set of a run holds its rank by mean score over "
     "infinitely many topics: it begins after the runs that are shown to be better and ends before those that are shown to be worse, by the step-down max-T test of all "
-    "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test.",
+    "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
+    "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
     tables={
         "systems": Table(leaderboard.systems, RUN_ROWS),
         "matrix": Table(leaderboard.matrix, rows_along(names.RUN)),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import labels_of
+from scorecube.analyses.monte_carlo_error import undecided
+from scorecube.errors import counted
 from scorecube.report.tables import pairs
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import with_labels
@@ -40,6 +40,13 @@ from scorecube.report.views.view import (
 )
 
 PAIR_ROWS = rows_along(names.METRIC, names.GAIN, names.PAIR)
+MEASURED = {
+    "tukey": "0.05 to 0.12, and 0.34 with one erratic run of 30; those of the max-T test are lower",
+    "maxt": "0.05 to 0.08",
+}
+"""Family-wise error rates of tests of all pairs together at 0.05, for 50 topics of real collections with equal means (docs/believe/ranks.md)."""
+MEASURED_SYSTEMS = "0.04 to 0.08 for systems of 5 runs or more, up to 0.17 with 2 or 3"
+"""The same of the max-T test for systems with repeated runs."""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -87,14 +94,19 @@ def caption(result: xr.Dataset) -> str:
 def headline(result: xr.Dataset) -> list[str]:
     """Return the metric that separates most pairs of runs, or most runs from the baseline, and how many pairs have equal scores."""
     frame = with_labels(pairs.power(result))
-    best = frame[frame["alpha"] == frame["alpha"].max()].iloc[0]
+    rows = frame[frame["alpha"] == frame["alpha"].max()]
+    best = rows.iloc[0]
     difference = best.get("estimated_difference")
     estimate = (
         ""
         if difference is None or pd.isna(difference)
-        else f"; Sakai's estimated difference is {difference:.2f}{_exception(best)}"
+        else f"; Sakai's estimated difference of {best['label']} is {difference:.2f}{_exception(best)}; no interval for it is known"
     )
-    lines = [f"{separated(result, best)}{estimate if best['significant'] else ''}"]
+    lines = [
+        f"{separated(result, rows)}{_undecided(result, best)}{estimate if best['significant'] else ''}"
+    ]
+    if best["significant"] and result.attrs.get("analysis") in MEASURED:
+        lines.append(measured(result.attrs))
     equal = int(frame["degenerate_pairs"].max())
     if equal:
         lines.append(
@@ -103,42 +115,105 @@ def headline(result: xr.Dataset) -> list[str]:
     return [*lines, *result.attrs["notes"]]
 
 
-def separated(result: xr.Dataset, row: Mapping[Any, Any], test: int | None = None) -> str:
-    """Return how many pairs a metric separates; for a baseline, how many runs are better and worse.
+def measured(facts: Mapping[str, Any]) -> str:
+    """Return the measured error rates of a test of all pairs together; empty for other tests.
+
+    Parameters
+    ----------
+    facts
+        Attributes of a result: its analysis, and whether it compares systems.
+
+    Examples
+    --------
+    >>> measured({"analysis": "maxt"})
+    'measured family-wise error rates at 0.05, with 50 topics: 0.05 to 0.08'
+    """
+    if facts.get("analysis") not in MEASURED:
+        return ""
+    rates = MEASURED_SYSTEMS if facts.get("by_system") else MEASURED[facts["analysis"]]
+    return f"measured family-wise error rates at 0.05, with 50 topics: {rates}"
+
+
+def family(facts: Mapping[str, Any]) -> str:
+    """Return which comparisons a p-value accounts for.
+
+    Parameters
+    ----------
+    facts
+        Attributes of a result: its analysis, and perhaps a baseline.
+
+    Examples
+    --------
+    >>> family({"analysis": "bootstrap"}), family({"analysis": "maxt", "baseline": "BM25"})
+    ('each pair by itself', 'all comparisons with BM25 together')
+    """
+    baseline = facts.get("baseline")
+    if facts.get("analysis") not in MEASURED:
+        return "each pair by itself" if baseline is None else "each comparison by itself"
+    return "all pairs together" if baseline is None else f"all comparisons with {baseline} together"
+
+
+def separated(result: xr.Dataset, rows: pd.DataFrame, test: int | None = None) -> str:
+    """Return how many pairs a metric separates on these topics, and the next metric; for a baseline, how many runs are better and worse.
 
     Parameters
     ----------
     result
         Of a test of pairs of runs.
-    row
-        Of the table of discriminative power, with its label.
+    rows
+        Of the table of discriminative power at one level, with labels, the most pairs first.
     test
         Position of the test, for a result with several.
     """
-    level, baseline = f"p < {row['alpha']:g}", result.attrs.get("baseline")
-    compared = noun(result.attrs)
-    if baseline is None:
-        if row["significant"] == 0:
-            return (
-                f"no pair of {compared}s has {level}, whatever the metric ({row['pairs']:,} pairs)"
-            )
-        return f"{row['label']} separates the most pairs of {compared}s: {row['significant']:,} of {row['pairs']:,} ({row['share']:.1%}) have {level}"
+    row, baseline = rows.iloc[0], result.attrs.get("baseline")
+    level, compared = f"p < {row['alpha']:g}", noun(result.attrs)
     if row["significant"] == 0:
-        return f"no {compared} is separated from {baseline} with {level}, whatever the metric ({row['pairs']:,} {compared}s)"
-    data = result.sel({names.METRIC: row["metric"]})
-    gains = labels_of(result, names.GAIN)
-    data = data.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
+        if baseline is None:
+            return f"no pair of {compared}s has {level}, whatever the metric ({row['pairs']:,} pairs, {family(result.attrs)})"
+        return (
+            f"no {compared} is separated from {baseline} with {level}, whatever the metric ({row['pairs']:,} {compared}s, "
+            f"{family(result.attrs)})"
+        )
+    level = f"{level}, {family(result.attrs)}"
+    most, after = ("the most ", _next(rows)) if len(rows) > 1 else ("", "")
+    on = f", on these {result.attrs['n_topics']} topics{after}"
+    counts = f"{row['significant']:,} of {row['pairs']:,}"
+    if baseline is None:
+        return f"{row['label']} separates {most}pairs of {compared}s: {counts} ({row['share']:.1%}) have {level}{on}"
+    data = _of_row(result, row)
     p = (data["p_value"] if test is None else data["p_value"].isel({names.TEST: test})).values
     found = pairs.differences(result, data)["mean_difference"][p < row["alpha"]]
     better = f"{int((found > 0).sum())} better, {int((found < 0).sum())} worse"
-    return f"{row['label']} separates the most {compared}s from {baseline}: {row['significant']:,} of {row['pairs']:,} ({better}) have {level}"
+    return f"{row['label']} separates {most}{compared}s from {baseline}: {counts} ({better}) have {level}{on}"
+
+
+def _undecided(result: xr.Dataset, row: Mapping[Any, Any]) -> str:
+    """Return how many pairs of a metric have a p-value that cannot be distinguished from alpha with so many trials."""
+    if "p_value" not in result or not result.attrs["trials"]:
+        return ""
+    near = int(_of_row(undecided(result, float(row["alpha"])), row).sum())
+    if not near:
+        return ""
+    return f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"
+
+
+def _of_row(data: Any, row: Any) -> Any:
+    """Return the part of a result that a row of a table is about."""
+    at = data.sel({names.METRIC: row["metric"]})
+    gains = [str(gain) for gain in data[names.GAIN].values]
+    return at.isel({names.GAIN: gains.index(row["gain"]) if row.get("gain") in gains else 0})
+
+
+def _next(rows: pd.DataFrame) -> str:
+    """Return the metric that separates the second most pairs."""
+    return f"; next is {rows['label'].iloc[1]} with {rows['significant'].iloc[1]:,}"
 
 
 def _exception(row: Mapping[Any, Any]) -> str:
     """Return the largest difference of a pair that is not significant."""
     largest = row.get("largest_not_significant")
     known = largest is not None and not pd.isna(largest)
-    return f", the largest difference that is not significant {largest:.2f}" if known else ""
+    return f" and the largest difference that is not significant {largest:.2f}" if known else ""
 
 
 def strongest(frame: pd.DataFrame) -> str:
@@ -149,18 +224,26 @@ def strongest(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
 
 
-def discrimination(findings: Findings, *, scope: str = "for each pair by itself") -> Lines:
-    """Yield the metrics that separate most pairs of runs."""
+def discrimination(findings: Findings) -> Lines:
+    """Yield the metrics that separate most pairs of runs; by the t test where there are several tests."""
     frame = with_labels(findings.first_table)
+    test = ""
     if "adjustment" in frame:
-        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == frame["test"].iloc[0])]
+        chosen = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
+        frame = frame[(frame["adjustment"] == "none") & (frame["test"] == chosen)]
+        test = f" ({chosen} test)"
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="share")
     frame = frame.sort_values("share", ascending=False, kind="stable")
     if frame.empty:
         return
     trials = f", {findings.trials:,} trials" if findings.trials else ""
-    compared = what_is_compared(findings.facts[0])
-    where = f"{findings.heading}, p < {frame['alpha'].iloc[0]:g} {scope}{trials}"
+    facts = findings.facts[0]
+    compared = what_is_compared(facts)
+    rates = f"; {measured(facts)}" if measured(facts) else ""
+    where = (
+        f"{findings.heading}{test}, p < {frame['alpha'].iloc[0]:g}, {family(facts)}{trials}; counts of these runs and topics, without an interval "
+        f"for others{rates}"
+    )
     if frame[COLLECTION].nunique() == 1:
         yield _of_one_collection(frame, compared), where
         return
@@ -222,7 +305,7 @@ def estimated_differences(findings: Findings) -> Lines:
 def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
     """Return remarks on pairs of runs that the test treats in a special way."""
     frame = frames["power"]
-    remarks = about_repetitions(result)
+    remarks = about_repetitions(result) + _near_alpha(result)
     for column, text in (
         (
             "degenerate_pairs",
@@ -239,6 +322,24 @@ def cautions_of_pairs(result: xr.Dataset, frames: Frames) -> list[tuple[str, str
                 (text, f"up to {int(frame[column].max()):,} of {result.sizes[names.PAIR]:,} pairs")
             )
     return remarks
+
+
+def _near_alpha(result: xr.Dataset) -> list[tuple[str, str]]:
+    """Return a remark on p-values that cannot be distinguished from the largest alpha with so many trials."""
+    if "p_value" not in result or not result.attrs["trials"]:
+        return []
+    alpha = float(result[names.ALPHA].max())
+    near = int(undecided(result, alpha).sum(names.PAIR).max())
+    if not near:
+        return []
+    detail = f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials: up to {near:,} of {result.sizes[names.PAIR]:,} at {alpha:g}"
+    return [
+        (
+            "P-values of some pairs are within the Monte Carlo error of alpha: with other seeds these pairs may change sides, and counts of significant pairs with them; "
+            "more trials decide.",
+            detail,
+        )
+    ]
 
 
 def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
@@ -284,7 +385,6 @@ def pair_test_view(
     joint
         Whether p-values account for all pairs together.
     """
-    answer = partial(discrimination, scope="for all pairs together") if joint else discrimination
     return View(
         name=name,
         heading=heading,
@@ -299,6 +399,6 @@ def pair_test_view(
         bars=True,
         column=COLUMN,
         order=Order("share", more_is_better=True, conditions=("alpha",)),
-        answers={DISCRIMINATION: answer, **(answers or {})},
+        answers={DISCRIMINATION: discrimination, **(answers or {})},
         cautions=cautions_of_pairs if joint else cautions,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ MOST_NAMED = 4
 """Metrics that a sentence names."""
 NONE = "-"
 """Cell of a collection that has no number."""
+Z = 1.96
+LEAST_DECIMALS, MOST_DECIMALS = 2, 6
 
 
 def value_range(values: Iterable[Any], form: str) -> str:
@@ -28,6 +31,19 @@ def value_range(values: Iterable[Any], form: str) -> str:
     known = list(values)
     low, high = (format(value, form) for value in (min(known), max(known)))
     return low if low == high else f"{low} to {high}"
+
+
+def decimals(low: float, high: float) -> int:
+    """Return how many decimals an estimate with these 95 % limits can bear: up to the first digit of its standard error.
+
+    Examples
+    --------
+    >>> decimals(0.156, 0.232), decimals(0.047, 0.0556)
+    (2, 3)
+    """
+    error = (high - low) / (2 * Z)
+    needed = math.ceil(-math.log10(error)) if error > 0 else MOST_DECIMALS
+    return min(max(needed, LEAST_DECIMALS), MOST_DECIMALS)
 
 
 def first_of(parts: Sequence[str], most: int = MOST_NAMED, rest: str = " and {} more") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scorecube.report.tables import leaderboard as tables
 from scorecube.report.views.leaderboard import (
     RUN_ROWS,
+    caption,
     cautions,
     cell,
     headline,
@@ -21,6 +22,7 @@ VIEW = View(
     "by itself. The runs whose set begins at k or before may be among the k best.",
     tables={"ranks": Table(tables.ranks, RUN_ROWS), "top": Table(tables.top)},
     title=title,
+    caption=caption,
     headline=headline,
     page_tables=page_tables,
     figure=on_demand("figures.leaderboard:leaderboard"),

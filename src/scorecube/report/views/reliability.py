@@ -13,7 +13,7 @@ from scorecube.report.tables import reliability
 from scorecube.report.tables.design import about
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.others import topics_and_teams
-from scorecube.report.views.phrases import NONE, on_collection, value_range
+from scorecube.report.views.phrases import NONE, on_collection
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
@@ -80,7 +80,7 @@ def headline(result: xr.Dataset) -> list[str]:
             f"{row['label']}: E rho^2 {interval(row, 'erho2')}, Phi {interval(row, 'phi')}"
             for row in shown
         )
-        + f"; {confidence} intervals for systems and topics like these"
+        + f"; {confidence} intervals for systems and topics like these, each by itself"
     ]
     needed = with_labels(reliability.topics(result))
     needed = needed[
@@ -109,15 +109,13 @@ def _comparison(row: Mapping[Any, Any]) -> str:
     first = f"an E rho^2 of {row['target']:g} takes {topics_text(row)} topics"
     if np.isnan(row["design_topics"]):
         return first
-    relation = "more" if row["design_topics"] > row["n_topics"] else "fewer"
-    if row["design_topics"] == row["n_topics"]:
-        relation = "as many"
     seen = (
         ""
         if np.isnan(row["detectable"])
-        else f", where a difference of {row['detectable']:.2f} between two systems is detected with power .8"
+        else f"; that many topics detect a difference of about {row['detectable']:.2f} between two systems with power .8"
     )
-    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes {relation}: {row['design_topics']:,.0f}"
+    asked = about({"topics": row["design_topics"]})
+    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes about {asked} (scorecube design has its interval)"
 
 
 def _negative(result: xr.Dataset) -> list[str]:
@@ -175,12 +173,14 @@ def answer(findings: Findings) -> Lines:
         for row in (records[0], records[-1])
     )
     span = f"From {least} to {most}" if len(records) > 1 else least
-    asked = value_range(map(int, rows["design_topics"]), ",d")
+    designs = [about({"topics": number}) for number in sorted(rows["design_topics"])]
+    asked = designs[0] if designs[0] == designs[-1] else f"{designs[0]} to {designs[-1]}"
     yield (
-        f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for {asked}. "
+        f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for about {asked} "
+        "(its chapter has their intervals). "
         "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
         "topics for the same reliability, while the design stays as it is.",
-        f"{findings.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*findings.facts)}",
+        f"{findings.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*findings.facts)}, each by itself",
     )
 
 

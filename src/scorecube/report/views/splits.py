@@ -24,14 +24,25 @@ from scorecube.report.views.view import (
 
 def headline(result: xr.Dataset) -> list[str]:
     """Return the metric whose ranking depends least on the topics, and how many topics it takes."""
-    best = with_labels(splits.quantiles(result)).iloc[0]
+    frame = with_labels(splits.quantiles(result))
+    rows = frame[frame["size"] == frame["size"].iloc[0]]
+    best = rows.iloc[0]
+    most = " most similarly" if len(rows) > 1 else ""
+    after = (
+        f"; next is {rows['label'].iloc[1]} with {rows['tau_mean'].iloc[1]:.2f}"
+        if len(rows) > 1
+        else ""
+    )
     lines = [
-        f"{best['label']} ranks the runs most similarly on two samples of {best['size']} topics: tau {best['tau_mean']:.3f} on average, "
-        f"{best['tau_5']:.3f} to {best['tau_95']:.3f} in 90% of the trials; the same run is best in {best['share_same_best']:.0%}"
+        f"{best['label']} ranks the runs{most} on two samples of {best['size']} of these {result.attrs['n_topics']} topics: tau {best['tau_mean']:.2f} on average, "
+        f"{best['tau_5']:.2f} to {best['tau_95']:.2f} in 90% of the trials{after}; the same run is best by {best['label']} in {best['share_same_best']:.0%}"
     ]
-    for level, rows in (
-        splits.settled(result).dropna(subset="settled_at").groupby("tau", sort=False)
-    ):
+    for level, rows in splits.settled(result).groupby("tau", sort=False):
+        if rows["settled_at"].isna().all():
+            lines.append(
+                f"no metric reaches a tau of {level!s} in 95% of the trials with up to {rows['largest_size'].iloc[0]} topics"
+            )
+            continue
         soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
         lines.append(
             f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}"
@@ -45,6 +56,9 @@ def page_tables(frames: Frames) -> Headed:
         "Tau between two samples": "quantiles",
         "Number of topics from which on the 5% quantile of tau reaches a value": "settled",
     }
+    settled = frames["settled"]
+    if settled["settled_at"].isna().all():
+        frames = {name: frame for name, frame in frames.items() if name != "settled"}
     return select_tables(frames, headings, without=("trials", "sampling"))
 
 
@@ -58,7 +72,8 @@ VIEW = View(
     heading="Split-half rank correlation",
     about=(
         "Two samples of the topics each rank the runs; tau measures how similar the rankings are: 1 is the same order, 0 unrelated orders, and a share "
-        "of (1 - tau) / 2 of the pairs of runs changes order. Where the curve has flattened, more topics would hardly change the ranking. "
+        "of (1 - tau) / 2 of the pairs of runs changes order. Where the curve has flattened, the rankings of two larger samples "
+        "are hardly more similar. Quantiles are of trials with these topics, no intervals for others; two rankings of half of the topics are less similar than rankings by all would be. "
         "Samples are at most as large as the collection allows; larger ones are not extrapolated."
     ),
     tables={

@@ -21,12 +21,21 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def headline(result: xr.Dataset) -> list[str]:
-    """Return the metric with the lowest error rate."""
+    """Return the metrics with the lowest error rates, which are about these topics."""
     frame = with_labels(stability(result))
-    best = frame[frame["size"] == frame["size"].max()].iloc[0]
+    rows = frame[frame["size"] == frame["size"].max()]
+    best = rows.iloc[0]
+    rows = rows[rows["fuzziness"] == best["fuzziness"]]
+    first = f"{best['label']} has the lowest error rate" if len(rows) > 1 else str(best["label"])
+    after = (
+        f"; next is {rows['label'].iloc[1]} with {rows['error_rate'].iloc[1]:.1%} and {rows['ties'].iloc[1]:.1%}"
+        if len(rows) > 1
+        else ""
+    )
     return [
-        f"{best['label']} has the lowest error rate: {best['error_rate']:.2%} of the comparisons contradict the majority of their "
-        f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%} and {best['size']} topics"
+        f"{first}: {best['error_rate']:.1%} of the comparisons contradict the majority of their "
+        f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%}, in {result.attrs['trials']:,} trials of {best['size']} of these "
+        f"{result.attrs['n_topics']} topics{after}; no interval for other topics is known"
     ]
 
 
@@ -44,7 +53,7 @@ VIEW = View(
     about=(
         "Topic sets are drawn, and every pair of runs is compared on each. Two means that differ by less than the fuzziness (a share of the "
         "larger mean) are a tie. The error rate is the share of comparisons that contradict the majority of the comparisons of their pair; a good metric has "
-        "few errors and few ties."
+        "few errors and few ties. The majority is that of the same trials, not the true order of the two runs; rates are about these topics and runs, and have no interval."
     ),
     tables={"stability": Table(stability)},
     title=title,

@@ -38,6 +38,9 @@ from scorecube.report.views.view import (
 )
 from scorecube.statistics.decay_curve import DECIDED_BY_TIES
 
+SMALL = 0.01
+"""Upper limit of a share below which shares have a decimal."""
+
 
 def title(options: Mapping[str, Any]) -> str:
     """Return sampling, sizes, rule and options that differ from the usual."""
@@ -114,7 +117,7 @@ def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
         return (
             f"{labels[0]} has the largest share, without limits that would separate it from others"
         )
-    return f"{labels[0]} is the most sensitive metric, separated from all others"
+    return f"{labels[0]} is the most sensitive metric, separated from all others (95% for all differences of shares together)"
 
 
 def _numbers(row: pd.Series) -> str:
@@ -123,7 +126,8 @@ def _numbers(row: pd.Series) -> str:
         return f"{row['label']} none"
     from_open = ">= " if row["open_bin"] else ""
     required = f"{from_open}{row['required_difference']:.2f}{_span(row, 'required', '.2f')}"
-    return f"{row['label']} {required}, {row['share']:.0%}{_span(row, 'share', '.0%')}"
+    form = ".0%" if not row["share_high"] < SMALL else ".1%"
+    return f"{row['label']} {required}, {row['share']:{form}}{_span(row, 'share', form)}"
 
 
 def _span(row: pd.Series, name: str, form: str) -> str:
@@ -131,7 +135,7 @@ def _span(row: pd.Series, name: str, form: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if pd.isna(low):
         return ""
-    return f" ({format(low, form).rstrip('%')} to {'no limit' if pd.isna(high) else format(high, form)})"
+    return f" ({format(low, form).removesuffix('%')} to {'no limit' if pd.isna(high) else format(high, form)})"
 
 
 def _open_bins(strictest: pd.DataFrame) -> str:
@@ -243,7 +247,7 @@ def required_differences(findings: Findings) -> Lines:
     limited = n_collections == 1 and known["required_low"].notna().any()
     note = f" (95% limits for other {topics_and_teams(*findings.facts)})" if limited else ""
     yield (
-        f"Estimated required differences in mean score{note}: {named}{span}. They hold for samples of that many topics.",
+        f"Estimated required differences in mean score{note}: {named}{span}. They are about samples of {value_range(frame['size'], 'd')} topics.",
         where,
     )
 
@@ -291,7 +295,10 @@ def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
         text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
         remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
     if result.attrs["sampling"] == "replacement":
-        text = "Samples with replacement overlap, so swap rates underestimate those of new topics."
+        text = (
+            "Samples with replacement overlap, so swap rates underestimate those of new topics; required differences are too small, and the coverage of their limits "
+            "was measured for disjoint samples only."
+        )
         remarks.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
     return remarks
 
@@ -342,7 +349,8 @@ VIEW = View(
         "two sets disagree about the better run, given the difference seen on the first. The required difference is the lower edge of "
         "the first bin whose swap rate, fitted so that it does not increase with the difference, is at most the accepted rate. A metric "
         "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95% limits are about "
-        "collections with as many other topics and teams of the same kind; metrics whose shares are not separated are named together. "
+        "collections with as many other topics and teams of the same kind, each by itself; how far shares are behind the largest is limited for all pairs of metrics together, and "
+        "metrics whose shares are not separated are named together. "
         "The rates are no significance test of any pair."
     ),
     tables={

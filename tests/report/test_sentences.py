@@ -1,0 +1,142 @@
+"""Sentences of reports: none claims more than its number, and the page that lists their kinds is complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.report.results import headline
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.views.design import design_of
+from scorecube.report.views.phrases import decimals
+from scorecube.report.views.registry import view_of
+from scorecube.report.views.view import Findings
+from scorecube.testing import simulate_cube
+from scorecube.workflow.api import analyse
+from tests.simulations.margins import Population
+
+PAGE = Path(__file__).parents[2] / "docs" / "believe" / "sentences.md"
+METRICS = ("AP", "RR", "P@10")
+CUBE = simulate_cube(n_runs=9, seed=4, metrics=METRICS, gains=("3:2:1",))
+
+
+def answers_of(analysis: str, result: xr.Dataset) -> list[tuple[str, str]]:
+    """Return the answers of a view to its question, with their conditions."""
+    view = view_of(analysis)
+    named = result.assign_attrs({COLLECTION: "c"})
+    frames = {name: table.make(named) for name, table in view.tables.items()}
+    (answer,) = view.answers.values()
+    return list(answer(Findings(view.heading, "title", frames, [named.attrs])))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.1, 0.9, 2), (0.156, 0.232, 2), (0.1, 0.1392, 2), (0.1, 0.138, 3), (0, 1e-9, 6), (1, 1, 6)],
+)
+def test_decimals_end_with_the_first_digit_of_the_standard_error(
+    low: float, high: float, expected: int
+) -> None:
+    assert decimals(low, high) == expected
+
+
+def test_the_mean_of_the_leader_has_limits_by_itself_and_borne_decimals() -> None:
+    result = analyse(CUBE, sc.Leaderboard(), trials=400, seed=1)
+    (line, *_) = headline(result)
+    rows = sc.table(result).query("metric == 'AP' and rank == 1").iloc[0]
+    places = decimals(rows["mean_low"], rows["mean_high"])
+    shown = f"{rows['mean']:.{places}f} ({rows['mean_low']:.{places}f} to {rows['mean_high']:.{places}f} by itself)"
+    assert f" leads with {shown}; " in line
+    assert line.endswith("[95%, sets together]")
+    remarks = " ".join(text for text, _ in view_of("leaderboard").cautions(result, {}))
+    assert "named beforehand" in remarks
+
+
+def test_rank_sets_have_a_caption_and_no_interval_of_a_mean() -> None:
+    for marginal, words in ((False, "all together"), (True, "each by itself")):
+        result = analyse(CUBE, sc.Ranks(marginal=marginal), trials=200, seed=1)
+        caption = view_of("ranks").caption(result)
+        assert caption.startswith("9 runs, 50 topics, 200 trials. Runs by mean score")
+        assert caption.endswith(f"95% rank sets, {words}.")
+        assert (" by itself" in headline(result)[0]) == marginal
+
+
+def test_a_metric_that_is_separated_has_no_notable_probability_of_the_largest_share() -> None:
+    """Both come from the same errors of the shares, so that they cannot contradict each other."""
+    random = np.random.default_rng(1)
+    population = Population(30)
+    separated = 0
+    for seed in range(6):
+        cube = population.cube(population.scores(random, 1)[0])
+        result = analyse(cube, sc.Swap(), trials=200, seed=seed, workers=1).isel(gain=0, size=0)
+        behind = result["share_behind_low"].values > 0
+        separated += int(behind.sum())
+        assert (result["first_probability"].values[behind] < 0.05).all()
+    assert separated
+
+
+def test_trials_of_splits_are_about_these_topics_and_no_reached_tau_is_said() -> None:
+    result = analyse(CUBE, sc.Splits(thresholds=(0.999, -1.0)), trials=60, seed=1)
+    first, *rest = headline(result)
+    rows = sc.table(result, "quantiles")
+    assert (
+        f"on two samples of 25 of these 50 topics: tau {rows['tau_mean'][0]:.2f} on average"
+        in first
+    )
+    assert f"next is {rows['metric'][1]} with {rows['tau_mean'][1]:.2f}" in first
+    assert any(line.startswith("no metric reaches a tau of 0.999 in 95% of the trials with up to 25 topics") for line in rest)  # fmt: skip
+    none = analyse(CUBE, sc.Splits(thresholds=(0.999,)), trials=60, seed=1)
+    view = view_of("splits")
+    frames = {name: table.make(none) for name, table in view.tables.items()}
+    assert [heading for heading, _ in view.page_tables(frames)] == ["Tau between two samples"]
+
+
+def test_pairs_on_which_metrics_disagree_are_counted() -> None:
+    cube = simulate_cube(n_runs=30, seed=4, metrics=METRICS)
+    result = analyse(cube, sc.Correlation(), trials=60, seed=1)
+    frame = sc.table(result, "metrics").sort_values("tau", kind="stable")
+    ((line, where),) = answers_of("correlate", result)
+    for row in (frame.iloc[0], frame.iloc[-1]):
+        assert f"tau {row['tau']:.2f}, {row['discordant'] / 435:.0%} of the pairs" in line
+    assert "on these topics" in line
+    assert "each interval by itself" in where
+    other = headline(analyse(cube, sc.Correlation(confidence=0.9), trials=60, seed=1))[0]
+    assert ", 90% [" in other
+    assert ", 95% [" in headline(result)[0]
+    few = headline(analyse(CUBE, sc.Correlation(), trials=60, seed=1))[0]
+    assert "interval" not in few
+
+
+def test_numbers_of_topics_have_their_intervals() -> None:
+    result = design_of(CUBE, "c")
+    assert result is not None
+    lines = [line for line, _ in answers_of("design", result)]
+    assert len(lines) == 2
+    assert all(len(re.findall(r"about [\d,]+ \([\d,]+ to [\d,]+\) topics", line)) == 2 for line in lines)  # fmt: skip
+    assert "by these intervals, each by itself" in lines[0]
+    said = " ".join(headline(analyse(CUBE, sc.Reliability(), trials=1)))
+    assert "scorecube design has its interval" in said
+    assert "takes more" not in said
+    assert "takes fewer" not in said
+
+
+def test_errors_of_the_stability_method_are_about_these_topics() -> None:
+    result = analyse(CUBE, sc.Stability(), trials=60, seed=1)
+    (line,) = headline(result)
+    rows = sc.table(result)
+    assert f"{rows['error_rate'][0]:.1%} of the comparisons" in line
+    assert f"next is {rows['metric'][1]} with {rows['error_rate'][1]:.1%}" in line
+    assert line.endswith("no interval for other topics is known")
+
+
+def test_the_page_of_sentences_has_every_chapter() -> None:
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]  # fmt: skip
+    named = {name for row in rows for name in re.findall(r"`([\w-]+)`", row[0])}
+    chapters = {*registry.names(), "design"}
+    assert not chapters - named
+    assert all(len(row) == 4 and all(cell.strip() for cell in row) for row in rows)

@@ -188,3 +188,11 @@ def test_the_rest_of_a_killed_exchange_at_the_root_is_removed(tmp_path: Path) ->
     open_study(path, mode="a").add("b", cube=simulate_cube(n_runs=3))
     assert not rest.exists()
     assert list(open_study(path)) == ["a", "b"]
+
+
+def test_a_missing_chunk_of_fill_values_is_found(path: Path) -> None:
+    """It reads as what it held, so the digest of the content stays the same."""
+    (file,) = path.glob("small/results/leaderboard/*/mean_low/c/0/0/0")
+    file.unlink()
+    (problem,) = verify_study(open_study(path))[1]
+    assert problem.endswith("/mean_low: 1 of 1 chunks are missing")

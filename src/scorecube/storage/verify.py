@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
 from scorecube.storage.index import INDEX, Row, read_segments, row_of
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
-from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files, digest_of
+from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files, digest_of, read_checked
 from scorecube.storage.nodes import open_group
+from scorecube.storage.small_groups import chunk_keys
 from scorecube.storage.study import Study
 
 if TYPE_CHECKING:
@@ -161,11 +163,14 @@ def _check_group(location: Location, path: str, entry: Entry) -> tuple[int, list
 
 
 def _is_whole(location: Location, path: str, files: Mapping[str, str]) -> bool:
-    """Whether a group can be read and matches all its digests, that of its content included."""
+    """Whether a group has all its files and matches all its digests, that of its content included."""
     try:
-        if check_files(location, path, files):
+        metadata, problems = read_checked(location, path, files)
+        # A missing chunk reads as its array's fill value, which may be what was in it.
+        chunks = None if problems else chunk_keys(metadata, sys.maxsize)
+        if chunks is None or not set(chunks) <= set(location.keys(path)):
             return False
-        recorded = json.loads(location.read(f"{path}/{METADATA}") or b"")["attributes"][CONTENT]
+        recorded = json.loads(metadata[METADATA])["attributes"][CONTENT]
         return bool(recorded == stored_digest(location, path))
     except Exception:  # looked at in detail by the caller
         return False

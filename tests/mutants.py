@@ -135,8 +135,23 @@ LONGEST = 1800
 """Seconds for all tests of a mutant."""
 MEMORY = 12 * 2**30
 """Address space of the tests of a mutant."""
-EXTRA_TESTS: tuple[str, ...] = ("tests/analyses/test_metamorphic.py",)
-"""Tests of all modules, run last where they exist."""
+RELATIONS = "tests/analyses/test_metamorphic.py"
+ANALYSES = (
+    ("analyses/judges", "judges"),
+    ("analyses/reliability", "reliability"),
+    ("analyses/rank_sets", "leaderboard or ranks"),
+    ("analyses/simulation", "check or errors"),
+    ("analyses/(topic_samples|replayed)|kernels/swap", "swap or stability or splits"),
+    ("analyses/rank_agreement|kernels/rank", "correlate or agreement or judges or splits"),
+    ("analyses/leave_out|kernels/pools", "teams"),
+    ("analyses/pair_tests/unpaired|kernels/pairs/unpaired", "unpaired"),
+    ("analyses/pair_tests/(classical|equivalence)", "paired"),
+    ("analyses/pair_tests/(maxt|moderated|repetitions|step)", "maxt or leaderboard or ranks"),
+    ("analyses/pair_tests/tukey|kernels/pairs/tukey|kernels/random/philox_vector", "tukey"),
+    ("analyses/pair_tests|kernels/pairs", "bootstrap or randomisation or tukey or maxt or unpaired"),
+    ("kernels/(random|linalg|machine|intrinsics|jit)|analyses/[a-z_]+.py", "test_relation"),
+)  # fmt: skip
+"""Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""
 
 COMPARE: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -334,8 +349,12 @@ def tests_of(path: str, copy: Path) -> list[str]:
     """Return the test files of a module."""
     chosen = next(tests for pattern, tests in TESTS if re.match(pattern, path))
     own = f"src/scorecube/{path}"  # its examples
-    extra = () if path.startswith("statistics") else EXTRA_TESTS
-    return [name for name in (own, *chosen, *extra) if (copy / name.partition("::")[0]).exists()]
+    return [name for name in (own, *chosen) if (copy / name.partition("::")[0]).exists()]
+
+
+def analyses_of(path: str) -> str:
+    """Return an expression of pytest: the analyses whose relations depend on a module; empty for none."""
+    return next((words for pattern, words in ANALYSES if re.match(pattern, path)), "")
 
 
 def module_name(path: str) -> str:
@@ -411,7 +430,7 @@ def keep_machine_code(uncached: set[str], digest: str) -> None:
     vars(code_cache)["source_digest"] = lambda: digest
 
 
-def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str]) -> int:
+def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str], analyses: str) -> int:
     """Run tests in this process, on a copy of the sources; return the exit status."""
     import pytest
 
@@ -437,7 +456,10 @@ def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str]) -> 
         "--durations=0",
         "--durations-min=1000",
     ]
-    return int(pytest.main([*arguments, *tests], plugins=[TimeLimit()]))
+    status = int(pytest.main([*arguments, *tests], plugins=[TimeLimit()]))
+    if status == 0 and analyses:
+        status = int(pytest.main([*arguments, "-k", analyses, RELATIONS], plugins=[TimeLimit()]))
+    return status
 
 
 class TimeLimit:
@@ -463,6 +485,7 @@ def judge(mutant: Mutant | None, copy: Path, digest: str, tests: list[str]) -> t
     if mutant:
         file.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
     uncached = compiled_again(mutant.path) if mutant else set[str]()
+    analyses = analyses_of(mutant.path) if mutant else ""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -472,7 +495,7 @@ def judge(mutant: Mutant | None, copy: Path, digest: str, tests: list[str]) -> t
             os.dup2(out.fileno(), 2)
             status = 99
             try:
-                status = run_tests(copy, uncached, digest, tests)
+                status = run_tests(copy, uncached, digest, tests, analyses)
             except BaseException:
                 traceback.print_exc()
             finally:

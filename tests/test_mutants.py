@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.mutants import EXTRA_TESTS, REPO, TESTS, compiled_again
+from tests.mutants import RELATIONS, REPO, TESTS, compiled_again
 
 ROOMS = ("kernels", "statistics", "analyses")
 MODULES = sorted(
@@ -23,7 +23,7 @@ WITHOUT_CODE = {
 
 
 @pytest.mark.parametrize(
-    "name", sorted({name for _, tests in TESTS for name in tests} | {*EXTRA_TESTS})
+    "name", sorted({name for _, tests in TESTS for name in tests} | {RELATIONS})
 )
 def test_named_tests_exist(name: str) -> None:
     path, _, function = name.partition("::")

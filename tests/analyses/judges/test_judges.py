@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy.special import stdtrit
 
 import scorecube as sc
 from scorecube.analyses.judges.halves import half_taus, judge_part
@@ -172,6 +173,15 @@ def test_labels_needed_reach_the_width() -> None:
         means = corrected_means(h, f, f[:, :0], chosen, 0.95)
         ends = (means.low, means.high) if with_judge else (means.human_low, means.human_high)
         assert (ends[1] - ends[0]).mean() == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.parametrize("m", [5, 12, 40])
+def test_an_interval_of_the_wanted_width_is_enough(m: int) -> None:
+    chance = np.random.default_rng(m)
+    truth, judge = chance.normal(0.4, 0.15, (2, 7, 60))
+    spread = np.sqrt(truth.var(axis=1, ddof=1)).mean()
+    width = 2 * stdtrit(m - 1, 0.975) * spread / np.sqrt(float(m))
+    assert labels_needed(truth, judge, judge[:, :0], width, 0.95)[1] == m
 
 
 # One machinery

@@ -85,9 +85,10 @@ def test_adjusted_p_values_are_those_of_the_oracle(moderation: float) -> None:
     )
 
 
-def test_leaderboard_is_that_of_the_oracle() -> None:
+@pytest.mark.parametrize("n_topics", [6, 26])
+def test_leaderboard_is_that_of_the_oracle(n_topics: int) -> None:
     """The means of a trial are over its topics, with the errors over repetitions; t* is over both, about each system only."""
-    systems, trials, alpha = scores_of_systems(), 400, 0.1
+    systems, trials, alpha = scores_of_systems(2, n_topics), 400, 0.1
     cube, analysis = cube_of(systems), sc.Leaderboard(by_system=True, alpha=alpha)
     drawn = analysis.samples(cube, 3, trials)
     position = {topic: k for k, topic in enumerate(cube["topic"].values)}

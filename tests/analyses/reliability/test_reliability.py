@@ -182,6 +182,15 @@ def test_components_with_a_third_facet_are_unbiased() -> None:
         np.testing.assert_allclose(found, truth, atol=1e-11)
 
 
+def test_mean_squares_of_several_tables_are_those_of_each() -> None:
+    tables = np.random.default_rng(3).random((2, 3, 4, 5))
+    found = mean_squares(tables)
+    for place in np.ndindex(2, 3):
+        each = mean_squares(tables[place])
+        for several, one in zip(found[:3], each[:3], strict=True):
+            assert several[place] == pytest.approx(one, rel=1e-12)
+
+
 def test_coefficients_with_a_third_facet_are_ratios_of_variances() -> None:
     """Variances 1, 2, ... 7 of s, t, f, st, sf, tf and the rest; 4 levels and 5 topics."""
     of_one, of_all = 4 / 5 + 5 + 7 / 5, 4 / 5 + 5 / 4 + 7 / 20

@@ -98,6 +98,21 @@ def test_least_excess_is_the_smallest_generalized_eigenvalue(seed: int) -> None:
     assert ten[1] == pytest.approx(max(10 * values[0] - 1, 0), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("spread", "error", "same"),
+    [
+        ((1.0, 2.0, 4.0), (0.25, 0.5, 1.0), True),
+        ((1.0, 2.0, 4.0), (0.0, 0.0, 0.0), True),
+        ((1.0, 2.0, 4.0), (0.25, 0.4, 1.0), False),
+        ((1.0, 1.9, 4.0), (0.0, 0.0, 0.0), False),
+    ],
+)
+def test_metrics_of_one_scale_are_the_same(
+    spread: tuple[float, float, float], error: tuple[float, float, float], same: bool
+) -> None:
+    assert Effects(np.zeros((2, 3)), spread, error, 10.0, np.ones((2, 3))).same is same
+
+
 def test_metrics_with_the_same_errors_have_the_excess_of_the_first() -> None:
     found = effect_posterior._least_excess((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
     assert found[0] == (1.0, 0.0)

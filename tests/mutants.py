@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import random
@@ -23,7 +24,9 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,44 +34,99 @@ REPO = Path(__file__).parents[1]
 QUICK = "not (slow or data or s3 or process or slurm or container or netns)"
 LEFT_OUT = {"cost", "seconds_per_trial", "_warnings"}
 """Functions that estimate or warn; no result depends on them."""
-PAIRS, SAMPLES, RANKS = (
-    "tests/analyses/pair_tests",
-    "tests/analyses/topic_samples",
-    "tests/analyses/rank_agreement",
+PAIRS, SAMPLES, RANKS, SETS, LEFT, MODELS = (
+    f"tests/analyses/{folder}"
+    for folder in (
+        "pair_tests",
+        "topic_samples",
+        "rank_agreement",
+        "rank_sets",
+        "leave_out",
+        "simulation",
+    )
 )
-EXACT, TEAMS = f"{PAIRS}/test_exact.py", "tests/analyses/leave_out"
+EXACT, STEPS, SWAP = (
+    f"{PAIRS}/test_exact.py",
+    f"{PAIRS}/test_maxt.py",
+    f"{SAMPLES}/test_swap_oracle.py",
+)
+TEAMS = (f"{LEFT}/test_teams.py", f"{LEFT}/test_teams_oracle.py", f"{LEFT}/test_reusability.py")
+JUDGES, RELIABILITY = (
+    "tests/analyses/judges/test_judges.py",
+    "tests/analyses/reliability/test_reliability.py",
+)
+POPULATIONS = (
+    f"{MODELS}/test_populations.py",
+    f"{MODELS}/test_check.py",
+    f"{MODELS}/test_families.py",
+)
+ERRORS = (f"{MODELS}/test_errors.py", f"{MODELS}/test_families.py")
 TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("kernels/(arrays|threads|jit|workspace)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/random")),
-    ("kernels/(parsing|intrinsics)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_intents.py", "tests/kernels/linalg")),
-    ("kernels/random", ("tests/kernels/random",)),
+    ("kernels/(jit|threads|workspace|code_cache|compilation)", ("tests/kernels/test_threads.py", "tests/kernels/test_jit.py", "tests/kernels/test_code_cache.py", "tests/kernels/random")),
+    ("kernels/(machine_code|intrinsics|registers)", ("tests/kernels/test_intrinsics.py", "tests/kernels/random/test_philox.py", "tests/kernels/parsing", "tests/kernels/linalg", "tests/kernels/rank")),
+    ("kernels/parsing/(byte_words|split_lines)", ("tests/kernels/parsing", "tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_ntcireval.py", "tests/ingest/test_in_memory_runs.py")),
+    ("kernels/parsing", ("tests/ingest/test_qrels.py", "tests/ingest/test_trec.py", "tests/ingest/test_intents.py", "tests/ingest/test_in_memory_runs.py", "tests/kernels/parsing")),
+    ("kernels/quantiles", ("tests/kernels/test_quantiles.py", *POPULATIONS)),
+    ("kernels/random/philox_vector", ("tests/kernels/random", EXACT)),
+    ("kernels/random", ("tests/kernels/random", EXACT, SWAP)),
     ("kernels/linalg", ("tests/kernels/linalg", EXACT)),
     ("kernels/pairs/unpaired|analyses/pair_tests/unpaired", (f"{PAIRS}/test_unpaired.py",)),
-    ("kernels/pairs/tukey", ("tests/kernels/random/test_resampling.py", EXACT)),
-    ("kernels/pairs", (EXACT, f"{PAIRS}/test_properties.py")),
-    ("kernels/pools|analyses/leave_out", (f"{TEAMS}/test_teams.py", f"{TEAMS}/test_teams_oracle.py")),
+    ("kernels/pairs/tukey", ("tests/kernels/random/test_resampling.py", EXACT, f"{PAIRS}/test_properties.py")),
+    ("kernels/pairs/pair_order", (f"{PAIRS}/test_pair_order.py", EXACT)),
+    ("kernels/pairs/running_maximum", (STEPS, f"{PAIRS}/test_repetitions.py", f"{SETS}/test_ranks.py")),
+    ("kernels/pairs", (EXACT, f"{PAIRS}/test_repetitions.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
+    ("kernels/experiments/pair_copulas", ("tests/kernels/experiments/test_pair_copulas.py", f"{MODELS}/test_errors.py")),
+    ("kernels/experiments", ("tests/kernels/experiments/test_paired_decisions.py", *ERRORS)),
+    ("kernels/pools/contributing", TEAMS),
+    ("kernels/pools", (*TEAMS, "tests/design")),
     ("kernels/rank/rank_biased", (f"{RANKS}/test_agreement.py",)),
     ("kernels/rank/rank_change", ("tests/kernels/rank", f"{SAMPLES}/test_splits.py", f"{RANKS}/test_agreement.py")),
     ("kernels/rank", ("tests/kernels/rank", f"{RANKS}/test_correlation.py", f"{SAMPLES}/test_splits.py")),
-    ("kernels/swap", ("tests/kernels/swap", f"{SAMPLES}/test_swap_oracle.py", f"{SAMPLES}/test_swap_options.py")),
+    ("kernels/swap/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
+    ("kernels/swap/by_group", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
+    ("kernels/swap", ("tests/kernels/swap", SWAP, f"{SAMPLES}/test_swap_options.py")),
+    ("statistics/(effect_posterior|gaussian_copula|replicate_limits|isotonic)", ("tests/statistics",)),
     ("statistics/decay", ("tests/statistics/test_decay_curve.py", f"{SAMPLES}/test_swap_sizes.py::test_curves_need_three_rates_of_which_two_are_not_zero", f"{SAMPLES}/test_swap_sizes.py::test_fitted_curves_are_least_squares")),
     ("statistics/(proportion|population)", ("tests/statistics/test_intervals.py", "tests/statistics/test_population_interval.py", f"{SAMPLES}/test_swap_intervals.py")),
     ("statistics/required", ("tests/statistics/test_required_difference.py",)),
     ("statistics/quantiles", ("tests/statistics/test_quantiles.py", f"{RANKS}/test_correlation.py")),
+    ("statistics/kendall_tau", ("tests/statistics/test_isotonic.py",)),
     ("statistics/kendall", ("tests/statistics/test_intervals.py", "tests/kernels/rank")),
     ("statistics/multiple", ("tests/statistics/test_multiple_testing.py",)),
-    ("statistics/integer", ("tests/statistics/test_integer_scores.py", "tests/statistics/test_integer_grid.py", EXACT, f"{SAMPLES}/test_swap_oracle.py")),
-    ("analyses/pair_tests/classical", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_pairwise_complete.py")),
+    ("statistics/integer", ("tests/statistics/test_integer_scores.py", "tests/statistics/test_integer_grid.py", EXACT, SWAP)),
+    ("statistics/margin", ("tests/statistics/test_margins.py", "tests/statistics/test_gaussian_copula.py", *POPULATIONS)),
+    ("statistics/vine", POPULATIONS),
+    ("statistics/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
+    ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
+    ("statistics/variance_components", (RELIABILITY,)),
+    ("analyses/judges", (JUDGES,)),
+    ("analyses/leave_out", (*TEAMS, f"{LEFT}/test_teams_command.py")),
+    ("analyses/pair_tests/classical", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_pairwise_complete.py", f"{PAIRS}/test_repetitions.py")),
+    ("analyses/pair_tests/equivalence", (f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_repetitions.py")),
     ("analyses/pair_tests/pairwise", (f"{PAIRS}/test_pairwise_complete.py", EXACT)),
-    ("analyses/pair_tests", (EXACT, f"{PAIRS}/test_properties.py")),
-    ("analyses/rank_agreement/(agreement|pair_decisions)", (f"{RANKS}/test_agreement.py",)),
-    ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py",)),
+    ("analyses/pair_tests/repetitions", (f"{PAIRS}/test_repetitions.py",)),
+    ("analyses/pair_tests/(step_down|maxt|moderated)", (STEPS, f"{PAIRS}/test_repetitions.py", f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
+    ("analyses/pair_tests/family", (f"{PAIRS}/test_baseline.py", EXACT)),
+    ("analyses/pair_tests", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
+    ("analyses/rank_agreement/(agreement|pair_decisions)", (f"{RANKS}/test_agreement.py", f"{RANKS}/test_agreement_command.py", f"{RANKS}/test_population.py")),
+    ("analyses/rank_agreement/population", (f"{RANKS}/test_population.py",)),
+    ("analyses/rank_agreement/replicability", (f"{RANKS}/test_replicability.py",)),
+    ("analyses/rank_agreement", (f"{RANKS}/test_correlation.py", f"{RANKS}/test_population.py")),
+    ("analyses/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
+    ("analyses/reliability", (RELIABILITY,)),
+    ("analyses/simulation/(errors|decisions|pair_models)", ERRORS),
+    ("analyses/simulation/families", (f"{MODELS}/test_families.py",)),
+    ("analyses/simulation/(check|claims|team_claims)", (f"{MODELS}/test_check.py",)),
+    ("analyses/simulation", (*POPULATIONS, "tests/cli/test_simulate.py")),
     ("analyses/topic_samples/splits", (f"{SAMPLES}/test_splits.py",)),
     ("analyses/topic_samples/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
-    ("analyses/topic_samples/left", (f"{SAMPLES}/test_swap_intervals.py",)),
-    ("analyses/topic_samples", (f"{SAMPLES}/test_swap_oracle.py", f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_splits.py")),
+    ("analyses/topic_samples/subsets", ("tests/report/test_topics.py",)),
+    ("analyses/topic_samples/swap_limits", (f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_intervals.py")),
+    ("analyses/topic_samples/left", (f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_limits.py")),
+    ("analyses/topic_samples", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_sizes.py", f"{SAMPLES}/test_swap_command.py", f"{SAMPLES}/test_splits.py")),
     ("analyses/monte_carlo", ("tests/workflow/test_until.py", "tests/report/test_pair_reports.py")),
     ("analyses/replayed", (f"{SAMPLES}/test_swap_sizes.py", EXACT)),
-    ("analyses", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/analyses/test_digests.py", "tests/cli/test_commands.py")),
+    ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/analyses/test_digests.py", "tests/cli/test_commands.py")),
 )  # fmt: skip
 """Tests of a module, by the first pattern that its path matches."""
 SECONDS = 40
@@ -77,8 +135,23 @@ LONGEST = 1800
 """Seconds for all tests of a mutant."""
 MEMORY = 12 * 2**30
 """Address space of the tests of a mutant."""
-EXTRA_TESTS: tuple[str, ...] = ("tests/analyses/test_metamorphic.py",)
-"""Tests of all modules, run last where they exist."""
+RELATIONS = "tests/analyses/test_metamorphic.py"
+ANALYSES = (
+    ("analyses/judges", "judges"),
+    ("analyses/reliability", "reliability"),
+    ("analyses/rank_sets", "leaderboard or ranks"),
+    ("analyses/simulation", "check or errors"),
+    ("analyses/(topic_samples|replayed)|kernels/swap", "swap or stability or splits"),
+    ("analyses/rank_agreement|kernels/rank", "correlate or agreement or judges or splits"),
+    ("analyses/leave_out|kernels/pools", "teams"),
+    ("analyses/pair_tests/unpaired|kernels/pairs/unpaired", "unpaired"),
+    ("analyses/pair_tests/(classical|equivalence)", "paired"),
+    ("analyses/pair_tests/(maxt|moderated|repetitions|step)", "maxt or leaderboard or ranks"),
+    ("analyses/pair_tests/tukey|kernels/pairs/tukey|kernels/random/philox_vector", "tukey"),
+    ("analyses/pair_tests|kernels/pairs", "bootstrap or randomisation or tukey or maxt or unpaired"),
+    ("kernels/(random|linalg|machine|intrinsics|jit)|analyses/[a-z_]+.py", "test_relation"),
+)  # fmt: skip
+"""Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""
 
 COMPARE: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -274,12 +347,14 @@ def mutants_of(room: str) -> list[Mutant]:
 
 def tests_of(path: str, copy: Path) -> list[str]:
     """Return the test files of a module."""
-    chosen = next(
-        (tests for pattern, tests in TESTS if re.match(pattern, path)), ("tests/analyses",)
-    )
+    chosen = next(tests for pattern, tests in TESTS if re.match(pattern, path))
     own = f"src/scorecube/{path}"  # its examples
-    extra = () if path.startswith("statistics") else EXTRA_TESTS
-    return [name for name in (own, *chosen, *extra) if (copy / name.partition("::")[0]).exists()]
+    return [name for name in (own, *chosen) if (copy / name.partition("::")[0]).exists()]
+
+
+def analyses_of(path: str) -> str:
+    """Return an expression of pytest: the analyses whose relations depend on a module; empty for none."""
+    return next((words for pattern, words in ANALYSES if re.match(pattern, path)), "")
 
 
 def module_name(path: str) -> str:
@@ -287,47 +362,60 @@ def module_name(path: str) -> str:
     return "scorecube." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def dependents(path: str) -> set[str]:
-    """Return the modules that import a module, directly or not, and itself."""
-    imports: dict[str, set[str]] = {}
+@cache
+def imported() -> dict[str, frozenset[str]]:
+    """Return what each module of the package imports: modules, and names in them."""
+    found: dict[str, frozenset[str]] = {}
     for file in (REPO / "src/scorecube").rglob("*.py"):
-        name = module_name(file.relative_to(REPO / "src/scorecube").as_posix())
-        text = file.read_text(encoding="utf-8")
-        imports[name] = set(
-            re.findall(r"^\s*(?:from|import) (scorecube[\w.]*)", text, re.MULTILINE)
-        )
-    found = {module_name(path)}
-    while True:
-        more = {name for name, used in imports.items() if used & found} - found
-        if not more:
-            return found
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                names |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+        found[module_name(file.relative_to(REPO / "src/scorecube").as_posix())] = frozenset(names)
+    return found
+
+
+def compiled_again(path: str) -> set[str]:
+    """Return the modules whose machine code a change of a module may change.
+
+    These are a module that has kernels, or that kernels are made with, and all that import it, directly or not.
+    Changes lie within functions, so that other modules change no constant of a kernel.
+    """
+    imports, name = imported(), module_name(path)
+    if not path.startswith("kernels/") and "scorecube.kernels.jit" not in imports[name]:
+        return set()
+    found = {name}
+    while more := {name for name, used in imports.items() if used & found} - found:
         found |= more
+    return found
 
 
-def preload() -> None:
-    """Import the libraries that the tests use, but nothing of this project."""
+def preload() -> str:
+    """Import the libraries that the tests use, but nothing of this project; return the digest of its kernels."""
     code = (
-        "import sys, pytest, hypothesis, scorecube, scorecube.workflow.api, scorecube.cli.program, scorecube.metrics, scorecube.execute.clients\n"
+        f"import sys; sys.path.insert(0, {str(REPO / 'src')!r})\n"
+        "import pytest, hypothesis, scorecube, scorecube.workflow.api, scorecube.cli.program, scorecube.metrics, scorecube.execute.clients\n"
+        "from scorecube.kernels import code_cache\n"
+        "print(code_cache.source_digest())\n"
         "print('\\n'.join(n for n in sys.modules if not n.startswith(('scorecube', 'tests', '__'))))"
     )
     listed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO
     )
-    import importlib
-
-    for name in listed.stdout.split():
-        try:
+    digest, *names = listed.stdout.split()
+    for name in names:
+        with suppress(Exception):
             importlib.import_module(name)
-        except Exception:
-            continue
+    return digest
 
 
-def run_tests(copy: Path, uncached: set[str], tests: list[str]) -> int:
-    """Run tests in this process, on a copy of the sources; return the exit status."""
-    import pytest
+def keep_machine_code(uncached: set[str], digest: str) -> None:
+    """Use the machine code of the unchanged kernels, but for some modules, which are compiled and not stored."""
     from numba.core.caching import Cache
 
-    cache: Any = Cache
+    from scorecube.kernels import code_cache
 
     def unless_changed(method: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: Any, *arguments: Any) -> Any:
@@ -335,15 +423,25 @@ def run_tests(copy: Path, uncached: set[str], tests: list[str]) -> int:
 
         return call
 
-    cache.load_overload, cache.save_overload = map(
-        unless_changed, (cache.load_overload, cache.save_overload)
-    )
+    kinds: tuple[Any, ...] = (Cache, code_cache.KernelCache)
+    for each in kinds:
+        each.load_overload = unless_changed(each.load_overload)
+        each.save_overload = unless_changed(each.save_overload)
+    vars(code_cache)["source_digest"] = lambda: digest
+
+
+def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str], analyses: str) -> int:
+    """Run tests in this process, on a copy of the sources; return the exit status."""
+    import pytest
+
     os.chdir(copy)
+    os.environ["PYTHONPATH"] = f"{copy / 'src'}{os.pathsep}{copy}"
     sys.path[:] = [
         str(copy / "src"),
         str(copy),
         *(each for each in sys.path if str(REPO) not in each),
     ]
+    keep_machine_code(uncached, digest)
     arguments = [
         "-x",
         "-q",
@@ -358,7 +456,10 @@ def run_tests(copy: Path, uncached: set[str], tests: list[str]) -> int:
         "--durations=0",
         "--durations-min=1000",
     ]
-    return int(pytest.main([*arguments, *tests], plugins=[TimeLimit()]))
+    status = int(pytest.main([*arguments, *tests], plugins=[TimeLimit()]))
+    if status == 0 and analyses:
+        status = int(pytest.main([*arguments, "-k", analyses, RELATIONS], plugins=[TimeLimit()]))
+    return status
 
 
 class TimeLimit:
@@ -376,13 +477,15 @@ def wait(child: int) -> int | None:
     return status if done else None
 
 
-def judge(mutant: Mutant | None, copy: Path, tests: list[str]) -> tuple[str, str]:
+def judge(mutant: Mutant | None, copy: Path, digest: str, tests: list[str]) -> tuple[str, str]:
     """Run the tests of a mutant in a process of its own; return what happened, and the output."""
     file = copy / "src/scorecube" / mutant.path if mutant else copy / "none"
     source, log = file.read_bytes() if mutant else b"", copy / "log"
     stat = file.stat() if mutant else copy.stat()
     if mutant:
         file.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
+    uncached = compiled_again(mutant.path) if mutant else set[str]()
+    analyses = analyses_of(mutant.path) if mutant else ""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -392,7 +495,7 @@ def judge(mutant: Mutant | None, copy: Path, tests: list[str]) -> tuple[str, str
             os.dup2(out.fileno(), 2)
             status = 99
             try:
-                status = run_tests(copy, dependents(mutant.path) if mutant else set(), tests)
+                status = run_tests(copy, uncached, digest, tests, analyses)
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -460,14 +563,14 @@ def main() -> int:
     print(f"{arguments.room}: {len(mutants)} of {len(every)} mutants", flush=True)
     done = read_results(arguments.results)
     mutants = [mutant for mutant in mutants if mutant not in done]
-    preload()
+    digest = preload()
     counts: dict[str, int] = {}
     killers: set[str] = set()
     with tempfile.TemporaryDirectory() as name:
         copy = make_copy(Path(name))
         for mutant in mutants:
             begun = time.monotonic()
-            outcome, output = judge(mutant, copy, tests_of(mutant.path, copy))
+            outcome, output = judge(mutant, copy, digest, tests_of(mutant.path, copy))
             seconds = time.monotonic() - begun
             counts[outcome] = counts.get(outcome, 0) + 1
             killer = next(
@@ -487,7 +590,7 @@ def main() -> int:
                 }
                 with arguments.results.open("a") as out:
                     out.write(json.dumps(record) + "\n")
-        outcome, output = judge(None, copy, sorted(killers))
+        outcome, output = judge(None, copy, digest, sorted(killers))
     print(f"{arguments.room}: {counts}; the tests that kill, without a mutant: {outcome}")
     if outcome != "survived":
         print(output)

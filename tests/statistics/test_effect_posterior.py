@@ -7,6 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 from scipy.special import ndtri
 from scipy.stats import kendalltau
 
@@ -81,6 +82,76 @@ def test_covariances_are_inverse_wishart() -> None:
     # The mean of freedom x inverse Wishart is S freedom / (freedom - 3).
     for values, value in zip(drawn, effects.spread, strict=True):
         assert values.mean() == pytest.approx(value * 12 / 9, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_least_excess_is_the_smallest_generalized_eigenvalue(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    spread, error = (part @ part.T for part in random.standard_normal((2, 2, 2)))
+    values, vectors = eigh(spread, error)  # vectors have an error of variance 1
+    parts = [(part[0, 0], part[0, 1], part[1, 1]) for part in (spread, error)]
+    weights, excess = effect_posterior._least_excess(*parts)
+    assert excess == pytest.approx(max(values[0] - 1, 0), rel=1e-9)
+    assert abs(np.array(weights) @ error @ vectors[:, 0]) == pytest.approx(1, rel=1e-9)
+    assert np.array(weights) @ error @ np.array(weights) == pytest.approx(1, rel=1e-9)
+    ten = effect_posterior._least_excess(*(tuple(scale * each for each in part) for scale, part in zip((10, 1), parts, strict=True)))  # fmt: skip
+    assert ten[1] == pytest.approx(max(10 * values[0] - 1, 0), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("spread", "error", "same"),
+    [
+        ((1.0, 2.0, 4.0), (0.25, 0.5, 1.0), True),
+        ((1.0, 2.0, 4.0), (0.0, 0.0, 0.0), True),
+        ((1.0, 2.0, 4.0), (0.25, 0.4, 1.0), False),
+        ((1.0, 1.9, 4.0), (0.0, 0.0, 0.0), False),
+    ],
+)
+def test_metrics_of_one_scale_are_the_same(
+    spread: tuple[float, float, float], error: tuple[float, float, float], same: bool
+) -> None:
+    assert Effects(np.zeros((2, 3)), spread, error, 10.0, np.ones((2, 3))).same is same
+
+
+def test_metrics_with_the_same_errors_have_the_excess_of_the_first() -> None:
+    found = effect_posterior._least_excess((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))
+    assert found[0] == (1.0, 0.0)
+    assert found[1] == pytest.approx(1.5)
+    assert effect_posterior._least_excess((0.5, 0.5, 0.5), (0.0, 0.0, 0.0)) == ((1.0, 0.0), 0.0)
+
+
+@pytest.mark.parametrize(("n_systems", "n_topics"), [(4, 30), (30, 6)])
+def test_independent_systems_are_those_of_the_unbiased_traces(
+    n_systems: int, n_topics: int
+) -> None:
+    """Himeno and Yamada 2014: an unbiased estimate of the trace of the squared covariance."""
+    random = np.random.default_rng(1)
+    common = 2 * random.standard_normal(n_topics)
+    rows = (common + random.standard_normal((n_systems, n_topics))).tolist()
+    n = n_topics
+    gram = [[math.fsum(x * y for x, y in zip(a, b, strict=True)) / (n - 1) for b in rows] for a in rows]  # fmt: skip
+    trace = sum(gram[k][k] for k in range(n_systems))
+    squares = math.fsum(value**2 for row in gram for value in row)
+    unbiased = (n - 1) ** 2 / ((n - 2) * (n + 1)) * (squares - trace**2 / (n - 1))
+    found = effect_posterior._independent_systems(np.array(rows))
+    assert found == pytest.approx(trace**2 / unbiased, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_systems", [10, 40])
+def test_degrees_of_freedom_add_errors_and_true_means(n_systems: int) -> None:
+    scores = scores_of("teams", n_systems, seed=3)
+    fitted = fit_effects(*scores)
+    scores = scores[:, effect_posterior._near(scores.mean(axis=2))]
+    (one, other), excess = effect_posterior._least_excess(fitted.spread, fitted.error)
+    noise = one * scores[0] + other * scores[1]
+    noise = noise - noise.mean(axis=1, keepdims=True)
+    noise = noise - noise.mean(axis=0)
+    most = scores.shape[1] - 1
+    independent = min(effect_posterior._independent_systems(noise), most)
+    # Weights of the variances: of errors 1, of true means the excess.
+    freedom = (1 + excess) ** 2 / (1 / independent + (excess**2 + 2 * excess) / most)
+    assert fitted.freedom == pytest.approx(min(max(freedom, LEAST_FREEDOM), most), rel=1e-6)
+    assert LEAST_FREEDOM < fitted.freedom < most
 
 
 def test_a_correlation_beyond_one_makes_the_order_the_same() -> None:

@@ -58,6 +58,40 @@ def test_beta_margin_is_a_beta_variable() -> None:
     assert found.parameters == pytest.approx(fitted, rel=1e-3)
 
 
+def test_beta_shapes_at_a_limit_are_the_most_likely_within_it() -> None:
+    """One shape is at its limit; the other makes the derivative of the likelihood 0."""
+    psi = scipy.special.psi
+    for scores, limit, at in ((0.9 * (np.arange(1, 30) / 30) ** 3, margins.LEAST_SHAPE, 0),
+                              (1 - 1e-5 * np.arange(1, 30), margins.MOST_SHAPE, 0)):  # fmt: skip
+        first, second = np.log(scores).mean(), np.log1p(-scores).mean()
+        found = margins._likely_shapes(first, second, np.array([2.0, 3.0]))
+        assert found[at] == limit
+        free = scipy.optimize.brentq(lambda b, a=limit, s=second: psi(b) - psi(a + b) - s, 1e-3, 1e5)  # fmt: skip
+        assert found[1 - at] == pytest.approx(max(free, margins.LEAST_SHAPE), rel=1e-5)
+    both = margins._likely_shapes(math.log(0.01), math.log(0.01), np.array([2.0, 3.0]))
+    assert both.tolist() == [margins.LEAST_SHAPE] * 2
+
+
+@pytest.mark.parametrize("values", ["spread", "equal"])
+def test_kernels_have_silvermans_bandwidth_and_the_freedom_of_their_smoother(values: str) -> None:
+    scores = beta_scores(30)
+    if values == "equal":  # the quartiles are equal
+        scores = np.append(np.full(25, 0.3), scores[:5])
+    found = candidates(scores)["kernel"]
+    low, high = np.quantile(scores, (0.25, 0.75))
+    spread = scores.std(ddof=1) if low == high else min(scores.std(ddof=1), (high - low) / 1.34)
+    assert found.parameters == pytest.approx((0.9 * spread / 30**0.2,))
+    (h,) = found.parameters
+
+    def weight(x: float, s: float) -> float:
+        return float(scipy.stats.norm.pdf(x, [s, -s, 2 - s], h).sum())
+
+    at = [sum(weight(x, s) for s in scores) for x in scores]
+    freedom = sum(weight(x, x) / each for x, each in zip(scores, at, strict=True))
+    logs = sum(math.log(each / 30) for each in at)
+    assert found.aic == pytest.approx(2 * freedom - 2 * logs, rel=1e-9)
+
+
 def test_kernel_margins_have_their_densities() -> None:
     scores = beta_scores(30)
     found = candidates(scores)

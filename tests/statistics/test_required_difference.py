@@ -109,3 +109,5 @@ def test_shares_are_linear_within_a_bin() -> None:
     count = np.array([[6, 2, 2], [0, 0, 0]])
     widths = np.array([[0.5, 3.0, np.nan], [1.0, 2.0, np.nan]])
     assert share_beyond(count, widths).tolist() == [[0.7, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    one = share_beyond(np.array([0, 1]), np.array([0.5, 1.0, 1.25]))
+    assert one.tolist() == [1.0, 1.0, 0.75]

@@ -164,7 +164,7 @@ class Margin:
         last = np.arange(step - 1, len(self.support) + step - 1, step).clip(
             max=len(self.support) - 1
         )
-        middle = np.maximum(last - (step - 1) / 2, 0).astype(int)
+        middle = (last - (step - 1) / 2).astype(int)
         return replace(self, support=self.support[middle], cumulative=self.cumulative[last])
 
 

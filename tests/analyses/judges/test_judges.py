@@ -10,18 +10,23 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy.special import stdtrit
 
 import scorecube as sc
-from scorecube.analyses.judges.halves import half_taus
+from scorecube.analyses.judges.halves import half_taus, judge_part
 from scorecube.collection.label_pairs import label_counts
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.ingest.judge_labels import is_label_table, write_qrels
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.random.uniforms import uniforms
+from scorecube.names import Purpose
 from scorecube.report.results import headline
 from scorecube.report.views.registry import view_of
 from scorecube.statistics.corrected_means import corrected_means, labels_needed
 from scorecube.statistics.label_agreement import label_coefficients, label_intervals
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
+from tests.oracles import correlation
 from tests.oracles import judges as oracle
 
 if TYPE_CHECKING:
@@ -170,6 +175,15 @@ def test_labels_needed_reach_the_width() -> None:
         assert (ends[1] - ends[0]).mean() == pytest.approx(0.1, rel=0.05)
 
 
+@pytest.mark.parametrize("m", [5, 12, 40])
+def test_an_interval_of_the_wanted_width_is_enough(m: int) -> None:
+    chance = np.random.default_rng(m)
+    truth, judge = chance.normal(0.4, 0.15, (2, 7, 60))
+    spread = np.sqrt(truth.var(axis=1, ddof=1)).mean()
+    width = 2 * stdtrit(m - 1, 0.975) * spread / np.sqrt(float(m))
+    assert labels_needed(truth, judge, judge[:, :0], width, 0.95)[1] == m
+
+
 # One machinery
 
 
@@ -215,6 +229,21 @@ def test_nested_topics_use_all_of_the_judge() -> None:
     np.testing.assert_allclose(values, expected, rtol=1e-9)
 
 
+def test_labelled_topics_are_those_with_the_smallest_numbers() -> None:
+    """The first purchase is that of trial 0 of its stream, whatever the seed; a topic has the number of its place in the cube."""
+    truth = simulate_cube(n_runs=12, seed=1)
+    judge = simulate_cube(n_runs=12, seed=2).isel(topic=slice(4, None))
+    result = analyse(judged(a=judge), SMALL, seed=5)
+    words = uniforms(stream_key(0, Purpose.LABELLED_TOPICS), truth.sizes["topic"], 0, 1)[0, 4:]
+    h, f = truth["score"].sel(metric="AP").values[0, 0, 4:], judge["score"].sel(metric="AP").values[0, 0]  # fmt: skip
+    for size in SMALL.labels:
+        labelled = sorted(range(len(f)), key=lambda topic: words[topic])[:size]
+        expected = oracle.corrected_mean(h.tolist(), f.tolist(), (), labelled, 0.95)
+        found = result.sel(metric="AP", n_labelled=size).isel(gain=0, judge=0, run=0)
+        values = [float(found[name]) for name in ("corrected", "corrected_low", "corrected_high", "slope")]  # fmt: skip
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+
+
 def test_bias_by_level_is_that_of_means() -> None:
     first, second = simulate_cube(n_runs=12, seed=1), simulate_cube(n_runs=12, seed=2)
     rows = sc.table(analyse(judged(a=second), SMALL), "bias").query("metric == 'AP'").set_index("level")  # fmt: skip
@@ -254,6 +283,56 @@ def test_halves_of_one_judge_leave_no_part() -> None:
     assert abs(taus[0] - taus[2]) < 0.08
     worse = chance.permutation(ability) + chance.normal(0, 0.2, (30, 120))
     assert taus[0] - half_taus(truth[np.newaxis], worse[np.newaxis])[0, 2] > 0.3
+
+
+def plain_halves(truth: Any, judge: Any) -> tuple[float, float, float]:
+    """Return the mean taus of halves of one cell, split by split."""
+    numbers = [truth.shape[1], judge.shape[1]]
+    size = min(numbers) // 2
+    splits = []
+    for trial in range(200):
+        halves = []
+        for stream, scores in enumerate((truth, judge)):
+            n = numbers[stream]
+            words = uniforms(stream_key(0, Purpose.JUDGED_HALVES), 2 * n, trial, trial + 1)[0]
+            order = sorted(range(n), key=lambda k, words=words, at=stream * n: words[at + k])  # type: ignore[misc]
+            for half in (order[:size], order[size : 2 * size]):
+                halves.append([sum(row[k] for k in half) for row in scores.tolist()])
+        tau = correlation.tau_a
+        one, two, first, second = halves
+        splits.append((tau(one, two), tau(first, second), (tau(one, first) + tau(two, second)) / 2))
+    return tuple(float(np.mean(each)) for each in zip(*splits, strict=True))  # type: ignore[return-value]
+
+
+def test_halves_are_those_of_the_plain_splits() -> None:
+    chance = np.random.default_rng(5)
+    truth, judge = chance.integers(0, 50, (2, 5, 24)), chance.integers(0, 50, (2, 5, 27))
+    found = half_taus(truth.astype(float), judge.astype(float))
+    expected = [plain_halves(*pair) for pair in zip(truth, judge, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    taus, part, low, high = judge_part(truth.astype(float), judge.astype(float), 0.9)
+    np.testing.assert_array_equal(taus, found)
+    variance = 0.0
+    for k, n in enumerate((24, 27)):
+        left = []
+        for group in range(10):
+            pair = [truth[0], judge[0]]
+            pair[k] = pair[k][:, [topic for topic in range(n) if topic % 10 != group]]
+            own, _, both = half_taus(*(each[np.newaxis].astype(float) for each in pair))[0]
+            left.append(own - both)
+        variance += 9 / 10 * sum((each - np.mean(left)) ** 2 for each in left)
+    half = (
+        1.8331129326562374 * variance**0.5
+    )  # the quantile .95 of Student's t with 9 degrees of freedom
+    assert part[0] == pytest.approx(taus[0, 0] - taus[0, 2])
+    assert (low[0], high[0]) == pytest.approx((part[0] - half, part[0] + half))
+
+
+def test_halves_need_twenty_topics_of_each_set() -> None:
+    scores = np.random.default_rng(6).random((1, 4, 40))
+    assert np.isfinite(half_taus(scores[..., :20], scores)).all()
+    assert np.isnan(half_taus(scores[..., :19], scores)).all()
+    assert np.isnan(half_taus(scores, scores[..., :19])).all()
 
 
 def test_disjoint_topics_are_ranked_against_halves() -> None:

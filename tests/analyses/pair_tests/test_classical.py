@@ -96,6 +96,21 @@ def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
         xr.testing.assert_identical(result.drop_attrs(), whole.drop_attrs())
 
 
+@pytest.mark.parametrize(("n_topics", "method"), [(13, "exact"), (14, "asymptotic"), (50, "asymptotic")])  # fmt: skip
+def test_one_zero_difference_is_handled_as_a_tie(n_topics: int, method: str) -> None:
+    differences = np.arange(n_topics) * np.where(np.arange(n_topics) % 3, 1, -1)
+    result = analyse(cube_of(np.stack([differences, 0 * differences]) / 100), Paired(), workers=1)
+    nonzero = differences[1:]
+    p = wilcoxon(nonzero, method=method).pvalue
+    if method == "exact":
+        sums = np.array([0])
+        for rank in range(1, n_topics):
+            sums = np.concatenate([sums, sums + rank])
+        found = int(nonzero[nonzero > 0].sum())
+        p = min(1.0, 2 * min((sums >= found).mean(), (sums <= found).mean()))
+    assert result["p_value"].sel(test="wilcoxon").item() == pytest.approx(p, rel=1e-12)
+
+
 def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
     row = np.array([0.1, 0.2, 0.7, 0.4, 0.3, 0.6])
     result = analyse(

@@ -411,6 +411,13 @@ def test_few_trials_two_topics_and_two_runs_are_enough(trials: int, sided: int) 
     assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 2, trials))
 
 
+@pytest.mark.parametrize(("trials", "n_notes"), [(19, 2), (20, 1), (99, 1), (100, 0)])
+def test_a_level_of_one_trial_can_be_reached(trials: int, n_notes: int) -> None:
+    cube = as_cube({"m": [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]})
+    result = analyse(cube, Randomisation(), trials=trials, seed=1, workers=1)
+    assert len(result.attrs["notes"]) == n_notes
+
+
 @pytest.mark.parametrize(
     "test", [Bootstrap(), Randomisation(), Tukey()], ids=lambda test: test.name
 )

@@ -21,7 +21,7 @@ from scorecube.execute.clients import open_client
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.metamorphic import SEED, TRIALS, Case, base_case
 from tests.analyses.test_metamorphic import RELATIONS
-from tests.oracles.repetitions import Systems, adjusted
+from tests.oracles.repetitions import Systems, adjusted, averaged, mean, variance
 from tests.oracles.t_tests import critical_t, moments, t_tail
 
 if TYPE_CHECKING:
@@ -83,6 +83,40 @@ def test_adjusted_p_values_are_those_of_the_oracle(moderation: float) -> None:
     np.testing.assert_array_equal(
         replayed["critical_value"].values, result["critical_value"].values
     )
+
+
+@pytest.mark.parametrize("n_topics", [6, 26])
+def test_leaderboard_is_that_of_the_oracle(n_topics: int) -> None:
+    """The means of a trial are over its topics, with the errors over repetitions; t* is over both, about each system only."""
+    systems, trials, alpha = scores_of_systems(2, n_topics), 400, 0.1
+    cube, analysis = cube_of(systems), sc.Leaderboard(by_system=True, alpha=alpha)
+    drawn = analysis.samples(cube, 3, trials)
+    position = {topic: k for k, topic in enumerate(cube["topic"].values)}
+    samples = [[position[topic] for topic in row] for row in drawn["topic_sample"].values[:, 0]]
+    system_of = dict(zip(cube["run"].values, cube["system"].values, strict=True))
+    means, t_stars = [], []
+    for s, each in systems.items():
+        scores, n = averaged(each), len(position)
+        single = variance([mean(run) for run in each]) if len(each) > 1 else 0.0
+        own = [run for run in cube["run"].values if system_of[run] == s]
+        normal = drawn["repetition_error"].sel(run=own).values.tolist()
+        shifts = [single**0.5 * mean(row) if len(each) > 1 else 0.0 for row in normal]
+        within = [single * variance(row) / len(each) if len(each) > 1 else 0.0 for row in normal]
+        picked = [[scores[topic] for topic in row] for row in samples]
+        means.append([mean(row) + shift for row, shift in zip(picked, shifts, strict=True)])
+        t_stars.append([
+            (value - mean(scores)) / (variance(row) / n + more) ** 0.5
+            for value, row, more in zip(means[-1], picked, within, strict=True)
+        ])  # fmt: skip
+        one = (variance(scores) / n + single / len(each)) ** 0.5
+        ordered, k = sorted(t_stars[-1]), int(alpha / 2 * (trials + 1))
+        limits = mean(scores) - ordered[trials - k] * one, mean(scores) - ordered[k - 1] * one
+        result = analyse(cube, analysis, trials=trials, seed=3).sel(run=s).isel(metric=0, gain=0)
+        found = float(result["mean_low"]), float(result["mean_high"])
+        assert found == pytest.approx(limits, abs=1e-6)
+    best = [max(range(5), key=lambda k, trial=trial: means[k][trial]) for trial in range(trials)]  # type: ignore[misc]
+    result = analyse(cube, analysis, trials=trials, seed=3)
+    assert result["best"].values.ravel().tolist() == [best.count(k) / trials for k in range(5)]
 
 
 def test_standard_errors_are_those_of_the_formula() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.analyses import Agreement, Bootstrap, Paired
+from scorecube.analyses.plan import make_plan
 from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
@@ -128,6 +129,13 @@ def test_decisions_are_those_of_single_tests(
     assert {name: int(result[name]) for name in (*DECISIONS, *TOP_PAIR_COUNTS)} == {
         name: expected[name] for name in (*DECISIONS, *TOP_PAIR_COUNTS)
     }
+
+
+@pytest.mark.parametrize(("top", "n_warnings"), [(4, 0), (5, 1)])
+def test_more_top_runs_than_runs_are_warned_of(top: int, n_warnings: int) -> None:
+    sets = sc.judgement_sets(simulate_cube(n_runs=4, seed=1), simulate_cube(n_runs=4, seed=2))
+    warnings = make_plan(sets, Agreement(top=top), trials=2, seed=1).warnings
+    assert sum("there are only 4 runs" in line for line in warnings) == n_warnings
 
 
 def overlap_of(a: Values, b: Values, p: float, rule: TieRule) -> float:

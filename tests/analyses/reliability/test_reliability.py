@@ -182,6 +182,29 @@ def test_components_with_a_third_facet_are_unbiased() -> None:
         np.testing.assert_allclose(found, truth, atol=1e-11)
 
 
+def test_mean_squares_of_several_tables_are_those_of_each() -> None:
+    tables = np.random.default_rng(3).random((2, 3, 4, 5))
+    found = mean_squares(tables)
+    for place in np.ndindex(2, 3):
+        each = mean_squares(tables[place])
+        for several, one in zip(found[:3], each[:3], strict=True):
+            assert several[place] == pytest.approx(one, rel=1e-12)
+
+
+def test_coefficients_with_a_third_facet_are_ratios_of_variances() -> None:
+    """Variances 1, 2, ... 7 of s, t, f, st, sf, tf and the rest; 4 levels and 5 topics."""
+    of_one, of_all = 4 / 5 + 5 + 7 / 5, 4 / 5 + 5 / 4 + 7 / 20
+    expected = [
+        1 / (1 + of_one),
+        1 / (1 + of_one + 2 / 5 + 3 + 6 / 5),
+        1 / (1 + of_all),
+        (1 + 5 / 4) / (1 + of_all),
+    ]
+    np.testing.assert_allclose(facet_coefficients(np.arange(1.0, 8.0), 4, 5), expected, rtol=1e-12)
+    without = facet_coefficients(np.array([1.0, -2, -3, 4, -5, -6, 7]), 4, 5)
+    np.testing.assert_allclose(without, [1 / 3.2, 1 / 3.2, 1 / 2.15, 1 / 2.15], rtol=1e-12)
+
+
 def test_fixed_levels_are_the_two_way_analysis_of_their_means() -> None:
     random = np.random.default_rng(4)
     by_level = 0.5 * random.normal(size=(6, 1, 4)) + 0.3 * random.normal(size=(6, 8, 4))

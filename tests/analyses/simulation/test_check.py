@@ -201,6 +201,51 @@ def test_few_subsets_of_teams_are_compared_with_all(pooled: xr.Dataset) -> None:
     assert (held >= 0.8).all()
 
 
+def test_an_end_of_an_interval_is_in_it() -> None:
+    low, high = np.array([0.0, 0.5, 0.7, np.nan, np.nan, 0.0]), np.array([0.5, 1.0, 1.0, 0.4, np.nan, 1.0])  # fmt: skip
+    truth = np.array([0.5, 0.5, 0.5, 0.4, 0.5, np.nan])
+    expected = [1.0, 1.0, 0.0, 1.0, np.nan, np.nan]
+    np.testing.assert_array_equal(claims.covered(low, high, truth), expected)
+    below = claims.covered(np.array([0.6, np.nan]), np.array([np.nan, 0.4]), np.array([0.5, 0.5]))
+    assert below.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 10, 11, 20])
+def test_bins_that_do_not_exist_have_no_rate(cube: xr.Dataset, n_bins: int) -> None:
+    dims, values = ("metric", "size", "bin"), np.arange(4.0 * n_bins).reshape(2, 2, n_bins)
+    swap = subject_of("swap", cube)
+    assert isinstance(swap, claims.SwapClaims)
+    chosen = swap._of_bins(xr.Dataset({"swap_rate": (dims, values)}), "swap_rate")
+    expected = np.full((2, len(claims.BINS), 2), np.nan)
+    for k, number in enumerate(claims.BINS):
+        if number < n_bins:
+            expected[:, k] = values[:, :, number]
+    np.testing.assert_array_equal(chosen, expected)
+
+
+def test_sets_of_best_runs_are_those_of_simultaneous_rank_sets(
+    cube: xr.Dataset, population: Population
+) -> None:
+    ranks = subject_of("ranks", cube)
+    true = ranks.truth(population, 1)
+    found = ranks.measure(cube, true, 7)
+    lowest, highest = true["ranks"]
+    for marginal in (False, True):
+        result = sc.analyse(cube, sc.Ranks(marginal=marginal), trials=60, seed=7, workers=1)
+        low, high = (result[f"rank_{end}"].values[:, 0] for end in ("low", "high"))
+        for cell in range(2):
+            runs = range(12)
+            held = [low[cell, r] <= lowest[cell, r] and highest[cell, r] <= high[cell, r] for r in runs]  # fmt: skip
+            share = float(np.mean(held)) if marginal else float(all(held))
+            size = float(np.mean([high[cell, r] - low[cell, r] + 1 for r in runs]))
+            assert found[[0, 3], cell, int(marginal)].tolist() == [size, share]
+            for k, top in enumerate(() if marginal else claims.TOPS, 2):
+                chosen = [r for r in runs if low[cell, r] <= top]
+                best = {r for r in runs if lowest[cell, r] <= top}
+                assert found[[0, 3], cell, k].tolist() == [len(chosen), float(best <= {*chosen})]
+    np.testing.assert_array_equal(found[4], true["truth"])
+
+
 def test_intervals_that_are_too_narrow_are_found(
     cube: xr.Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

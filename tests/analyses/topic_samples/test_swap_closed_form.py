@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses import Swap
+from scorecube.analyses.base import Prepared
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.topic_samples.papers import paper_swap
@@ -45,6 +46,14 @@ def replay(cube: xr.Dataset, swap: Swap, trials: Trials) -> xr.Dataset:
     return analyse(cube, swap, trials=len(trials), seed=0, samples=samples, workers=1).isel(
         metric=0, gain=0, size=0
     )
+
+
+def test_more_pairs_than_numbers_of_32_bits_are_refused() -> None:
+    few = make_cube([[0.0, 1.0], [1.0, 0.0]])
+    prepared = Swap().prepare(few)
+    many = xr.Dataset(coords={"run": np.arange(46_342), "topic": few["topic"]})
+    with pytest.raises(BadPlan, match="46342 runs have too many pairs"):
+        Swap().check(Prepared(many, prepared.shared))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.analyses.topic_samples.left_out_groups import random_groups, units_of_runs
-from scorecube.analyses.topic_samples.swap_limits import counts_and_swaps
+from scorecube.analyses.topic_samples.swap_limits import Functionals, counts_and_swaps, tie_shares
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
@@ -178,6 +178,36 @@ def test_counts_by_group_are_those_of_the_main_kernel() -> None:
     np.testing.assert_array_equal(count, main["count"])
     np.testing.assert_array_equal(swaps, main["swap"])
     np.testing.assert_array_equal(own[..., -1], main["both_zero"])
+
+
+def test_shares_of_ties_are_those_of_all_runs() -> None:
+    cube, swap = cube_of(), Swap(size=8)
+    cube["score"] = cube["score"].round(1)
+    result = analyse(cube, swap, trials=40, seed=1, workers=1)
+    block = swap.block(swap.inputs(swap.prepare(cube), 40, 1), 0, 40)
+    shares = tie_shares(block["by_run_group"][:, :, 0])[0, :, : result.sizes["bin"]]
+    np.testing.assert_array_equal(result["tie_share"].values[:, 0, 0], shares)
+    assert np.nanmax(shares) > 0
+
+
+def test_bins_that_are_shown_end_with_the_largest_difference_and_are_at_least_two() -> None:
+    cube = cube_of()
+    for divisor, last in ((1000, 0), (10, None)):
+        small = cube.assign(score=(cube["score"] / divisor).round(6))
+        result = analyse(small, Swap(size=8, limits=False), trials=40, seed=1, workers=1)
+        filled = np.flatnonzero(result["count"].sum(("metric", "gain", "size")).values)[-1]
+        assert filled == last if last is not None else filled > 1
+        assert result["bin"].values.tolist() == list(range(max(filled + 1, 2)))
+
+
+@pytest.mark.parametrize(("n_closed", "known"), [(2, False), (3, True), (4, True)])
+def test_a_required_difference_lies_in_a_closed_bin(n_closed: int, known: bool) -> None:
+    count, swaps = np.array([100, 100, 100, 100]), np.array([40, 20, 4, 0])
+    found = Functionals.of(count, swaps, (0.95,), 1, n_closed)
+    assert found.known.tolist() == [known]
+    # Rates .20 and .04 in the middle of bins 1 and 2 cross .05 at 2.4375 bins from 0.
+    assert np.exp(found.log_required)[0] == pytest.approx(2.4375 if known else 5.0)
+    assert found.share[0] == pytest.approx(0.390625 if known else 0.0)
 
 
 def test_runs_of_a_team_are_left_out_together() -> None:

@@ -243,4 +243,4 @@ def by_group(totals: Mapping[str, Array], cube: xr.Dataset) -> tuple[Array, Arra
     cell_of = cells(cube)[1]
     of_runs = np.moveaxis(totals["by_run_group"], (2, 1), (0, 1))[:, cell_of]
     of_topics = np.moveaxis(totals["by_topic_group"], 3, 2)[:, :, cell_of]
-    return np.moveaxis(of_runs, 3, 3), of_topics
+    return of_runs, of_topics

@@ -224,7 +224,7 @@ def test_the_command_makes_tables_that_agree_with_each_other(scorecube: Cli, stu
         .succeeded()
         .stderr
     )
-    assert "on two samples of 4 topics: tau" in said
+    assert "on two samples of 4 of these 8 topics: tau" in said
 
     def rows(table: str) -> pd.DataFrame:
         shown = (

@@ -205,3 +205,22 @@ def test_a_folder_that_cannot_be_written_to_does_without(
     monkeypatch.setattr(lock.LocalLockFile, "create", refused)
     open_study(tmp_path / "study.zarr", mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert list(open_study(tmp_path / "study.zarr")) == ["demo"]
+
+
+def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    """One that was killed while it made or removed a lock file leaves a file beside it."""
+
+    def owner(process: int) -> str:
+        facts = {"machine": machine_name(), "process": process, "started": lock.started(process)}
+        return json.dumps({**facts, "since": "now", "token": "0"})
+
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        gone = ended.pid
+    kept, removed = owner(os.getppid()), owner(gone)
+    contents = {"s.lock.0123abcd": removed, "s.a.lock.00000000": kept, "notes.lock.12345678": "x"}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    os.utime(tmp_path / "notes.lock.12345678", (0, 0))
+    open_study(tmp_path / "s", mode="a").add("x", cube=simulate_cube(n_runs=3))
+    left = {path.name for path in tmp_path.glob("*.lock*")}
+    assert left == {"s.a.lock.00000000", "notes.lock.12345678"}

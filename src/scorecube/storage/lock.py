@@ -81,6 +81,7 @@ class LocalLockFile:
     def create(self, content: str) -> bool:
         """See `LockFile`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        remove_left(self.path.parent)
         temporary = self._temporary_path()
         try:
             write_file(temporary, content.encode())
@@ -164,6 +165,24 @@ class LocalLockFile:
 
     def _temporary_path(self) -> Path:
         return self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+
+
+_CLEANED: set[tuple[int, Path]] = set()
+"""Processes, as forked ones inherit this, and directories that they have looked through."""
+
+
+def remove_left(directory: Path) -> None:
+    """Remove the temporary files of lock files that killed processes left in a directory, once in a process."""
+    key = os.getpid(), directory
+    if key in _CLEANED:
+        return
+    _CLEANED.add(key)
+    for path in directory.glob(f"*.lock.{'[0-9a-f]' * 8}"):
+        with suppress(OSError):
+            content = path.read_text(encoding="utf-8", errors="replace")
+            ours = not content or '"token"' in content
+            if ours and is_stale(content, time.time() - path.stat().st_mtime):
+                path.unlink()
 
 
 class LockLost(BadStudy):

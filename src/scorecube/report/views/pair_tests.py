@@ -191,7 +191,8 @@ def _undecided(result: xr.Dataset, row: Mapping[Any, Any]) -> str:
     """Return how many pairs of a metric have a p-value that cannot be distinguished from alpha with so many trials."""
     if "p_value" not in result or not result.attrs["trials"]:
         return ""
-    near = int(_of_row(undecided(result, float(row["alpha"])), row).sum())
+    own = _of_row(result[["p_value"]], row)  # of millions of pairs, those of one metric alone
+    near = int(undecided(own, float(row["alpha"])).sum())
     if not near:
         return ""
     return f"; {counted(near, 'p-value')} within the Monte Carlo error of {row['alpha']:g}"

@@ -256,9 +256,12 @@ def find_variances(
                 f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out"
             )
         return {"": numbers_of("--variance", variance)}
+    from scorecube.collection.schema import labels_of
     from scorecube.collection.selection import select
     from scorecube.design import variance_intervals
+    from scorecube.design.uncertainty import teams_of_runs
     from scorecube.errors import BadStudy
+    from scorecube.names import RUN
     from scorecube.storage import open_study
 
     opened = open_study(study)
@@ -271,8 +274,9 @@ def find_variances(
     for name in chosen:
         cube = select(opened[name].cube, **selection)
         variances[name] = variance_intervals(cube)
+        others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
         notify(
-            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and teams"
+            f"{name}: variances of {cube.sizes['run']} runs x {cube.sizes['topic']} topics; limits: 95%, for other topics and {others}"
         )
     return variances
 

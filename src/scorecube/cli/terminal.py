@@ -25,7 +25,7 @@ from scorecube.errors import BadOutput, counted, visible
 PLAIN_SECONDS, NOTE_SECONDS = 5.0, 0.5
 """Shortest time between two plain lines of progress, and between two changes of the note behind a bar."""
 ENOUGH = 10
-"""Pieces of work, or one part of so many, from which on the remaining time is told: the first ones differ in length."""
+"""Number of blocks, or tenth of fewer, after which the remaining time is told: single ones differ in length."""
 
 
 @dataclass

@@ -429,10 +429,8 @@ class Collection:
                         files,
                         self._facts(name, dataset, installed) or facts.get(name, {}),
                     )
-                if groups:
-                    self.location.sync(
-                        path
-                    )  # and the directories above, which are on the same file system
+                if groups:  # and the directories above, which are on the same file system
+                    self.location.sync(path)
                 after = self.commit(lambda manifest: change(manifest).with_entries(entries))
         except BaseException as error:
             self.study.hold_manifest(self.name, None)

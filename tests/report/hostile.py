@@ -110,7 +110,7 @@ def hostile_study(
 def main() -> None:
     """Write the report of a hostile study."""
     from scorecube.report.figures.files import save_figure
-    from scorecube.report.page.render import write_page, write_pages
+    from scorecube.report.page.writing import write_page, write_pages
     from scorecube.report.study_figure import draw
 
     folder = Path(sys.argv[1])

@@ -12,7 +12,7 @@ import scorecube as sc
 from scorecube.execute.processes import ordered_map, processes
 from scorecube.files import write_file
 from scorecube.report.page import freshness, sections
-from scorecube.report.page.render import INDEX, write_page, write_pages
+from scorecube.report.page.writing import INDEX, write_page, write_pages
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

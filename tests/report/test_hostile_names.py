@@ -21,8 +21,8 @@ from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.figures.files import save_figure
 from scorecube.report.figures.labels import LONGEST, figure_labels
 from scorecube.report.page.html import download, picture
-from scorecube.report.page.render import page_names, write_page
 from scorecube.report.page.templates import page_file, script_and_hash
+from scorecube.report.page.writing import page_names, write_page
 from scorecube.report.study_figure import draw
 from scorecube.report.text_formats import formulas, render
 from scorecube.report.views.registry import view_names, view_of

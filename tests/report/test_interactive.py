@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.family import family
 from scorecube.design import achieved_power, expected_width
-from scorecube.report.page.render import MOST_VALUES, write_page
+from scorecube.report.page.render import MOST_VALUES
 from scorecube.report.page.script_data import (
     MOST_BYTES,
     critical_value,
@@ -31,6 +31,7 @@ from scorecube.report.page.script_data import (
     within,
 )
 from scorecube.report.page.templates import page_file
+from scorecube.report.page.writing import write_page
 from scorecube.report.tables.leaderboard import systems
 from scorecube.report.views.design import design_of
 from scorecube.testing import simulate_cube

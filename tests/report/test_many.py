@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -16,9 +17,13 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
+from scorecube.report import stored_tables
 from scorecube.report.page import freshness, many
-from scorecube.report.page import render as pages
+from scorecube.report.page import render as rendering
+from scorecube.report.page import writing as pages
+from scorecube.report.page.sections import part_sources, read_part
 from scorecube.report.page.templates import page_file
+from scorecube.report.report_file import report
 from scorecube.report.views.registry import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -86,7 +91,7 @@ def test_only_what_changed_is_written_again(
     (out / "index.html").unlink()
     shutil.copy(out / "c1.html", out / "index.html")
     assert changed() == {"index.html"}
-    assert first["index.html"][0] == digest  # the same text, made from the heads of pages
+    assert first["index.html"][0] == digest
     sc.sweep(study, [sc.Entry(sc.Tukey(), trials=30, seed=2, collections=("d1",))], workers=1)
     assert changed() == {"index.html", "d1.html"}
     assert first["index.html"][0] != digest
@@ -114,8 +119,8 @@ def test_the_overview_shows_distributions(study: Study, tmp_path: Path) -> None:
     pages.write_pages(study, tmp_path / "report")
     text = (tmp_path / "report/index.html").read_text()
     assert "4 collections with " in text
-    rows = [many.read_row(tmp_path / f"report/{name}.html") for name in NAMES]
-    assert all(row is not None for row in rows)
+    rows = many.overview_rows(study, NAMES)
+    assert [row["name"] for row in rows] == NAMES
     shares = [
         float(value)
         for name in NAMES
@@ -123,7 +128,7 @@ def test_the_overview_shows_distributions(study: Study, tmp_path: Path) -> None:
             "metric == 'AP' and confidence == 0.95"
         )["share"]
     ]
-    (swap,) = [each for each in many.distributions([row for row in rows if row]) if each["heading"] == view_of("swap").heading]  # fmt: skip
+    (swap,) = [each for each in many.distributions(rows) if each["heading"] == view_of("swap").heading]  # fmt: skip
     assert (swap["count"], swap["lacking"]) == (4, 0)
     (of_ap,) = [each for each in swap["distributions"] if each.label == "AP"]
     confidences = sc.table(study["c1"].result("swap"), "sensitivity")["confidence"]
@@ -137,7 +142,7 @@ def test_the_overview_shows_distributions(study: Study, tmp_path: Path) -> None:
     heights = [float(each) for each in re.findall(r'height="([\d.]+)"', of_ap.picture)]
     assert len(heights) == many.BINS
     assert max(heights) == 30
-    tukey = next(each for each in many.distributions([row for row in rows if row]) if each["heading"] == view_of("tukey").heading)  # fmt: skip
+    tukey = next(each for each in many.distributions(rows) if each["heading"] == view_of("tukey").heading)  # fmt: skip
     assert (tukey["count"], tukey["lacking"], tukey["column"]) == (3, 1, "share of pairs")
     assert many.Distribution("runs", [8.0, 10.0, 12.0, 14.0], 8, 14).cells == [
         "4",
@@ -168,7 +173,12 @@ def test_key_numbers_are_those_of_the_largest_conditions() -> None:
             "share": [0.1, 0.2, 0.3, np.nan],
         }
     )
-    assert many.key_numbers(frame, order) == {"AP": 0.3}
+    assert many.key_numbers(frame, order) == {"c": {"AP": 0.3}}
+    other = frame.assign(collection="d", alpha=frame["alpha"] / 10)
+    both = pd.concat([frame, other.assign(share=other["share"] + 1)], ignore_index=True)
+    assert many.key_numbers(both, order) == {"c": {"AP": 0.3}, "d": {"AP": 1.3}}
+    unknown = frame.assign(alpha=np.nan).iloc[[0, 1]]
+    assert many.key_numbers(unknown, order) == {"c": {"AP": 0.1, "Q": 0.2}}
     assert many.key_numbers(pd.DataFrame(), order) == {}
 
 
@@ -294,3 +304,132 @@ def test_the_table_is_searched_sorted_and_filtered(tab: Tab, study: Study, tmp_p
         "[...document.querySelectorAll('#table tbody a')].map(a => a.getAttribute('href'))"
     )
     assert sorted(links) == sorted(f"{name}.html" for name in NAMES)
+
+
+def test_the_overview_reads_no_results(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scorecube.storage.collection.Collection.find_result", None)
+    monkeypatch.setattr("scorecube.storage.collection.Collection._read_result", None)
+    monkeypatch.setattr(pages, "MOST_PAGES", 3)
+    assert pages.write_pages(study, tmp_path / "report") == 1
+    assert sum(len(row["results"]) for row in many.overview_rows(study, NAMES)) == 7
+
+
+def test_cautions_of_the_index_are_those_of_the_results(study: Study) -> None:
+    for row in many.overview_rows(study, NAMES):
+        expected: list[str] = []
+        for source in part_sources(study[row["name"]]):
+            part = read_part(study, source, draw=False)
+            if part is not None and source.facts is not None:
+                expected += [each.text for each in part.cautions]
+        own = [each for each in row["cautions"] if not each.startswith("Fewer than")]
+        assert own == list(dict.fromkeys(expected))
+        assert own
+
+
+def test_results_that_the_index_lacks_are_read(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = many.overview_rows(study, NAMES)
+    row = study.rows(stored_tables.describe())["c1"]
+    facts = {
+        digest: each | dict.fromkeys((stored_tables.TABLE, stored_tables.CAUTIONS))
+        for digest, each in row.results("swap").items()
+    }
+    changed = dataclasses.replace(row, texts={**row.texts, "swap": json.dumps(facts)})
+    rows = study.rows() | {"c1": changed}
+    monkeypatch.setattr(Study, "rows", lambda *_: rows)
+    assert many.overview_rows(study, NAMES) == known
+
+
+def test_of_very_many_collections_pages_are_made_where_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scorecube: Cli, tree: Callable[[Path], Tree]
+) -> None:
+    monkeypatch.setattr(pages, "MOST_PAGES", 2)
+    study, out = make_study(tmp_path / "study.zarr"), tmp_path / "report"
+    made = scorecube("report", study.path, "--out", f"{out}/").succeeded()
+    assert "distributions over 4 collections" in made.stderr
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+    assert {row[1] for row in data_of(out / "index.html")["rows"]} == {""}
+    text = (out / "index.html").read_text()
+    assert "--collection NAME --out NAME.html" in text
+    made = scorecube("report", study.path, "--out", out).succeeded()
+    assert "up to date" in made.stderr
+    # A page that is there is kept up to date.
+    pages.write_pages(study, out, every=True)
+    (out / "c2.html").unlink()
+    (out / "d1.html").unlink()
+    assert pages.write_pages(study, out) == 1
+    assert {row[0]: row[1] for row in data_of(out / "index.html")["rows"]} == {
+        "c1": "c1.html",
+        "c10": "c10.html",
+        "c2": "",
+        "d1": "",
+    }
+    before = tree(out)
+    sc.sweep(study, [sc.Entry(sc.Tukey(), trials=30, seed=2, collections=("c1",))], workers=1)
+    assert pages.write_pages(study, out) == 2
+    after = tree(out)
+    assert {name for name in after if after[name] != before[name]} == {"index.html", "c1.html"}
+    # All at once give the same.
+    monkeypatch.setattr(pages, "MOST_PAGES", 200)
+    pages.write_pages(study, out)
+    assert set(tree(out)) == {"index.html", *(f"{name}.html" for name in NAMES)}
+    pages.write_pages(study, tmp_path / "fresh")
+    fresh, kept = tree(tmp_path / "fresh"), tree(out)
+    assert {name: fresh[name][0] for name in fresh} == {name: kept[name][0] for name in kept}
+
+
+def test_an_interrupted_report_of_very_many_collections_goes_on(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_PAGES", 2)
+    drawn: list[str] = []
+    plain = rendering.render
+
+    def interrupted(study: Study, facts: list[dict[str, Any]], *rest: Any, **options: Any) -> str:
+        drawn.append(facts[0]["name"])
+        if len(drawn) == 4:
+            raise KeyboardInterrupt
+        return plain(study, facts, *rest, **options)
+
+    monkeypatch.setattr(pages, "render", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pages.write_pages(study, tmp_path / "report", every=True)
+    there = {path.name for path in (tmp_path / "report").iterdir()}
+    assert there == {"index.html", *(f"{name}.html" for name in drawn[:2])}
+    drawn.append("not interrupted")
+    pages.write_pages(study, tmp_path / "report", every=True)
+    assert drawn[5:] == drawn[2:4]
+    assert {path.name for path in (tmp_path / "report").iterdir()} == {
+        "index.html",
+        *(f"{name}.html" for name in NAMES),
+    }
+
+
+def test_one_page_of_many_collections_is_their_overview(
+    study: Study, tmp_path: Path, scorecube: Cli
+) -> None:
+    page = tmp_path / "report.html"
+    how = ("--title", "A study", "--authors", "B and C", "--date", "2026")
+    made = scorecube("report", study.path, "--out", page, *how).succeeded()
+    assert "distributions over 4 collections" in made.stderr
+    text = page.read_text()
+    assert "<h1>A study</h1>" in text
+    assert "<p>B and C</p>" in text
+    assert "2026. Report of scorecube" in text
+    assert len(data_of(page)["rows"]) == 4
+    assert "up to date" in scorecube("report", study.path, "--out", page, *how).stderr
+    made = scorecube("report", study.path, "--collection", "d1,c2", "--out", page).succeeded()
+    assert "distributions" not in made.stderr
+    text = page.read_text()
+    assert "2 collections. Report of" in text
+    assert "d1" in text
+    assert "c10" not in text
+    outcome = scorecube("report", study.path, "--collection", "c3", "--out", page)
+    assert outcome.status == 1
+    assert "c3" in outcome.stderr
+    assert page.read_text() == text
+    assert report(study, str(tmp_path / "c1.html"), collections=["c1"])
+    assert "c1: 8 runs" in (tmp_path / "c1.html").read_text()

@@ -13,7 +13,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.errors import BadPlan, ScorecubeError
-from scorecube.report.page.render import write_page
+from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.study_contents import overview, overview_text
 from scorecube.report.study_figure import draw

@@ -17,14 +17,16 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.cli import report_commands
 from scorecube.errors import BadStudy
+from scorecube.report import results
+from scorecube.report.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.orderings import orderings
 from scorecube.report.page import freshness
-from scorecube.report.page import render as pages
 from scorecube.report.page import sections as made_of
+from scorecube.report.page import writing as pages
 from scorecube.report.page.answers import answers
-from scorecube.report.page.cautions import cautions_of, cautions_of_collection, merge_cautions
 from scorecube.report.page.comparisons import consistency
 from scorecube.report.page.html import BEGINNING, MOST_SHOWN, html_table
+from scorecube.report.page.render import ABREAST, MOST_LINES
 from scorecube.report.page.sections import Section, Sections, part_sources, read_part, without_large
 from scorecube.report.study_contents import overview
 from scorecube.report.study_figure import draw
@@ -248,6 +250,7 @@ def test_a_table_that_is_too_long_is_not_made(
     tables = view_of("bootstrap").tables
     assert isinstance(tables, dict)
     monkeypatch.setitem(tables, "pairs", Table(refuse, tables["pairs"].rows))
+    monkeypatch.setattr(results, "MOST_ROWS", 44)
     monkeypatch.setattr(made_of, "MOST_ROWS", 44)
     (source,) = [each for each in part_sources(several["c0"]) if each.kind == "bootstrap"]
     part = read_part(several, source)
@@ -466,7 +469,7 @@ def test_what_repeats_by_collection_or_metric_is_folded(
     several: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_pictures(monkeypatch)
-    lines = [f"Line {k}." for k in range(pages.MOST_LINES + 3)]
+    lines = [f"Line {k}." for k in range(MOST_LINES + 3)]
     plain = made_of.curve
     monkeypatch.setattr(made_of, "curve", lambda result: plain(result) | {"reading": lines})
     pages.write_page(several, tmp_path / "page.html")
@@ -482,7 +485,7 @@ def test_what_repeats_by_collection_or_metric_is_folded(
     collections = text[text.index('id="asked"') : text.index('id="answers"')]
     assert ">gain settings<" not in collections
     across = text[text.index('id="across"') : text.index("<h3>", text.index('id="across"'))]
-    assert all(row.count("<th ") <= 1 + pages.ABREAST for row in across.split("<tr>"))
+    assert all(row.count("<th ") <= 1 + ABREAST for row in across.split("<tr>"))
 
 
 @pytest.mark.parametrize(

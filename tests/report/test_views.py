@@ -16,7 +16,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry as analyses
-from scorecube.report.page.render import write_page
+from scorecube.report.page.writing import write_page
 from scorecube.report.results import headline
 from scorecube.report.views import registry
 from scorecube.report.views.questions import QUESTIONS

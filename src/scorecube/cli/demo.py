@@ -12,7 +12,7 @@ from scorecube.cli.terminal import notify, track_progress
 from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.ingest.published import ntcir_clir
-from scorecube.report.page.render import write_page
+from scorecube.report.page.writing import write_page
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import render
 from scorecube.testing import simulate_rankings

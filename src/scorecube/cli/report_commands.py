@@ -28,8 +28,16 @@ def report(
         ),
     ] = None,
     pages: Annotated[
-        bool, typer.Option("--pages", help="Write a folder: a summary and one page per collection.")
+        bool,
+        typer.Option(
+            "--pages",
+            help="Write a folder: a summary and one page per collection; by default of more than 200 collections the summary alone.",
+        ),
     ] = False,
+    collection: Annotated[
+        Optional[str],
+        typer.Option("--collection", help="Collections, separated by commas; all by default."),
+    ] = None,
     title: Annotated[
         str, typer.Option("--title", help="Title; by default the name of the study.")
     ] = "",
@@ -38,45 +46,57 @@ def report(
         str, typer.Option("--date", help="Date, below the title; none by default.")
     ] = "",
 ) -> None:
-    """Write all results of a study as one self-contained page, or as a folder of pages.
+    """Write all results of a study as one self-contained page, or as a folder of pages. Of more than 50 collections distributions are shown.
 
     Example: scorecube report study.zarr --out report.html
 
     Example: scorecube report study.zarr --out report/
+
+    Example: scorecube report study.zarr --collection web2013 --out web2013.html
     """
-    from scorecube.errors import counted
-    from scorecube.report.page.render import Heading, write_page, write_pages
+    from scorecube.report.page.heading import Heading
+    from scorecube.report.page.writing import INDEX, OVERVIEW, write_page, write_pages
     from scorecube.storage import open_study
 
     path = out or (FOLDER if pages else FILE)
     target = Path(path)
-    pages = pages or path.endswith("/") or target.is_dir()
+    folder = pages or path.endswith("/") or target.is_dir()
     opened = open_study(study)
-    heading = Heading(title, authors, date)
-    with drawing_processes() as ordered_map:
-        if pages:
-            with track_progress("drawing", None) as progress:
-                written = write_pages(
-                    opened, target, progress=progress, ordered_map=ordered_map, heading=heading
-                )
+    chosen = split(collection)
+    with drawing_processes() as ordered_map, track_progress("drawing", None) as progress:
+        how: dict[str, Any] = {
+            "collections": chosen,
+            "progress": progress,
+            "ordered_map": ordered_map,
+            "heading": Heading(title, authors, date),
+        }
+        if folder:
+            written = write_pages(opened, target, every=pages, **how)
         else:
-            with track_progress("drawing", None) as progress:
-                written = write_page(
-                    opened, target, progress=progress, ordered_map=ordered_map, heading=heading
-                )
-    files = sorted(target.glob("*.html")) if pages else [target]
+            written = int(write_page(opened, target, **how))
+    files = sorted(target.glob("*.html")) if folder else [target]
+    _tell(target / INDEX if folder else target, files, written)
+    count = len(list(opened)) if chosen is None else len(chosen)
+    if written and count > OVERVIEW and len(files) == 1:
+        notify(
+            f"it shows distributions over {count:,} collections; for figures of single ones choose them with --collection, or take --pages: "
+            "a page for each, about a second on two cores"
+        )
+
+
+def _tell(first: Path, files: Sequence[Path], written: int) -> None:
+    """Print where a report is, its size, and how many of its pages were written."""
+    from scorecube.errors import counted
+
     size = sum(path.stat().st_size for path in files) / 1024
-    where = (
-        f"{target}/index.html and {counted(len(files) - 1, 'page')} in the same folder"
-        if pages
-        else str(target)
-    )
-    if not written:
-        notify(f"nothing to do: the report is up to date: {where} ({size:,.0f} KiB)")
-        return
-    kept = len(files) - written if pages else 0
+    others = f" and {counted(len(files) - 1, 'page')} in the same folder"
+    where = f"{first}{others if len(files) > 1 else ''} ({size:,.0f} KiB)"
+    kept = len(files) - written
     unchanged = f"; {counted(kept, 'page')} of them unchanged" if kept else ""
-    notify(f"report written to {where} ({size:,.0f} KiB){unchanged}")
+    if written:
+        notify(f"report written to {where}{unchanged}")
+    else:
+        notify(f"nothing to do: the report is up to date: {where}")
 
 
 @contextmanager

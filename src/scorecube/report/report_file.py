@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scorecube.storage import Study, open_study
 
 
@@ -9,11 +11,12 @@ def report(
     study: Study | str,
     path: str = "report.html",
     *,
+    collections: Sequence[str] | None = None,
     title: str = "",
     authors: str = "",
     date: str = "",
 ) -> str:
-    """Write all results of a study as one self-contained page.
+    """Write all results of a study as one self-contained page; of more than 50 collections their distributions.
 
     Parameters
     ----------
@@ -21,6 +24,8 @@ def report(
         A study, or its path.
     path
         HTML file.
+    collections
+        Names of those that it is about; all by default.
     title, authors, date
         Stand above the page; the name of the study, and nothing, by default.
 
@@ -32,7 +37,7 @@ def report(
     Raises
     ------
     BadStudy
-        A study without collections.
+        A study without collections, or without one of those.
     BadOutput
         A path that cannot be written.
 
@@ -47,8 +52,9 @@ def report(
     ...     report(study, folder + "/report.html").endswith("report.html")
     True
     """
-    from scorecube.report.page.render import Heading, write_page
+    from scorecube.report.page.heading import Heading
+    from scorecube.report.page.writing import write_page
 
     opened = open_study(study) if isinstance(study, str) else study
-    write_page(opened, path, heading=Heading(title, authors, date))
+    write_page(opened, path, collections=collections, heading=Heading(title, authors, date))
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorecube.report.views.view import View
+
+MOST_ROWS = 5_000
+"""Of a table on a page; `scorecube show` prints longer ones."""
+MOST_KEPT = 100_000
+"""Of an analysis' first table, from which answers and comparisons are made."""
 
 
 def view_of_result(result: xr.Dataset) -> View:
@@ -74,6 +80,45 @@ def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     if view.figure is None:
         raise BadName(no_figure(view))
     return view.draw(result, gain)
+
+
+class Tables(Mapping[str, pd.DataFrame]):
+    """The tables of a result that are not too long for a page, each made when it is first asked for.
+
+    Parameters
+    ----------
+    result
+        A result of an analysis.
+    """
+
+    def __init__(self, result: xr.Dataset) -> None:
+        self._result = result
+        self._view = view_of_result(result)
+        self._made: dict[str, pd.DataFrame] = {}
+        self.rows = {name: table.rows(result) for name, table in self._view.tables.items()}
+        """Rows of all tables; of some more or less, until they are made."""
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """Return a table."""
+        if name not in self._made:
+            if self.rows[name] > most_rows(self._view, name):
+                raise KeyError(name)
+            self._made[name] = self._view.tables[name].make(self._result)
+            self.rows[name] = len(self._made[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the tables that are not too long."""
+        return (name for name, rows in self.rows.items() if rows <= most_rows(self._view, name))
+
+    def __len__(self) -> int:
+        """Number of the tables that are not too long."""
+        return sum(1 for _ in self)
+
+
+def most_rows(view: View, name: str) -> int:
+    """Return the most rows of a table that a page keeps."""
+    return MOST_KEPT if name == view.first_table else MOST_ROWS
 
 
 def headline(result: xr.Dataset) -> list[str]:

@@ -1,4 +1,4 @@
-"""The default tables of results as JSON facts of the index, so that they are shown without reading arrays."""
+"""What the index says of results beside their attributes, as JSON facts: default tables and warnings, shown without reading arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from scorecube.report.results import view_of_result
+from scorecube.report.cautions import cautions_of
+from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import Source
 from scorecube.storage.catalogue import MADE_BY, Describe
 
 TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""
+CAUTIONS = "cautions"
+"""Fact of a result: the texts of its cautions; None for those that are made when they are shown."""
+FORM = 2
+"""Of these facts; those of another form are made anew."""
 MOST_BYTES = 2**14
 """Of a table in the index."""
 MOST_ROWS = 200
@@ -26,27 +31,41 @@ MOST_ROWS = 200
 
 @cache
 def package_version() -> str:
-    """Return the version that makes the tables; those of others are made anew."""
-    return version("scorecube")
+    """Return the version that makes the facts; those of others are made anew."""
+    return f"{version('scorecube')}/{FORM}"
 
 
-def describe(analysis: str) -> Describe:
-    """Return how facts of an analysis' results are made."""
+def describe(analysis: str | None = None) -> Describe:
+    """Return how facts of the results of an analysis, or of all, are made."""
     return Describe(analysis, package_version(), result_facts)
 
 
 def result_facts(result: xr.Dataset) -> dict[str, Any]:
     """Return the facts of a result that the index holds beside its attributes."""
-    return {MADE_BY: package_version(), TABLE: _table(result)}
+    tables = Tables(result)
+    return {
+        MADE_BY: package_version(),
+        TABLE: _table(result, tables),
+        CAUTIONS: _cautions(result, tables),
+    }
 
 
-def _table(result: xr.Dataset) -> dict[str, Any] | None:
+def _cautions(result: xr.Dataset, tables: Tables) -> list[str] | None:
+    """Return the texts of the cautions of a result; None if a plugin's view fails."""
+    try:
+        found = cautions_of(view_of_result(result).name, result, tables)
+    except Exception:  # it is raised where the report shows the result
+        return None
+    return list(dict.fromkeys(each.text for each in found))
+
+
+def _table(result: xr.Dataset, tables: Tables) -> dict[str, Any] | None:
     """Return the default table of a result; None if it is large, or not made of the result."""
     try:
-        table = view_of_result(result).find_table(None)[1]
+        name, table = view_of_result(result).find_table(None)
         if table.source is not Source.RESULT or table.rows(result) > MOST_ROWS:
             return None
-        frame = table.make(result)
+        frame = tables[name]
         encoded = encode(frame) if len(frame) <= MOST_ROWS else None
     except Exception:  # of a plugin's view; it is raised where the table is shown
         return None

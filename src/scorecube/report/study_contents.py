@@ -10,6 +10,7 @@ from scorecube.errors import counted, visible
 
 if TYPE_CHECKING:
     from scorecube.storage import Catalogue, Study
+    from scorecube.storage.index import Row
 
 CUBE = (
     "runs",
@@ -28,13 +29,14 @@ CUBE = (
 
 def overview(study: Study | Catalogue) -> dict[str, Any]:
     """Return sizes, labels and number of results of all collections, as JSON values."""
-    collections = [
-        {"name": name}
-        | {fact: row.facts["cube"][fact] for fact in CUBE if fact in row.facts["cube"]}
-        | row.contents()
-        for name, row in study.rows().items()
-    ]
+    collections = [contents_of(name, row) for name, row in study.rows().items()]
     return {"study": study.path, "collections": collections}
+
+
+def contents_of(name: str, row: Row) -> dict[str, Any]:
+    """Return sizes, labels and number of results of one collection, as JSON values."""
+    cube = row.facts["cube"]
+    return {"name": name} | {fact: cube[fact] for fact in CUBE if fact in cube} | row.contents()
 
 
 def overview_text(facts: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ from scorecube.report.views.view import Source, Table, View
 from scorecube.storage import Collection, Study
 from scorecube.storage.catalogue import in_order
 
+Found = tuple[str, dict[str, Any]]
+"""A collection, and the facts of one of its results with its ``digest``."""
 RESULT = "result"
 """Column with the first digits of the digests of results, where several are shown."""
 
@@ -70,7 +72,7 @@ def collect_table(
     view = find_view(study, analysis)
     chosen, table = view.find_table(name)
     if table.source is Source.RESULT and view.compute is None and chosen == view.first_table:
-        frames = _indexed(study, view, table, collections, every)
+        frames = _indexed(study, view, collections, every)
     else:
         frames = [
             _with_digest(
@@ -102,10 +104,10 @@ def _averaged(study: Study, analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _indexed(
-    study: Study, view: View, table: Table, collections: Sequence[str] | None, every: bool
+    study: Study, view: View, collections: Sequence[str] | None, every: bool
 ) -> list[pd.DataFrame]:
-    """Return the default tables of results, from the index; those of large results are made of their arrays."""
-    rows, found = study.rows(describe(view.name)), list[tuple[str, dict[str, Any]]]()
+    """Return the default tables of the latest results, or of all, see `frames_of`."""
+    rows, found = study.rows(describe(view.name)), list[Found]()
     for name in collections if collections is not None else rows:
         results = in_order(
             facts | {"digest": digest}
@@ -114,12 +116,31 @@ def _indexed(
         if not results and collections is not None:
             study[name].result(view.name)  # raises that there is none
         found += [(name, facts) for facts in (results if every else results[-1:])]
+    if not every:
+        return frames_of(study, view, found)
+    return [
+        _with_digest(frame, each[1]["digest"])
+        for each in found
+        for frame in frames_of(study, view, [each])
+    ]
+
+
+def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataFrame]:
+    """Return the default tables of results: from the index, those of large results made of their arrays.
+
+    Parameters
+    ----------
+    study
+        The study.
+    view
+        Of their analysis.
+    found
+        Names of collections, and facts of their results as in the index, with ``digest``. Neighbours with the same columns become one table.
+    """
+    _, table = view.find_table(None)
     frames = []
     for _, group in groupby(found, lambda each: _shape(each[1])):
         each = list(group)
-        if every:
-            frames += [_of_one(study, view, table, name, facts) for name, facts in each]
-            continue
         if each[0][1].get(TABLE) is not None:
             frames.append(decode([(name, facts[TABLE]) for name, facts in each]))
             continue
@@ -128,19 +149,6 @@ def _indexed(
             if result is not None:  # replaced since
                 frames.append(table.make(result.assign_attrs({COLLECTION: name})))
     return frames
-
-
-def _of_one(
-    study: Study, view: View, table: Table, name: str, facts: Mapping[str, Any]
-) -> pd.DataFrame:
-    if facts.get(TABLE) is not None:
-        frame = decode([(name, facts[TABLE])])
-    else:
-        result = study[name].find_result(view.name, facts["digest"])
-        if result is None:  # replaced since
-            return pd.DataFrame()
-        frame = table.make(result.assign_attrs({COLLECTION: name}))
-    return _with_digest(frame, facts["digest"])
 
 
 def _with_digest(frame: pd.DataFrame, digest: str) -> pd.DataFrame:

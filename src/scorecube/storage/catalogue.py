@@ -48,16 +48,24 @@ class Describe:
     Parameters
     ----------
     analysis
-        Whose results are to have the facts.
+        Whose results are to have the facts; None for those of all.
     version
         Facts of other versions are made anew.
     facts
         Makes them of a result, an `xarray.Dataset`.
     """
 
-    analysis: str
+    analysis: str | None
     version: str
     facts: Callable[[Any], dict[str, Any]]
+
+    def lacks(self, analysis: str, facts: Mapping[str, Any]) -> bool:
+        """Whether a result of an analysis, of the stored scores, lacks the facts."""
+        return (
+            self.analysis in (None, analysis)
+            and not facts.get(OUTDATED)
+            and facts.get(MADE_BY) != self.version
+        )
 
 
 class Catalogue:
@@ -237,8 +245,11 @@ def _is_complete(row: Row, describe: Describe | None) -> bool:
         return False
     if describe is None:
         return True
-    results = row.results(describe.analysis).values()
-    return all(facts.get(MADE_BY) == describe.version for facts in results)
+    return not any(
+        describe.lacks(analysis, facts)
+        for analysis in (row.texts if describe.analysis is None else [describe.analysis])
+        for facts in row.results(analysis).values()
+    )
 
 
 def _lacks_facts(manifest: Manifest, describe: Describe | None) -> bool:
@@ -247,8 +258,7 @@ def _lacks_facts(manifest: Manifest, describe: Describe | None) -> bool:
         entry.facts
         if name in (CUBE, RANKINGS)
         else describe is None
-        or not name.startswith(f"{RESULTS}/{describe.analysis}/")
-        or entry.facts.get(OUTDATED)
-        or entry.facts.get(MADE_BY) == describe.version
+        or not name.startswith(f"{RESULTS}/")
+        or not describe.lacks(name.split("/")[1], entry.facts)
         for name, entry in manifest.entries.items()
     )

@@ -14,14 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage.blocks import BlockStore
-from scorecube.storage.catalogue import (
-    ATTRIBUTES,
-    MADE_BY,
-    Catalogue,
-    Describe,
-    has_manifest,
-    in_order,
-)
+from scorecube.storage.catalogue import ATTRIBUTES, Catalogue, Describe, has_manifest, in_order
 from scorecube.storage.datasets import (
     Form,
     is_made_on_use,
@@ -289,9 +282,7 @@ class Collection:
                 entries[name] = replace(
                     entry, facts=facts_of(name, self.cube if name == CUBE else self.rankings)
                 )
-            elif describe is not None and analysis == describe.analysis:
-                if entry.facts.get(OUTDATED) or entry.facts.get(MADE_BY) == describe.version:
-                    continue
+            elif describe is not None and analysis and describe.lacks(analysis, entry.facts):
                 result = self._read_result(analysis, name.rpartition("/")[2])
                 made = {**attribute_facts(result), **describe.facts(result)}
                 entries[name] = replace(entry, facts={**entry.facts, **made})

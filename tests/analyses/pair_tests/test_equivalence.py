@@ -13,7 +13,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.pair_tests.equivalence import equivalence, moments_over_topics
-from scorecube.report.page.cautions import cautions_of
+from scorecube.report.cautions import cautions_of
 from scorecube.report.results import headline
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.t_tests import t_tail

@@ -52,6 +52,12 @@ HEADINGS = {
     "degenerate_pairs": "pairs with equal scores",
     "constant_pairs": "pairs with a constant difference",
     "paired_width": "width, same topics",
+    "erho2": "E rho^2",
+    "erho2_low": "E rho^2, lower limit",
+    "erho2_high": "E rho^2, upper limit",
+    "phi": "Phi",
+    "phi_low": "Phi, lower limit",
+    "phi_high": "Phi, upper limit",
 }
 GREYS, LIGHTEST_GREY = (0x40, 0x90), 0xF0
 """Levels at which the second and third grey of the page's palette begin, and from which on a grey is white."""

@@ -1,8 +1,4 @@
-"""The overview of many collections: distributions over them.
-
-It is made from rows, which the pages of collections hold in their heads, so that memory does not grow with the results, and a page that is
-up to date is not made again.
-"""
+"""The overview of many collections: distributions over them, made of what the index of the study says, so that no results are read."""
 
 from __future__ import annotations
 
@@ -10,10 +6,9 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,71 +16,98 @@ import pandas as pd
 from markupsafe import Markup
 
 from scorecube.errors import visible
-from scorecube.report.page.cautions import cautions_of_collection
-from scorecube.report.page.comparisons import headline_columns
+from scorecube.report.cautions import cautions_of, cautions_of_collection
+from scorecube.report.page.freshness import source_digest
+from scorecube.report.page.heading import Heading
 from scorecube.report.page.html import HEADINGS, OF_PAIRS, embedded_json
-from scorecube.report.page.sections import Section
+from scorecube.report.page.sections import in_report_order, options_text
 from scorecube.report.page.templates import page_file, script_and_hash, template
+from scorecube.report.results import Tables
+from scorecube.report.stored_tables import CAUTIONS, describe
+from scorecube.report.study_contents import contents_of
+from scorecube.report.study_overview import Found, frames_of
+from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains, with_labels
+from scorecube.report.views.registry import view_of
 from scorecube.report.views.view import Order
 from scorecube.storage import Study
+from scorecube.storage.catalogue import ATTRIBUTES, in_order
+from scorecube.storage.index import Row
 
-ROW = "scorecube-row"
-"""Name of the metadata in the head of a collection's page: what the overview needs of it."""
-HEAD_BYTES = 2**18
-"""Of a page, in which its metadata stands."""
 MOST_COLUMNS = 12
 """Numbers of results in the table of collections."""
 BINS = 24
 
 
-def read_row(page: Path) -> dict[str, Any] | None:
-    """Return the row in the head of a page; None for another file."""
-    try:
-        with page.open("rb") as file:
-            text = file.read(HEAD_BYTES).decode(errors="replace")
-        found = re.search(rf'<meta name="{ROW}" content="([^"]*)">', text)
-        content = None if found is None else json.loads(html.unescape(found[1]))
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
-
-
-def make_row(facts: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
-    """Return what the overview needs of a collection, as JSON values.
+def overview_rows(study: Study, names: Iterable[str]) -> list[dict[str, Any]]:
+    """Return what the overview shows of collections, from the index of the study: JSON values.
 
     Parameters
     ----------
-    facts
-        As from `overview`.
-    sections
-        Its results.
+    study
+        The study.
+    names
+        Of the collections.
+
+    Returns
+    -------
+    rows
+        One for each collection: ``name``, ``runs``, ``topics``, ``cautions`` (texts) and ``results``, the latest result of each analysis and
+        its options with ``kind``, ``heading``, ``title``, ``column`` and ``numbers`` (see `key_numbers`).
     """
-    cells = {id(each["section"]): each["cells"] for each in headline_columns(sections)}
+    indexed = study.rows(describe())
+    rows = {name: _row(contents_of(name, indexed[name])) for name in names}
+    found: dict[tuple[str, str], list[Found]] = {}
+    for name in rows:
+        for kind in indexed[name].texts:
+            for options, facts in _latest(indexed[name], kind).items():
+                found.setdefault((kind, options), []).append((name, facts))
+    for kind in in_report_order({kind for kind, _ in found}):
+        for options in sorted(options for known, options in found if known == kind):
+            for name, result, cautions in _results(study, kind, options, found[kind, options]):
+                rows[name]["results"].append(result)
+                rows[name]["cautions"] += cautions
+    for row in rows.values():
+        row["cautions"] = list(dict.fromkeys(row["cautions"]))
+    return list(rows.values())
+
+
+def _row(facts: Mapping[str, Any]) -> dict[str, Any]:
     cautions = [each.text for each in cautions_of_collection(facts)]
-    cautions += [
-        each.text for section in sections for part in section.parts for each in part.cautions
-    ]
-    results = []
-    for section in sections:
-        order = section.view.order
-        results.append(
-            {
-                "kind": section.kind,
-                "heading": section.name,
-                "title": section.title,
-                "cell": cells.get(id(section), {}).get(facts["name"], ""),
-                "column": "" if order is None else _heading(order.column, section.first_table),
-                "numbers": {} if order is None else key_numbers(section.first_table, order),
-            }
-        )
-    return {
-        "name": facts["name"],
-        "runs": facts["runs"],
-        "topics": facts["topics"],
-        "cautions": list(dict.fromkeys(cautions)),
-        "results": results,
-    }
+    sizes = {name: facts[name] for name in ("name", "runs", "topics")}
+    return sizes | {"cautions": cautions, "results": []}
+
+
+def _latest(row: Row, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the facts of the latest result of an analysis with each of its options."""
+    results = in_order(facts | {"digest": digest} for digest, facts in row.results(kind).items())
+    return {options_text(facts[ATTRIBUTES]): facts for facts in results}
+
+
+def _results(
+    study: Study, kind: str, options: str, found: Sequence[Found]
+) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
+    """Yield the collection, the overview's facts and the cautions of each result of an analysis with equal options."""
+    view = view_of(kind)
+    shown = {"kind": kind, "heading": view.heading, "title": view.title(json.loads(options))}
+    columns, numbers = "", dict[str, dict[str, float]]()
+    if view.order is not None:
+        for frame in frames_of(study, view, found):
+            columns = columns or _heading(view.order.column, frame)
+            numbers |= key_numbers(frame, view.order)
+    for name, facts in found:
+        cautions = facts.get(CAUTIONS)
+        if cautions is None:
+            cautions = _cautions(study, name, kind, facts["digest"])
+        yield name, shown | {"column": columns, "numbers": numbers.get(name, {})}, cautions
+
+
+def _cautions(study: Study, name: str, kind: str, digest: str) -> list[str]:
+    """Return the texts of the cautions of a result of which the index has none."""
+    result = study[name].find_result(kind, digest)
+    if result is None:  # replaced since
+        return []
+    return [each.text for each in cautions_of(kind, result, Tables(result))]
 
 
 def _heading(column: str, frame: pd.DataFrame) -> str:
@@ -95,13 +117,13 @@ def _heading(column: str, frame: pd.DataFrame) -> str:
     return re.sub(r"^\([ivx]+\) ", "", text)  # the numbers of the columns of S1's tables
 
 
-def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, float]:
-    """Return the number by which an analysis orders metrics, by metric, at the largest of each condition (alpha, confidence, size).
+def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, dict[str, float]]:
+    """Return the number by which an analysis orders metrics, by collection and metric, at the largest of each condition (alpha, confidence, size).
 
     Parameters
     ----------
     frame
-        First table of one collection.
+        First table of some collections.
     order
         Of the analysis.
     """
@@ -109,14 +131,16 @@ def key_numbers(frame: pd.DataFrame, order: Order) -> dict[str, float]:
         return {}
     rows = merge_gains(frame)
     for condition in order.conditions:
-        if condition in rows.columns and rows[condition].notna().any():
-            rows = rows[rows[condition] == rows[condition].max()]
-    labelled = with_labels(rows)
-    return {
-        str(label): round(float(value), 6)
-        for label, value in zip(labelled["label"], labelled[order.column], strict=True)
-        if pd.notna(value)
-    }
+        if condition in rows.columns:
+            largest = rows.groupby(COLLECTION)[condition].transform("max")
+            rows = rows[(rows[condition] == largest) | largest.isna()]
+    labelled = with_labels(rows).dropna(subset=order.column)
+    numbers: dict[str, dict[str, float]] = {}
+    for name, label, value in zip(
+        labelled[COLLECTION], labelled["label"], labelled[order.column], strict=True
+    ):
+        numbers.setdefault(str(name), {})[str(label)] = round(float(value), 6)
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -192,7 +216,8 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
             for label in result["numbers"]:
                 key = (result["kind"], result["title"], label)
                 columns.setdefault(key, f"{result['heading']}: {result['column']}, {label}")
-    chosen = sorted(columns)[:MOST_COLUMNS]
+    kinds = in_report_order({kind for kind, _, _ in columns})
+    chosen = sorted(columns, key=lambda key: (kinds.index(key[0]), *key[1:]))[:MOST_COLUMNS]
     cautions = sorted({text for row in rows for text in row["cautions"]})
     place = {text: number for number, text in enumerate(cautions)}
     data = []
@@ -205,7 +230,7 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
         data.append(
             [
                 visible(row["name"]),
-                links[row["name"]],
+                links.get(row["name"], ""),
                 [place[text] for text in row["cautions"]],
                 [row["runs"], row["topics"], len(row["results"]), len(row["cautions"])],
                 [numbers.get(key) for key in chosen],
@@ -225,7 +250,16 @@ def table_data(rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> d
     }
 
 
-def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> str:
+def overview_digest(
+    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], heading: Heading
+) -> str:
+    """Return a digest of everything that the overview is made from."""
+    return source_digest(study, (), json.dumps([rows, links, heading.words()]))
+
+
+def overview_page(
+    study: Study, rows: Sequence[Mapping[str, Any]], links: Mapping[str, str], heading: Heading
+) -> str:
     """Return the overview of many collections.
 
     Parameters
@@ -233,23 +267,26 @@ def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mappin
     study
         The study.
     rows
-        Of `make_row`.
+        Of `overview_rows`.
     links
-        File of each collection's page.
+        File of each collection's page, of those that have one.
+    heading
+        Title, authors and date; the name of the study by default.
     """
     script = page_file("page.js") + page_file("overview.js")
     counts: dict[str, int] = {}
     for row in rows:
         for caution in row["cautions"]:
             counts[caution] = counts.get(caution, 0) + 1
-    name = Path(study.path.rstrip("/")).name or study.path
     sizes = [
         Distribution(key, values, min(values), max(values))
         for key in ("runs", "topics")
         for values in [[float(row[key]) for row in rows]]
     ]
     rendered = template("overview.html").render(
-        name=name,
+        name=heading.name(study),
+        authors=heading.authors,
+        date=heading.date,
         study=study.path,
         study_word=shlex.quote(study.path),
         version=version("scorecube"),
@@ -259,6 +296,7 @@ def overview_page(study: Study, rows: Sequence[Mapping[str, Any]], links: Mappin
         groups=distributions(rows),
         cautions=sorted(counts.items(), key=lambda item: (-item[1], item[0])),
         data=Markup(embedded_json(table_data(rows, links))),  # noqa: S704 - escaped there
+        names=[row["name"] for row in rows],
         links=links,
         **script_and_hash(script),
     )

@@ -44,7 +44,7 @@
   };
 
   const rowOf = (row) => make("tr", {},
-    make("th", { scope: "row" }, make("a", { href: encodeURI(row.page), textContent: row.name })),
+    make("th", { scope: "row" }, row.page ? make("a", { href: encodeURI(row.page), textContent: row.name }) : row.name),
     ...row.numbers.map((value, place) => make("td", { className: "number", textContent: shown(value, place) })));
 
   const show = (again) => {
@@ -55,7 +55,7 @@
     const count = found.length.toLocaleString("en");
     byId("shown").textContent = `${count} of ${rows.length.toLocaleString("en")} collections`
       + (found.length > state.limit ? `, the first ${state.limit.toLocaleString("en")} are shown` : "")
-      + (data.cut ? `; ${data.cut} further numbers are on the pages of the collections` : "");
+      + (data.cut ? `; ${data.cut} further numbers are in the reports of the collections` : "");
     byId("more").hidden = found.length <= state.limit;
   };
 

@@ -18,19 +18,15 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.page.cautions import Caution, cautions_of
+from scorecube.report.cautions import Caution, cautions_of
 from scorecube.report.page.html import download, html_table, picture
 from scorecube.report.page.script_data import design_data, leaderboard_data
-from scorecube.report.results import view_of_result
+from scorecube.report.results import MOST_ROWS, Tables, most_rows, view_of_result
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Findings, View
 from scorecube.storage import Collection, Study
 
-MOST_ROWS = 5_000
-"""Of a table on a page; `scorecube show` prints longer ones."""
-MOST_KEPT = 100_000
-"""Of an analysis' first table, from which answers and comparisons are made."""
 LARGE = 1 << 20
 """Bytes of an array that is not kept beyond its result's own part of the page."""
 NO_ARRAY = "no_array"
@@ -71,7 +67,7 @@ class PartSource:
 def part_sources(collection: Collection) -> list[PartSource]:
     """Return what the report shows of a collection: the latest result of each analysis and its options, then what is computed."""
     latest = {
-        (kind, _options(facts)): PartSource(collection.name, kind, facts)
+        (kind, options_text(facts)): PartSource(collection.name, kind, facts)
         for kind in in_report_order(collection.contents()["results"])
         for facts in collection.result_attributes(kind)
     }
@@ -87,7 +83,7 @@ def in_report_order(kinds: Iterable[str]) -> list[str]:
     )
 
 
-def _options(facts: Mapping[str, Any]) -> str:
+def options_text(facts: Mapping[str, Any]) -> str:
     """Return the options of a result as text; equal texts are equal options."""
     return json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
 
@@ -141,7 +137,7 @@ class Section:
         self.parts.append(part)
         for name, rows in part.rows.items():
             self.rows[name] = self.rows.get(name, 0) + rows
-            if self.rows[name] > limit(self.view, name):
+            if self.rows[name] > most_rows(self.view, name):
                 for each in self.parts:
                     each.frames.pop(name, None)
 
@@ -242,33 +238,23 @@ class Part:
     at_hand: pd.DataFrame | None = None
 
 
-def limit(view: View, name: str) -> int:
-    """Return the most rows of a table that are kept."""
-    return MOST_KEPT if name == view.first_table else MOST_ROWS
-
-
 def read_part(study: Study, source: PartSource, *, draw: bool = True) -> Part | None:
     """Read one result, and draw it unless its figures are not shown; return its small parts, None if there is no result."""
     result = source.read(study)
     if result is None:
         return None
-    view = view_of(source.kind)
-    frames, rows = {}, {}
-    for name, table in view.tables.items():
-        rows[name] = table.rows(result)
-        if rows[name] <= limit(view, name):
-            frames[name] = table.make(result)
-            rows[name] = len(frames[name])
+    tables = Tables(result)
+    frames = dict(tables)
     facts = result.attrs if source.facts is None else source.facts
     return Part(
         source.collection,
         source.kind,
-        _options(facts),
+        options_text(facts),
         curve(result) if draw else {},
         frames,
-        rows,
+        tables.rows,
         without_large(result),
-        cautions_of(source.kind, result, frames),
+        cautions_of(source.kind, result, tables),
         {**facts, COLLECTION: source.collection},
         *(_live(study, source, result) if draw else ()),
     )

@@ -43,23 +43,17 @@ def coefficients(result: xr.Dataset) -> pd.DataFrame:
     """Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
     rows = []
     for cell, data in cells_of(result):
-        for k, size in enumerate(result[names.N_TOPICS].values):
-            at = data.isel({names.N_TOPICS: k})
-            row = cell | {"n_topics": int(size)}
+        n_runs = int(data["n_runs"])
+        columns = {"n_topics": data[names.N_TOPICS].values.tolist()}
+        for ends in (("", *LIMITS), JACKKNIFE):
             for each in (ERHO2, PHI):
-                row |= {each: float(at["value"].sel(coefficient=each))}
-                row |= _limits(at, "value", each, LIMITS)
-            for each in (ERHO2, PHI):
-                row |= _limits(at, "value", each, JACKKNIFE)
-            rows.append(row | {"n_runs": int(at["n_runs"])})
+                for end in ends:
+                    values = data[f"value_{end}" if end else "value"].sel(coefficient=each)
+                    columns[f"{each}_{end}" if end else each] = values.values.tolist()
+        for numbers in zip(*columns.values(), strict=True):
+            row = cell | dict(zip(columns, numbers, strict=True))
+            rows.append(row | {"n_runs": n_runs})
     return pd.DataFrame(rows)
-
-
-def _limits(at: xr.Dataset, name: str, coefficient: str, ends: tuple[str, ...]) -> dict[str, float]:
-    return {
-        f"{coefficient}_{end}": float(at[f"{name}_{end}"].sel(coefficient=coefficient))
-        for end in ends
-    }
 
 
 def components(result: xr.Dataset) -> pd.DataFrame:

@@ -79,14 +79,12 @@ def rates(result: xr.Dataset) -> pd.DataFrame:
     """Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
     columns = ["lower", "count", "swaps", "swap_rate", "swap_rate_low", "swap_rate_high"]
     columns += [name for name in ("swap_rate_fitted", "tie_share") if name in result]
-    rows = [
-        cell
-        | {"bin": int(data[names.BIN].values[k])}
-        | {name: data[name].values[k].item() for name in columns}
-        | {"size": size, "interval": interval_of(result)}
-        for cell, size, data in by_size(result)
-        for k in range(data.sizes[names.BIN])
-    ]
+    last, rows = interval_of(result), []
+    for cell, size, data in by_size(result):
+        values = [data[name].values.tolist() for name in (names.BIN, *columns)]
+        for numbers in zip(*values, strict=True):
+            row = cell | dict(zip(("bin", *columns), numbers, strict=True))
+            rows.append(row | {"size": size, "interval": last})
     return pd.DataFrame(rows)
 
 

@@ -120,13 +120,12 @@ def _comparison(row: Mapping[Any, Any]) -> str:
 
 def _negative(result: xr.Dataset) -> list[str]:
     """Return which components are negative and count as 0."""
-    rows = with_labels(reliability.components(result))
-    found = [
-        f"{row['negative']} by {row['label']}" for row in rows.to_dict("records") if row["negative"]
-    ]
-    return (
-        [f"negative estimates of variance, which count as 0: {'; '.join(found)}"] if found else []
-    )
+    components = reliability.components(result)
+    if not components["negative"].any():
+        return []
+    rows = with_labels(components).to_dict("records")
+    found = [f"{row['negative']} by {row['label']}" for row in rows if row["negative"]]
+    return [f"negative estimates of variance, which count as 0: {'; '.join(found)}"]
 
 
 def page_tables(frames: Frames) -> Headed:

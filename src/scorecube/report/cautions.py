@@ -52,7 +52,7 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
         The result's tables by name, those that are not too long.
     """
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
-    where = str(result.attrs[COLLECTION])
+    where = str(result.attrs.get(COLLECTION, ""))
     return [Caution(text, where, detail) for text, detail in remarks] + [
         Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where)
         for note in result.attrs.get("notes", [])

@@ -1,0 +1,316 @@
+"""Files of a report: one page; or an index with a page for each collection, of which only those that are not up to date are made."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from scorecube.errors import BadStudy, option
+from scorecube.files import check_target, staged_files, write_file
+from scorecube.report.page.freshness import is_current, sealed, source_digest
+from scorecube.report.page.heading import Heading
+from scorecube.report.page.many import overview_digest, overview_page, overview_rows
+from scorecube.report.page.render import render
+from scorecube.report.page.sections import Part, Sections, part_sources, read_part
+from scorecube.report.study_contents import overview
+from scorecube.storage import Study
+
+Progress = Callable[[int, int], None]
+OrderedMap = Callable[..., Iterable[Any]]
+"""Like `map` of one iterable."""
+INDEX = "index.html"
+GENERATOR = '<meta name="generator" content="scorecube'
+"""Marks a page as a report of this package."""
+LONGEST_NAME = 200
+"""Bytes of a file name, without what makes it different from others."""
+OVERVIEW = 50
+"""With more collections a report shows distributions over them."""
+MOST_PAGES = 200
+"""With more collections they have pages of their own only where these are asked for; and pages that move into the folder together."""
+
+
+def write_page(
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    collections: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    ordered_map: OrderedMap = map,
+    heading: Heading | None = None,
+) -> bool:
+    """Write the report of a study as one file, written atomically, unless it is up to date.
+
+    Of more than `OVERVIEW` collections it shows distributions over them.
+
+    Parameters
+    ----------
+    study
+        The study.
+    path
+        The file.
+    collections
+        Names of those that the report is about; all by default.
+    progress
+        Called with (results drawn, results in total).
+    ordered_map
+        Function like `map`, which may call the function in other processes.
+    heading
+        Title, authors and date; the name of the study by default.
+
+    Returns
+    -------
+    written
+        Whether the file was written; not if it holds the report of the same results by the same programs already.
+
+    Raises
+    ------
+    BadStudy
+        A study without collections, or without one of those.
+    BadOutput
+        A path that cannot be written.
+    """
+    target = Path(path)
+    check_target(target)
+    index = _Index(study, _chosen(study, collections), None, heading or Heading())
+    if is_current(target, index.digest):
+        return False
+    if not index.many:
+        sources = [source for name in index.names for source in part_sources(study[name])]
+        count = _counter(progress, len(sources))
+        for part in ordered_map(partial(read_part, study), sources):
+            if part is not None:
+                index.sections.add(part)
+            count()
+    write_file(target, index.page())
+    return True
+
+
+class _Index:
+    """The page that is the whole report or the index of its pages; of many collections it is made from the index of the study.
+
+    Parameters
+    ----------
+    study, names, heading
+        The study, the collections that it is about, and what stands above.
+    links
+        Files of the collections' pages; None where there are none as the report is one page.
+    """
+
+    def __init__(
+        self, study: Study, names: Sequence[str], links: Mapping[str, str] | None, heading: Heading
+    ) -> None:
+        self.study, self.names, self.links, self.heading = study, names, links, heading
+        self.many = len(names) > OVERVIEW
+        self.sections = Sections()
+        """Results of few collections, which are added one by one."""
+        if self.many:
+            self._rows = overview_rows(study, names)
+            self.digest = overview_digest(study, self._rows, links or {}, heading)
+        else:
+            kind = [] if links is None else [INDEX]
+            self.digest = source_digest(study, names, *kind, *heading.words())
+
+    def page(self) -> str:
+        """Return the page."""
+        study, heading, links = self.study, self.heading, self.links
+        if self.many:
+            made = overview_page(study, self._rows, links or {}, heading)
+        else:
+            sections, facts = self.sections.in_order(), _facts(study, self.names)
+            made = render(study, facts, sections, links=links, heading=heading)
+        return sealed(made, self.digest)
+
+
+def write_pages(
+    study: Study,
+    folder: str | os.PathLike[str],
+    *,
+    collections: Sequence[str] | None = None,
+    every: bool = False,
+    progress: Progress | None = None,
+    ordered_map: OrderedMap = map,
+    heading: Heading | None = None,
+) -> int:
+    """Write the report of a study as an index and a page for each collection, those that are not up to date.
+
+    With more than `MOST_PAGES` collections pages that are there are kept up to date, and others are made only if they are asked for. Few
+    collections are in memory at a time. Up to `MOST_PAGES` pages are written before the first of them moves into the folder, and pages of
+    an earlier report that have no successor are removed.
+
+    Parameters
+    ----------
+    study
+        The study.
+    folder
+        The folder.
+    collections
+        Names of those that the report is about; all by default.
+    every
+        Make the pages of all of them, however many.
+    progress
+        Called with (collections drawn, collections to draw).
+    ordered_map
+        Function like `map`, which may call the function in other processes.
+    heading
+        Title, authors and date of the index; the name of the study by default.
+
+    Returns
+    -------
+    written
+        Number of pages that were written.
+
+    Raises
+    ------
+    BadStudy
+        A study without collections, or without one of those, or a folder that contains other files.
+    BadOutput
+        A folder that cannot be written.
+    """
+    target = Path(folder).resolve()
+    _check_folder(target)
+    names = _chosen(study, collections)
+    links = page_names(names)
+    if not every and len(names) > MOST_PAGES:
+        links = {name: page for name, page in links.items() if (target / page).exists()}
+    index = _Index(study, names, links, heading or Heading())
+    current = {
+        page
+        for name, page in links.items()
+        if is_current(target / page, _page_digest(study, name, page))
+    }
+    there = {path.name for path in target.glob("*.html")}
+    if there == {INDEX, *links.values()} == {INDEX, *current} and is_current(
+        target / INDEX, index.digest
+    ):
+        return 0
+    # The index of few collections is made from the results of all of them.
+    drawn = [
+        each for each in _facts(study, links) if not (index.many and links[each["name"]] in current)
+    ]
+    count = _counter(progress, len(drawn))
+    make = partial(_collection_page, study, links, current, index.many)
+    made = zip(drawn, ordered_map(make, drawn), strict=True)
+    for start in range(0, max(1, len(drawn)), MOST_PAGES):
+        removed = "*.html" if start + MOST_PAGES >= len(drawn) else None
+        with staged_files(target, remove=removed, keep={INDEX, *links.values()}) as write:
+            for each, (page, parts) in islice(made, MOST_PAGES):
+                if page is not None:
+                    write(links[each["name"]], page)
+                for part in parts:
+                    index.sections.add(part)
+                count()
+            if start == 0:
+                write(INDEX, index.page())
+    return len(links) + 1 - len(current)
+
+
+def _collection_page(
+    study: Study,
+    links: Mapping[str, str],
+    current: Container[str],
+    many: bool,
+    facts: Mapping[str, Any],
+) -> tuple[str | None, list[Part]]:
+    """Return the page of a collection, None if it is up to date, and what the index of few needs of it, its parts without figures."""
+    name = str(facts["name"])
+    page = links[name]
+    draw = page not in current
+    sections, parts = Sections(), []
+    for source in part_sources(study[name]):
+        part = read_part(study, source, draw=draw)
+        if part is not None:
+            sections.add(part)
+            parts.append(part)
+    text = (
+        sealed(
+            render(study, [facts], sections.in_order(), up=INDEX), _page_digest(study, name, page)
+        )
+        if draw
+        else None
+    )
+    for part in parts:
+        part.curve = {}
+    return text, [] if many else parts
+
+
+def _page_digest(study: Study, name: str, page: str) -> str:
+    """Return the digest of what the page of a collection is made from."""
+    return source_digest(study, [name], INDEX, page)
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse to replace anything that is not a report."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BadStudy(
+            f"{target} is a file; pages need a folder: use another {option('out')}, or omit {option('pages', True)}",
+            option="out",
+        )
+    inside = sorted(path.name for path in target.iterdir())
+    index = target / INDEX
+    ours = (
+        index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    )
+    foreign = [name for name in inside if not (ours and name.endswith(".html"))]
+    if foreign:
+        raise BadStudy(
+            f"{target} contains other files than a report ({', '.join(foreign[:3])}); give a new folder, or a file that ends in .html"
+        )
+
+
+def page_names(collections: Sequence[str]) -> dict[str, str]:
+    """Return the file name of each collection's page, all different.
+
+    Examples
+    --------
+    >>> page_names(["web 2010", "web/2010", "index"])
+    {'web 2010': 'web-2010.html', 'web/2010': 'web-2010-2.html', 'index': 'index-2.html'}
+    """
+    names: dict[str, str] = {}
+    taken = {INDEX}
+    for collection in collections:
+        plain = re.sub(r"[^\w.-]+", "-", collection).strip(".-")
+        plain = plain.encode()[:LONGEST_NAME].decode(errors="ignore") or "collection"
+        name, number = f"{plain}.html", 2
+        while name.casefold() in taken:
+            name, number = f"{plain}-{number}.html", number + 1
+        taken.add(name.casefold())
+        names[collection] = name
+    return names
+
+
+def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
+    """Return the names of collections that a report is about, in the order of the study."""
+    names = list(study)
+    if collections is None:
+        if not names:
+            raise BadStudy(
+                f"{study.path}: nothing to report yet; add a collection with scorecube evaluate or scorecube import"
+            )
+        return names
+    for name in collections:
+        study[name]  # raises that there is none
+    return [name for name in names if name in collections]
+
+
+def _facts(study: Study, names: Container[str]) -> list[dict[str, Any]]:
+    """Return sizes and labels of collections, as of `overview`."""
+    return [each for each in overview(study)["collections"] if each["name"] in names]
+
+
+def _counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return count

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
-# pip compiles modules on one core; compileall, after it, on all.
+# pip compiles modules on one core; compileall, after it, on all, without the tests of packages. The locks are complete.
 PIP := -m pip install -qq --disable-pip-version-check --no-compile
 LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build
 
@@ -99,8 +99,8 @@ define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + "; set PYTHON=...")' && \
 echo "installing into $(1) (once, about half a minute)" && \
 $(PYTHON) -m venv --clear $(1) && \
-$(1)/bin/python $(PIP) --require-hashes -r $(2) && \
-{ $(1)/bin/python -m compileall -qq -j 0 $(1)/lib || true; } && \
+$(1)/bin/python $(PIP) --no-deps --require-hashes -r $(2) && \
+{ $(1)/bin/python -m compileall -qq -j 0 -x '/tests/' $(1)/lib || true; } && \
 $(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable . && \
 $(1)/bin/python -m pip check --disable-pip-version-check && touch $(1)/ready
 endef

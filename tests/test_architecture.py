@@ -55,7 +55,7 @@ LIBRARIES = {
     "ingest": "numpy xarray pandas pooch requests",
     "storage": "numpy xarray zarr numcodecs obstore",
     "execute": "numpy xarray dask distributed dask_jobqueue cryptography threadpoolctl yaml",
-    "report": "numpy xarray scipy pandas statsmodels matplotlib jinja2 markupsafe",
+    "report": "numpy xarray scipy pandas matplotlib jinja2 markupsafe",
     "workflow": "numpy xarray pandas",
     "testing": "numpy xarray",
     "cli": "numpy xarray typer click rich",

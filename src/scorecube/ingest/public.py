@@ -348,7 +348,10 @@ def _translated_errors(url: str, folder: Path, expected: str) -> Iterator[None]:
     try:
         yield
     except exceptions.HTTPError as error:
-        status = "unknown" if error.response is None else error.response.status_code
+        status: object = "unknown"
+        if error.response is not None:
+            status = error.response.status_code
+            error.response.close()  # pooch leaves its connection open
         raise FetchFailed(
             f"{url}: cannot be fetched: the server answered with status {status}; {mirror}"
         ) from None

@@ -117,7 +117,20 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 
 def most_rows(view: View, name: str) -> int:
-    """Return the most rows of a table that a page keeps."""
+    """Return the most rows of a table that a page keeps.
+
+    Parameters
+    ----------
+    view
+        Of an analysis.
+    name
+        Of one of its tables.
+
+    Returns
+    -------
+    rows
+        `MOST_KEPT` for the first table, otherwise `MOST_ROWS`.
+    """
     return MOST_KEPT if name == view.first_table else MOST_ROWS
 
 

@@ -382,6 +382,8 @@ def _matches(pattern: str, folder: Path, location: tuple[str, int]) -> list[Path
     """Return the files that match a pattern, sorted."""
     absolute = Path(pattern).is_absolute()
     try:
+        if any("**" in part and part != "**" for part in Path(pattern).parts):
+            raise ValueError("'**' can only be an entire path component")  # as Python 3.11 says
         return sorted((Path("/") if absolute else folder).glob(pattern.lstrip("/")))
     except (ValueError, OSError) as error:  # bad syntax; names longer than the file system allows
         raise BadInput(

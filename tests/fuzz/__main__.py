@@ -16,13 +16,22 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+
+import xarray as xr
 
 CORPUS = Path(__file__).parent / "corpus"
 SECONDS, MEGABYTES = 10, 1024
 OWN_MEGABYTES = 512
 """What the interpreter and the libraries take."""
 Run = Callable[[str, bytes], None]
+NEEDLESS = (
+    ("scorecube.ingest.in_memory", "cube_dataset"),
+    ("scorecube.collection.rankings", "rankings_dataset"),
+    ("scorecube.collection.rankings", "with_intents"),
+)
+"""Functions that are not run: labelled datasets hold what was checked before, and building them takes most of the time."""
 
 
 def main() -> None:
@@ -53,29 +62,23 @@ def instrumented() -> tuple[Run, list[str]]:
     """Import the readers so that their coverage is seen; return the function that runs a target, and the targets."""
     import atheris
 
-    from scorecube.collection import rankings
-
     # Compiled functions cannot be instrumented: they are imported before.
+    import scorecube.collection.rankings  # isort: skip
     import scorecube.kernels.parsing.split_lines  # noqa: F401  # isort: skip
 
     with atheris.instrument_imports(include=["scorecube.ingest", "scorecube.errors"]):
-        from scorecube.ingest import in_memory
         from tests.fuzz.targets import TARGETS, run_target
-    # Labelled datasets hold what was checked before, and building them takes most of the time.
-    for module, function in (
-        (in_memory, "cube_dataset"),
-        (rankings, "rankings_dataset"),
-        (rankings, "with_intents"),
-    ):
-        setattr(module, function, nothing)
+    for module, function in NEEDLESS:
+        setattr(import_module(module), function, nothing)
     for target in TARGETS:
         for path in sorted((CORPUS / target).iterdir()):
             run_target(target, path.read_bytes())
     return run_target, list(TARGETS)
 
 
-def nothing(*_: object) -> None:
+def nothing(*_: object) -> xr.Dataset:
     """Stand for a function that builds a dataset."""
+    return xr.Dataset()
 
 
 def fuzz(target: str, run: Run, runs: int, folder: Path) -> None:

@@ -50,8 +50,10 @@ COMMANDS = {
 }  # fmt: skip
 """What was run, and so gives the plans whose results are stored."""
 EXTENDED_PLAN = "3bc47cdcd21df0a2"
-EXTENDED_CONTENT = "05f7692c5a98108e2598fc28da06932cf2b172bf7607d67476914806add6f249"
-"""Of the swap result with 2,000 trials, as version 0.1.0 made it of the same study: of the variables it had."""
+EXTENDED_CONTENT = "fd9265750f9b36ea6cf838aeb441720b9a05eb08d20986922be1ff7d47ad62b6"
+"""Of the swap result with 2,000 trials, as version 0.1.0 made it of the same study: of the variables it had, but limits."""
+LIMITS = ["swap_rate_low", "swap_rate_high"]
+"""Their last bits depend on SciPy's version."""
 
 
 @pytest.fixture
@@ -104,7 +106,8 @@ def test_more_trials_extend_the_blocks_of_the_previous_version(
     assert result is not None
     before = open_study(old_study)["small"].results("swap")
     known = next(each for each in before if each.attrs["trials"] == 1000)
-    assert content_digest(result[list(known.data_vars)]) == EXTENDED_CONTENT
+    exact = known.drop_vars(LIMITS).data_vars
+    assert content_digest(result[list(exact)]) == EXTENDED_CONTENT
     scorecube("verify", old_study).succeeded()
 
 

@@ -52,7 +52,7 @@ def test_commands_make_the_analysis(
         ("swap --size 5", "disjoint samples of 5"),
         ("swap --bins 1", "auto or a whole number from 2 to 1,000"),
         ("swap --bin-width 0", "--bin-width 0.0:"),
-        ("swap --size 2 --interval population --groups 2", "greater than or equal to 3"),
+        ("swap --size 2 --interval population --groups 2", "Invalid value for '--groups'"),
         ("stability --fuzziness x", "--fuzziness 'x'"),
         ("stability --fuzziness 1", "--fuzziness 1.0"),
     ],

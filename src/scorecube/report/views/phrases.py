@@ -103,7 +103,7 @@ def first_places(frame: pd.DataFrame) -> str:
 def labels_by_share(frame: pd.DataFrame) -> list[str]:
     """Return the labels of the metrics by mean share over the collections, the largest first; a missing share is 0."""
     shares = (
-        frame.fillna({"share": 0.0})
+        frame.assign(share=frame["share"].astype(float).fillna(0.0))
         .groupby("label", sort=False)["share"]
         .mean()
         .sort_values(ascending=False, kind="stable")

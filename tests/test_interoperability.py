@@ -99,7 +99,9 @@ def test_csv_and_json_tell_pandas_the_same(
         .stdout
     )
     (tmp_path / "t.csv").write_text(shown)
-    frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str, "document": str})
+    frame = pd.read_csv(
+        tmp_path / "t.csv", float_precision="round_trip", dtype={"topic": str, "document": str}
+    )
     assert len(frame) == len(rows)
     if not rows:
         # Without a margin, topics of one set alone, families of judges.

@@ -40,8 +40,16 @@ def test_commands_make_the_analysis(
         json.loads(scorecube("show", study, analysis.name, "--format", "json").succeeded().stdout)
     )
     pd.testing.assert_frame_equal(
-        found.drop(columns="collection").fillna(np.nan).infer_objects().convert_dtypes(),
-        expected.drop(columns="collection").fillna(np.nan).infer_objects().convert_dtypes(),
+        found.drop(columns="collection")
+        .astype(object)
+        .where(lambda frame: frame.notna(), np.nan)
+        .infer_objects()
+        .convert_dtypes(),
+        expected.drop(columns="collection")
+        .astype(object)
+        .where(lambda frame: frame.notna(), np.nan)
+        .infer_objects()
+        .convert_dtypes(),
     )
 
 

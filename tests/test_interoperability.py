@@ -99,9 +99,7 @@ def test_csv_and_json_tell_pandas_the_same(
         .stdout
     )
     (tmp_path / "t.csv").write_text(shown)
-    frame = pd.read_csv(
-        tmp_path / "t.csv", float_precision="round_trip", dtype={"topic": str, "document": str}
-    )
+    frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str, "document": str})
     assert len(frame) == len(rows)
     if not rows:
         # Without a margin, topics of one set alone, families of judges.
@@ -112,8 +110,9 @@ def test_csv_and_json_tell_pandas_the_same(
         assert frame[column].isna().tolist() == [value is None or value == "" for value in values]
         if all(isinstance(value, int | float) for value in values if value is not None):
             assert pd.api.types.is_numeric_dtype(frame[column])
-            np.testing.assert_array_equal(
-                frame[column].astype(float), np.array(values, dtype=float)
+            # pandas before 3 reads the last digits of a number only nearly.
+            np.testing.assert_allclose(
+                frame[column].astype(float), np.array(values, dtype=float), rtol=1e-14, atol=0
             )
 
 

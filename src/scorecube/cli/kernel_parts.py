@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,19 +14,30 @@ from pathlib import Path
 
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.rankings import with_rankings
+from scorecube.design.variance import variances
 from scorecube.errors import ScorecubeError
 from scorecube.execute.processes import processes
-from scorecube.metrics import DEFINITIONS
+from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
+from scorecube.workflow.simulation import simulate
 
 N_RUNS, N_TOPICS, TRIALS = 6, 12, 20
+JUDGED = tuple((15 + topic, 10 + topic % 5, 4) for topic in range(N_TOPICS))
+"""Number of relevant documents by topic and level of simulated collections."""
 METRICS_AT_A_TIME = 8
 OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
-    "swap": ({"sampling": "replacement"}, {"sampling": "independent"}, {"signed": True}),
+    "swap": (
+        {"sampling": "replacement"},
+        {"sampling": "independent"},
+        {"signed": True},
+        {"share": "none"},
+    ),
     "bootstrap": ({"precision": "mixed"}, {"studentised": False}),
 }
 """Options of analyses that take other kernels than the defaults."""
@@ -77,7 +89,7 @@ def _parts() -> dict[str, Callable[[], None]]:
     first = [name for name in ("teams", "errors", "bootstrap") if name in analyses]
     return (
         {name: analyses[name] for name in first}
-        | {"readers": _read, "fonts": _find_fonts}
+        | {"readers": _read, "fonts": _find_fonts, "simulation": _simulate}
         | {f"metrics {k}": partial(_score, chunk) for k, chunk in enumerate(chunks, 1)}
         | analyses
     )
@@ -103,39 +115,53 @@ def _read() -> None:
                 for k in range(30)
             )
             (folder / "runs" / f"run{run}.txt").write_text("".join(found))
+        given = partial(api.read_rankings, [str(folder / "runs")], folder / "qrels.txt", workers=1)
         for precision in ("single", "double"):
-            api.read_rankings(
-                [str(folder / "runs")], folder / "qrels.txt", precision=precision, workers=1
-            )
+            given(precision=precision)
+        given(dialect="trec-classes")
 
 
 def _score(families: Sequence[str]) -> None:
     """Score small rankings with metrics; those by intents need judgements by intents."""
-    small, by_intents = simulate_rankings(n_runs=4), simulate_rankings(n_runs=4, n_intents=3)
+    small, by_intents = (simulate_rankings(JUDGED, n_runs=4, n_intents=k) for k in (0, 3))
     for name in families:
         label = f"{name}@10" if DEFINITIONS[name].cutoff == "required" else name
         for rankings in (small, by_intents):
-            with suppress(ScorecubeError):
-                api.evaluate(rankings, (label,), ("auto",))
+            for judged_only in (False, True):
+                metric = dataclasses.replace(parse_metric(label), judged_only=judged_only)
+                with suppress(ScorecubeError):
+                    api.evaluate(rankings, (str(metric),), ("auto",))
+
+
+def _simulate() -> None:
+    """Simulate scores of a population, and estimate the variance of known ones."""
+    cube = _cubes()[0].isel({names.METRIC: [0]})
+    simulate(cube, topics=TRIALS)
+    variances(cube)
 
 
 def _analyse(*names: str) -> None:
-    """Run analyses of small collections with all options that take kernels of their own."""
+    """Run analyses of small collections with all options that take kernels of their own, once with given samples."""
     for name in names:
         kind: Callable[..., Analysis] = registry.load(name)
         for options in ({}, *OTHER_OPTIONS.get(name, ())):
             for cube in _cubes()[: 1 if name in ON_FEW_RUNS else None]:
-                with suppress(ScorecubeError):  # an analysis that does not suit this collection
+                # An analysis that does not suit a collection, or takes no samples.
+                with suppress(ScorecubeError):
                     api.analyse(cube, kind(**options), trials=TRIALS, seed=1)
+        with suppress(ScorecubeError):
+            given = kind().samples(_cubes()[0], 1, TRIALS)
+            api.analyse(_cubes()[0], kind(), trials=TRIALS, samples=given)
 
 
 @cache
 def _cubes() -> tuple[xr.Dataset, ...]:
-    """Return cubes that take different ways: with few and many runs, with area measures, of two sets of judgements."""
-    few, many = simulate_rankings(n_runs=12), simulate_rankings(n_runs=250, depth=10)
+    """Return cubes that take different ways: with rankings, of few, more and many runs, with area measures, of two sets of judgements."""
+    few, more, many = (simulate_rankings(JUDGED, n_runs=n, depth=50) for n in (12, 110, 250))
     return (
-        api.evaluate(few, ("AP", "Q", "nDCG@10", "P+"), ("3:2:1", "1:1:1")),
+        with_rankings(api.evaluate(few, ("AP", "Q", "nDCG@10", "RBP"), ("3:2:1", "1:1:1")), few),
         api.evaluate(few, ("AP", "geo:AP", "area:AP"), ("3:2:1",)),
+        api.evaluate(more, ("AP",), ("3:2:1",)),
         api.evaluate(many, ("AP", "nDCG@10"), ("3:2:1",)),
         judgement_sets(
             api.evaluate(few, ("AP", "Q"), ("3:2:1",)), api.evaluate(few, ("AP", "Q"), ("1:1:1",))

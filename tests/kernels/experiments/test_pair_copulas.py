@@ -9,8 +9,10 @@ import pytest
 import scipy.stats
 
 from scorecube.analyses.simulation.pair_models import choose_copulas, random_ranks
+from scorecube.kernels.arrays import Float64Array2
 from scorecube.kernels.experiments import pair_copulas
-from scorecube.kernels.experiments.pair_copulas import COLUMNS, ROTATED, WORDS, Family, draw_points
+from scorecube.kernels.experiments.pair_copulas import COLUMNS, ROTATED, WORDS, Family, point
+from scorecube.kernels.jit import compiled
 from tests.kernels.entry import entry
 
 PARAMETERS = {
@@ -30,6 +32,14 @@ def columns(u: float) -> np.ndarray:
     row = [u, math.log(u), math.log1p(-u), math.log(-math.log(u)), float(scipy.stats.norm.ppf(u))]
     assert len(row) == COLUMNS
     return np.array(row)
+
+
+@compiled
+def draw_points(
+    copula: int, a: float, b: float, uniforms: Float64Array2, points: Float64Array2
+) -> None:
+    for k in range(uniforms.shape[0]):
+        points[k, 0], points[k, 1] = point(copula, a, b, uniforms[k])
 
 
 def points_of(copula: int, a: float, b: float, n: int, seed: int = 1) -> np.ndarray:

@@ -305,22 +305,3 @@ def point(copula: int, a: float, b: float, w: Float64Array1) -> tuple[float, flo
     if turns == 2 or turns == 3:
         v = 1.0 - v
     return u, v
-
-
-@compiled
-def draw_points(
-    copula: int, a: float, b: float, uniforms: Float64Array2, points: Float64Array2
-) -> None:
-    """Write random points of one copula.
-
-    Parameters
-    ----------
-    copula, a, b
-        As `fit_pairs` writes them.
-    uniforms
-        float64 (point, WORDS): independent, in (0, 1).
-    points
-        float64 (point, 2), written.
-    """
-    for k in range(uniforms.shape[0]):
-        points[k, 0], points[k, 1] = point(copula, a, b, uniforms[k])

@@ -47,16 +47,17 @@ def save_figure(figure: Figure, path: Path) -> list[str]:
 def draw_figure(figure: Figure, form: str, **settings: Any) -> tuple[bytes, list[str]]:
     """Return a figure in a file format, and the characters that it cannot show; an SVG image keeps all as text."""
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    dateless: dict[str, dict[str, None]] = {
-        "png": {},
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None},
-    }
     file = io.BytesIO()
     with rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure.savefig(file, format=form, metadata=dateless[form], **settings)
+        if form == "svg":  # `savefig` draws twice
+            canvas: Any = FigureCanvasSVG(figure)
+            canvas.print_svg(file, metadata={"Date": None})
+        else:
+            dateless = {"CreationDate": None} if form == "pdf" else {}
+            figure.savefig(file, format=form, metadata=dateless, **settings)
     found = [(MISSING.match(str(each.message)), each) for each in caught]
     for match, warning in found:
         if match is None:

@@ -156,7 +156,9 @@ def _is_number(value: object) -> bool:
 def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG without a background, with a description for screen readers, and what its values are read from."""
     name_series(figure)
-    svg = draw_figure(figure, "svg", transparent=True)[0].decode()
+    for background in (figure.patch, *(axes.patch for axes in figure.axes)):
+        background.set(facecolor="none", edgecolor="none")
+    svg = draw_figure(figure, "svg")[0].decode()
     axes = hover_data(figure)
     svg = svg[svg.index("<svg") :]
     # Ids are made unique per figure, because figures on one page share a namespace.

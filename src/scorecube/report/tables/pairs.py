@@ -147,7 +147,8 @@ def differences(result: xr.Dataset, data: xr.Dataset) -> dict[str, np.ndarray[An
 
 def n_tested(data: xr.Dataset) -> int:
     """Return the number of pairs of a cell that have a p-value."""
-    return int(data.sizes[names.PAIR]) - int(data.get("untested_pairs", 0))
+    untested = int(data["untested_pairs"]) if "untested_pairs" in data else 0
+    return int(data.sizes[names.PAIR]) - untested
 
 
 def without_zeros(data: xr.Dataset, trials: int) -> np.ndarray[Any, Any]:

@@ -18,9 +18,10 @@ def sizes_of(result: xr.Dataset) -> list[int]:
 
 def by_size(result: xr.Dataset) -> Iterator[tuple[dict[str, Any], int, xr.Dataset]]:
     """Iterate over metrics, gain settings and sizes, the largest size first."""
+    sizes = sizes_of(result)
     for cell, data in parts(result):
-        for size in reversed(sizes_of(result)):
-            yield where(result) | cell, size, data.sel({names.SIZE: size})
+        for place in reversed(range(len(sizes))):
+            yield where(result) | cell, sizes[place], data.isel({names.SIZE: place})
 
 
 def sizes_text(result: xr.Dataset) -> str:

@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
-# pip compiles modules on one core; compileall, after it, on all, without the tests of packages. The locks are complete.
+# Modules are compiled when they are first imported, those of the tests at once on all cores, as warnings are errors there. The locks are
+# complete.
 PIP := -m pip install -qq --disable-pip-version-check --no-compile
 LOCK := uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build
 
@@ -86,9 +87,12 @@ clean: ## Remove environments, caches and the demo
 $(VENV)/ready: requirements.lock pyproject.toml
 	@$(call install,$(VENV),requirements.lock)
 	@$(VENV)/bin/scorecube warm
+	@touch $@
 
 $(TEST_VENV)/ready: requirements-test.lock pyproject.toml
 	@$(call install,$(TEST_VENV),requirements-test.lock)
+	@$(TEST_VENV)/bin/python -m compileall -qq -j 0 -x '/tests/' $(TEST_VENV)/lib || true
+	@touch $@
 
 # Once for all workers of a run: numba keeps machine code beside the source.
 $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
@@ -100,7 +104,6 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 o
 echo "installing into $(1) (once, about half a minute)" && \
 $(PYTHON) -m venv --clear $(1) && \
 $(1)/bin/python $(PIP) --no-deps --require-hashes -r $(2) && \
-{ $(1)/bin/python -m compileall -qq -j 0 -x '/tests/' $(1)/lib || true; } && \
 $(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable . && \
-$(1)/bin/python -m pip check --disable-pip-version-check && touch $(1)/ready
+$(1)/bin/python -m pip check --disable-pip-version-check
 endef

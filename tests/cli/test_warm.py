@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scorecube.cli.kernel_parts import _parts, _silence
+from scorecube.cli.kernel_parts import _begin, _parts
 from scorecube.kernels.jit import Kernel, is_kernel
 
 
@@ -25,7 +25,7 @@ def kernels() -> dict[str, Kernel]:
 
 def uncalled() -> list[str]:
     """Run all parts in this process, and return the kernels that none called."""
-    _silence()
+    _begin()
     for part in _parts().values():
         part()
     found = kernels()

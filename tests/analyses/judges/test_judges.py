@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import xarray as xr
 from scipy.special import stdtrit
 
@@ -345,6 +346,19 @@ def test_disjoint_topics_are_ranked_against_halves() -> None:
     assert sc.table(result, "price").empty
     assert sc.table(result)["tau_low"].isna().all()
     assert any("no topics are shared" in line for line in headline(result))
+
+
+def test_bias_over_disjoint_topics_has_the_limits_of_welch() -> None:
+    truth, other = (
+        simulate_cube(n_runs=12, seed=1),
+        renamed_topics(simulate_cube(n_runs=12, seed=2)),
+    )
+    other = other.isel(topic=slice(13))
+    result = analyse(judged(a=other), SMALL)
+    scores = [each["score"].values[0, 0].mean(axis=0) for each in (truth, other)]
+    expected = scipy.stats.ttest_ind(*reversed(scores), equal_var=False).confidence_interval(0.95)
+    found = [float(result[f"level_{end}"].values.flat[0]) for end in ("low", "high")]
+    assert found == pytest.approx(list(expected))
 
 
 def test_topics_without_any_score_count_as_not_judged() -> None:

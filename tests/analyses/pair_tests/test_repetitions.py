@@ -14,7 +14,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.base import Accumulator
-from scorecube.analyses.pair_tests.repetitions import systems_of
+from scorecube.analyses.pair_tests.repetitions import moderated_variances, systems_of
 from scorecube.analyses.plan import make_plan
 from scorecube.collection import schema
 from scorecube.execute.clients import open_client
@@ -424,3 +424,9 @@ def test_saved_samples_are_replayed_on_the_command_line(scorecube: Cli, tmp_path
     assert "--by-system: with topics and repetitions drawn" in refused.stderr
     assert "systems" in scorecube("info", study).succeeded().stdout
     assert "--by-system" in scorecube("leaderboard", "--help").succeeded().stdout
+
+
+def test_the_only_system_with_two_runs_is_all_that_is_known() -> None:
+    found = moderated_variances(np.array([0.04, 0.0, 0.0]), np.array([2, 1, 1]), 4.0)
+    # The mean of all systems is its own variance, and it has two runs.
+    assert found.tolist() == pytest.approx([0.02, 0.0, 0.0])

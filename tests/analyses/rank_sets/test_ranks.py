@@ -104,6 +104,13 @@ def test_ten_equidistant_estimates_have_the_published_sets() -> None:
     xr.testing.assert_equal(sets, again)
 
 
+def test_rounding_errors_of_a_covariance_are_no_asymmetry() -> None:
+    covariance = np.diag([0.04, 0.04, 0.04])
+    covariance[0, 1] = 1e-18  # the smallest entries are 0
+    found = sc.rank_sets([0.5, 0.6, 0.9], covariance)
+    xr.testing.assert_equal(found, sc.rank_sets([0.5, 0.6, 0.9], np.diag(np.diag(covariance))))
+
+
 def test_estimates_of_a_series_keep_their_labels_and_correlation_counts() -> None:
     means = pd.Series({"b": 0.50, "a": 0.55})
     alone = sc.rank_sets(means, [0.03, 0.03])

@@ -329,3 +329,21 @@ def test_bad_cubes(cube: xr.Dataset) -> None:
         checked(cube, "ranks", 10**8)
     with pytest.raises(BadPlan, match="no samples to replay"):
         sc.Check().replay(None, xr.Dataset(), 1)  # type: ignore[arg-type]
+
+
+def test_required_differences_are_those_of_the_largest_samples(cube: xr.Dataset) -> None:
+    swap = claims.SwapClaims(40, 60, (40,), cell_labels(cube))
+    assert swap.sizes == (5, 10, 15, 20)
+    empty = np.full((2, len(swap.claims)), np.nan)
+    estimate, low, high, _, _ = swap.measure(cube, {"truth": empty}, 7)
+    options = sc.Swap(sampling="disjoint", size=20, bin_width=claims.BIN_WIDTH)
+    alone = sc.analyse(cube, options, trials=60, seed=7, workers=1).isel(
+        gain=0, size=0, confidence=0
+    )
+    for found, ending in ((estimate, ""), (low, "_low"), (high, "_high")):
+        for k, name in enumerate(("required_difference_smooth", "share")):
+            values = alone[(name if k or not ending else "required") + ending].values
+            np.testing.assert_array_equal(found[:, k], values)
+    assert np.isfinite(low[:, :2]).any()
+    assert np.isnan(low[:, 2:]).all()
+    np.testing.assert_array_equal(estimate[:, 2], alone["swap_rate"].isel(bin=0).values)

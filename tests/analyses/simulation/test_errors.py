@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 import scorecube as sc
@@ -84,6 +86,17 @@ def test_rates_of_independent_systems_are_alpha(cube: xr.Dataset) -> None:
             assert float(rates.sel(test=test, sided=sided)) == pytest.approx(0.05, abs=error), test
     assert float(rates.sel(test="sign", sided=2)) < 0.05 + error  # discrete
     assert float(rates.sel(test="bootstrap", sided=2)) > 0.05  # divides by n
+
+
+def test_gaussian_copulas_have_the_correlations_of_normal_ranks() -> None:
+    rising, noise = np.linspace(0.0, 1.0, 30), np.random.default_rng(1).random(30)
+    scores = np.stack([rising, 0.5 * rising + 0.5 * noise, 1.0 - rising, noise])
+    parameters = fit_pair_model(scores, "gaussian").parameters[..., 0]
+    normal = scipy.stats.norm.ppf(scipy.stats.rankdata(scores, axis=1) / 31)
+    for a, b in itertools.combinations(range(4), 2):
+        expected = scipy.stats.pearsonr(normal[a], normal[b]).statistic
+        assert parameters[a, b] == pytest.approx(min(max(expected, -0.99), 0.99))
+    assert parameters[0, 2] == -0.99
 
 
 def test_experiments_have_the_true_difference(cube: xr.Dataset) -> None:

@@ -279,3 +279,11 @@ def test_limits_cover_the_true_values(population: Population) -> None:
         assert (found[name] > 0.8).all(), name
     rates = found["rates"]
     assert (rates[~np.isnan(rates)] > 0.8).all()
+
+
+@pytest.mark.parametrize(("rule", "of_both_zero"), [("s0", 0), ("s1", 1000)])
+def test_both_zero_differences_are_swaps_by_one_rule(rule: str, of_both_zero: int) -> None:
+    # Three classes of two bins: same sign, opposite sign, tie; then both differences zero.
+    count, swaps = counts_and_swaps(np.array([[1, 2, 10, 20, 100, 200, 1000]]), rule)
+    assert count.tolist() == [[1111, 222]]
+    assert swaps.tolist() == [[110 + of_both_zero, 220]]

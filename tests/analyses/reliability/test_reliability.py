@@ -21,6 +21,7 @@ from scorecube.errors import BadPlan
 from scorecube.report.results import headline
 from scorecube.report.views.registry import view_of
 from scorecube.statistics.variance_components import (
+    Jackknife,
     facet_coefficients,
     facet_components,
     mean_squares,
@@ -447,3 +448,11 @@ def test_intervals_cover_what_the_page_says() -> None:
             assert found["F", which] >= least
             assert found["jackknife", which] >= 0.92
     assert found["F", "erho2"] < 0.8
+
+
+def test_ratios_without_a_logarithm_or_a_variance_have_no_limits() -> None:
+    logs, variances = np.array([0.0, np.inf, -np.inf, 0.0]), np.array([0.04, 0.04, 0.04, np.inf])
+    low, high = Jackknife(logs, variances, np.full(4, 9.0)).limits(0.95)
+    reach = 0.2 * float(student.ppf(0.975, 9))
+    assert (low[0], high[0]) == pytest.approx((np.exp(-reach), np.exp(reach)))
+    assert np.isnan([low[1:], high[1:]]).all()

@@ -43,7 +43,8 @@ def values_of(data: xr.Dataset, name: str) -> list[float]:
     n_levels = data.sizes[names.CONFIDENCE]
     if chosen not in data:
         return [np.nan] * n_levels
-    return [float(value) for value in np.broadcast_to(data[chosen].values, n_levels)]
+    # A DataArray takes much longer to make than its numbers.
+    return np.broadcast_to(data.variables[chosen].values, n_levels).astype(float).tolist()
 
 
 def required_rule(result: xr.Dataset) -> str:
@@ -98,8 +99,9 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
     """
     tried = result[names.SIZE].values.astype(float)
     beyond = sizes_beyond(tried)
-    rows = []
-    for cell, data in parts(result):
+    bins = [(int(number), float(result["lower"][k])) for k, number in enumerate(result[names.BIN])]
+    rows, used = [], [name for name in ("swap_rate", "tie_share") if name in result]
+    for cell, data in parts(result[used]):
         measured = data["swap_rate"].transpose(names.BIN, names.SIZE).values
         usable = measured
         if "tie_share" in data:
@@ -108,7 +110,7 @@ def curves(result: xr.Dataset) -> pd.DataFrame:
         heights, decays = fit_decay(tried, usable)
         errors = lack_of_fit(tried, usable, heights, decays)
         for k, (height, decay) in enumerate(zip(heights, decays, strict=True)):
-            bin_ = {"bin": int(data[names.BIN].values[k]), "lower": float(data["lower"].values[k])}
+            bin_ = dict(zip(("bin", "lower"), bins[k], strict=True))
             known = [*zip(tried, measured[k], [False] * len(tried), strict=True)]
             further = [(size, np.nan, True) for size in beyond] if np.isfinite(height) else []
             rows += [

@@ -44,7 +44,10 @@ def values_of(data: xr.Dataset, name: str) -> list[float]:
     if chosen not in data:
         return [np.nan] * n_levels
     # A DataArray takes much longer to make than its numbers.
-    return np.broadcast_to(data.variables[chosen].values, n_levels).astype(float).tolist()
+    values: list[float] = (
+        np.broadcast_to(data.variables[chosen].values, n_levels).astype(float).tolist()
+    )
+    return values
 
 
 def required_rule(result: xr.Dataset) -> str:

@@ -113,6 +113,10 @@ def test_kernel_margins_have_their_densities() -> None:
             area = scipy.integrate.quad(density, low, high, limit=200)[0] / whole
             inside = (low < FINE if low else FINE >= 0) & (high >= FINE)
             assert found[kind].probabilities[inside].sum() == pytest.approx(area, abs=2e-3)
+    # The freedom of the smoother is the part of each estimate that is due to its own score.
+    own = [scipy.stats.beta.pdf(s, s / b + 1, (1 - s) / b + 1) / (30 * chen(s)) for s in scores]
+    logs = sum(math.log(chen(s) / whole) for s in scores)
+    assert found["beta kernel"].aic == pytest.approx(2 * sum(own) - 2 * logs, abs=1e-3)
 
 
 def test_beta_binomial_margin_is_one() -> None:

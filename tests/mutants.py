@@ -74,7 +74,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernels/pairs/tukey", ("tests/kernels/random/test_resampling.py", EXACT, f"{PAIRS}/test_properties.py")),
     ("kernels/pairs/pair_order", (f"{PAIRS}/test_pair_order.py", EXACT)),
     ("kernels/pairs/running_maximum", (STEPS, f"{PAIRS}/test_repetitions.py", f"{SETS}/test_ranks.py")),
-    ("kernels/pairs", (EXACT, f"{PAIRS}/test_repetitions.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
+    ("kernels/pairs", ("tests/kernels/pairs", EXACT, f"{PAIRS}/test_repetitions.py", f"{PAIRS}/test_properties.py", f"{PAIRS}/test_pairwise_complete.py")),
     ("kernels/experiments/pair_copulas", ("tests/kernels/experiments/test_pair_copulas.py", f"{MODELS}/test_errors.py")),
     ("kernels/experiments", ("tests/kernels/experiments/test_paired_decisions.py", *ERRORS)),
     ("kernels/pools/contributing", TEAMS),

@@ -151,7 +151,7 @@ def sort_keys(
     bits = run_bits(values.shape[-1])
     largest = float(np.abs(values).max(initial=0.0))
     replaced = not (largest < 2.0 ** (KEY_BITS - bits) and bool((np.rint(values) == values).all()))
-    keys = tie_groups(values, tolerances) if replaced else values.astype(np.int64)
+    keys = tie_groups(values, tolerances) if replaced else values.astype(np.int64, order="C")
     keys <<= bits
     keys |= np.arange(values.shape[-1])
     keys.sort(axis=-1)

@@ -185,6 +185,18 @@ def test_segments_that_another_process_merges_are_read_again(
     assert found.damaged == ()
 
 
+def test_the_directory_that_an_interrupted_process_left_is_no_segment(tmp_path: Path) -> None:
+    location = open_location(tmp_path)
+    facts: dict[str, Any] = {"cube": {}, "rankings": None}
+    write_rows(location, {name: Row(name, 1, "0", "", facts, {}) for name in "abc"})
+    rest = tmp_path / INDEX / "00000000000000000001-1-0123abcd"
+    rest.mkdir()
+    found = read_segments(location)
+    assert (sorted(found.rows), len(found.names), found.damaged) == (["a", "b", "c"], 1, ())
+    write_rows(location, {"d": Row("d", 1, "0", "", facts, {})})
+    assert not rest.exists()
+
+
 def test_it_is_made_once_for_a_study_without(path: Path, scorecube: Cli) -> None:
     shown = scorecube("show", path, "swap", "--format", "csv").succeeded().stdout
     open_study(path).location.remove(INDEX)

@@ -150,13 +150,21 @@ class Segments:
 
 
 def read_segments(location: Location, chosen: Iterable[str] | None = None) -> Segments:
-    """Read all segments of the index, or those of some names."""
-    for attempt in range(ATTEMPTS):
+    """Read all segments of the index, or those of some names.
+
+    One that is listed again without its object is no segment: an interrupted process left its directory.
+    """
+    empty: list[str] = []
+    for _ in range(ATTEMPTS):
         names = segment_names(location) if chosen is None else list(chosen)
         contents = location.read_many([_key(name) for name in names])
         missing = [name for name in names if contents[_key(name)] is None]
-        if not missing or chosen is not None or attempt == ATTEMPTS - 1:
-            break  # otherwise another process has merged them
+        if not missing or chosen is not None:
+            break
+        if missing == empty:
+            names = [name for name in names if name not in empty]
+            break
+        empty = missing  # or another process has merged them meanwhile
     rows: dict[str, Row] = {}
     damaged = []
     for name in names:

@@ -11,6 +11,7 @@ import scipy.stats
 from scorecube import names
 from scorecube.analyses.simulation.decisions import TESTS, classical, resample_weights, resampling
 from scorecube.analyses.simulation.errors import LEVELS
+from scorecube.kernels.experiments.paired_decisions import decide_tails
 from scorecube.kernels.random.philox import stream_key
 
 UNITS = 10_000
@@ -173,3 +174,24 @@ def test_permutation_is_that_of_all_signs() -> None:
 
 def test_all_tests_are_decided() -> None:
     assert TESTS == ("t", "wilcoxon", "sign", "bootstrap", "permutation")
+
+
+def test_tails_decide_by_the_number_of_resamples_in_them() -> None:
+    most, totals = [2, 5, 9], range(-2, 3)
+    tails = [
+        (above, below, total) for above in range(12) for below in range(12) for total in totals
+    ]
+    expected = np.zeros((3, 4), np.int64)
+    for above, below, total in tails:
+        # p-values against: nothing of one side for a sum of 0 or less, nothing at all for one of 0.
+        one = next((k for k in range(3) if above <= most[k] and total > 0), 3)
+        two = next((k for k in range(3) if above + below <= most[k] and total != 0), 3)
+        expected[0, one] += 1
+        expected[1, two] += 1
+        expected[2, two] += total < 0
+    counts = np.zeros((3, 4), np.int64)
+    columns = np.array(tails)
+    decide_tails(
+        np.ascontiguousarray(columns[:, :2], np.int32), columns[:, 2].copy(), np.array(most), counts
+    )
+    np.testing.assert_array_equal(counts, expected)

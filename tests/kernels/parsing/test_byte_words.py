@@ -17,6 +17,7 @@ from tests.kernels.entry import entry
 
 read_number = entry(byte_words.read_number)
 split_line = entry(split_lines.split_line)
+same_bytes = entry(byte_words.same_bytes)
 
 
 def padded(content: bytes) -> Any:
@@ -41,6 +42,17 @@ def lines_of(content: bytes, width: int) -> list[list[bytes]]:
         assert more == (len([field for field in fields if field]) > width)
         lines.append([content[start:stop] for start, stop in places[:found]])
     return lines
+
+
+@pytest.mark.parametrize("length", [*range(1, 34)])
+def test_texts_are_equal_if_all_bytes_are(length: int) -> None:
+    text = bytes(range(65, 65 + length))
+    first = padded(text + b"x")
+    assert same_bytes(address(first), address(padded(text + b"y")), length)
+    for place in range(length):
+        other = bytearray(text + b"x")
+        other[place] ^= 1
+        assert not same_bytes(address(first), address(padded(bytes(other))), length)
 
 
 DIGITS = st.text("0123456789", max_size=12)

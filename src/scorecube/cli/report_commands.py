@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
 from scorecube.cli import options
 from scorecube.cli.terminal import notify, split, track_progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 FILE, FOLDER = "report.html", "report"
 """Default of --out for one page and for several."""
@@ -101,17 +104,19 @@ def _tell(first: Path, files: Sequence[Path], written: int) -> None:
 
 @contextmanager
 def drawing_processes() -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like `map` that draws in one process per core if there is enough to draw, else in this one."""
+    """Yield a function like `map` that draws in one process per core from when there is enough to draw, before in this one."""
     from scorecube.execute.estimate import default_workers
     from scorecube.execute.processes import ordered_map, processes
 
     workers = default_workers()
     with ExitStack() as stack:
+        pool: ProcessPoolExecutor | None = None
 
         def draw(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
-            if workers < 2 or len(items) < ENOUGH:
+            nonlocal pool
+            if workers < 2 or (pool is None and len(items) < ENOUGH):
                 return map(function, items)
-            pool = stack.enter_context(processes(workers))
+            pool = pool or stack.enter_context(processes(workers))
             return ordered_map(pool, workers, function, items)
 
         yield draw

@@ -245,13 +245,15 @@ def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:
     y = next(name for name in ("topics", "min_diff", "width", "power") if name in chosen.data_vars)
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
-    for label, style, line in curves_of(chosen, x):
+    lines = list(curves_of(chosen, x))
+    curves = None if inverse else _nearby([line for _, _, line in lines], x)
+    for k, (label, style, line) in enumerate(lines):
         required = np.atleast_1d(line[x].values)
         found = np.atleast_1d(line[y].values)
-        if inverse:
+        if curves is None:
             axes.plot(required, found, label=label, marker="o", markersize=4, **style)
             continue
-        curve = _nearby(line, x)
+        curve = curves.isel(line=k)
         words = f"{label}: {found[0]} topics" if len(required) == 1 else label
         axes.plot(curve[x], curve["topics"], linewidth=1.2, label=words, **style)
         axes.plot(required, found, "o", markersize=5, color=style["color"])
@@ -319,27 +321,35 @@ def _at_gain(result: xr.Dataset, gain: str | None) -> tuple[xr.Dataset, str]:
     return chosen, f"gains {chosen[names.GAIN].item()}"
 
 
-def _nearby(line: xr.Dataset, x: str) -> xr.Dataset:
-    """Return the sizes for differences around the required ones, all else equal."""
-    required = np.atleast_1d(line[x].values)
-    low = required.min() * (0.6 if line["topics"].max() < MAX_TOPICS / 4 else 1.0)
-    grid = np.linspace(low, max(required.max() * 1.6, low * 1.01), 120)
+def _nearby(lines: Sequence[xr.Dataset], x: str) -> xr.Dataset:
+    """Return the sizes for differences around the required ones of each line, all else equal: (line, point)."""
+
+    def by_line(name: str) -> xr.DataArray:
+        return xr.DataArray([line[name].item() for line in lines], dims="line")
+
+    grids = xr.DataArray([_grid(line, x) for line in lines], dims=("line", "point"))
     # A variance of 0 has raised a warning when the result was computed.
-    variance = max(float(line["variance"]), SMALLEST)
-    alpha = float(line["alpha"])
-    if line.attrs["method"] == "ci":
-        return topic_set_size(variance, width=grid, alpha=alpha, method="ci")
-    systems = int(line["systems"]) if "systems" in line.variables else 2
+    variance, alpha = by_line("variance").clip(SMALLEST), by_line("alpha")
+    facts = lines[0].attrs
+    if facts["method"] == "ci":
+        return topic_set_size(variance, width=grids, alpha=alpha, method="ci")
     return topic_set_size(
         variance,
-        grid,
-        systems=systems,
+        grids,
+        systems=by_line("systems") if "systems" in lines[0].variables else 2,
         alpha=alpha,
-        beta=float(line["beta"]),
-        method=line.attrs["method"],
-        mode=line.attrs["mode"],
-        sided=int(line.attrs["sided"]),
+        beta=by_line("beta"),
+        method=facts["method"],
+        mode=facts["mode"],
+        sided=int(facts["sided"]),
     )
+
+
+def _grid(line: xr.Dataset, x: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return 120 differences around the required ones."""
+    required = np.atleast_1d(line[x].values)
+    low = required.min() * (0.6 if line["topics"].max() < MAX_TOPICS / 4 else 1.0)
+    return np.linspace(low, max(required.max() * 1.6, low * 1.01), 120)
 
 
 def _title(result: xr.Dataset) -> str:

@@ -148,9 +148,6 @@ def sensitivity_bars(
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
-    frame = sensitivity(result.isel(size=[-1]))
     setting = gain or labels_of(result, names.GAIN)[0]
-    return frame[
-        np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)
-        & (frame["gain"] == setting)
-    ]
+    frame = sensitivity(result.isel(size=[-1]).sel(gain=[setting]))
+    return frame[np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,11 @@ MOST_MAPS = 8
 draw = on_demand("figures.scores:page_heat_map")
 
 
-def heat_maps(study: Study, collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def heat_maps(
+    study: Study,
+    collections: Sequence[Mapping[str, Any]],
+    ordered_map: Callable[..., Iterable[Any]] = map,
+) -> list[dict[str, Any]]:
     """Return the heat maps of a page with their captions: of the first metric and gain setting of each collection.
 
     Parameters
@@ -33,6 +37,8 @@ def heat_maps(study: Study, collections: Sequence[Mapping[str, Any]]) -> list[di
         The study.
     collections
         Facts of the collections on the page, as from `overview`.
+    ordered_map
+        Function like `map`, which may call the function in other processes.
     """
     if len(collections) > MOST_MAPS:
         return []
@@ -47,8 +53,8 @@ def heat_maps(study: Study, collections: Sequence[Mapping[str, Any]]) -> list[di
             cube = study[str(facts["name"])].cube.assign_attrs({COLLECTION: facts["name"]})
             scores = cube[names.SCORE].isel({names.METRIC: 0, names.GAIN: 0}).values
             if np.isfinite(scores).any() and not np.isinf(scores).any():
-                found.append(_heat_map(cube))
-    return found
+                found.append(cube)
+    return list(ordered_map(_heat_map, found))
 
 
 def _heat_map(cube: xr.Dataset) -> dict[str, Any]:

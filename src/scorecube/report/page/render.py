@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -44,6 +45,7 @@ def render(
     links: Mapping[str, str] | None = None,
     up: str | None = None,
     heading: Heading | None = None,
+    ordered_map: Callable[..., Iterable[Any]] = map,
 ) -> str:
     """Return a page.
 
@@ -61,6 +63,8 @@ def render(
         File of the summary, if this page is about one collection of several.
     heading
         Title, authors and date; the name of the study by default.
+    ordered_map
+        Function like `map`, which may call the function in other processes.
     """
     heading = heading or Heading()
     cautions = [caution for each in collections for caution in cautions_of_collection(each)]
@@ -69,6 +73,7 @@ def render(
     ]
     several = len(collections) > 1
     name = heading.name(study)
+    chapter = partial(Section.chapter, curves=links is None, overview=several or links is None)
     text = template().render(
         name=name,
         study=study.path,
@@ -85,11 +90,8 @@ def render(
         cautions=merge_cautions(cautions),
         columns=headline_columns(sections) if several else [],
         comparisons=comparisons(sections) if several else [],
-        chapters=[
-            section.chapter(curves=links is None, overview=several or links is None)
-            for section in sections
-        ],
-        heat_maps=heat_maps(study, collections) if links is None else [],
+        chapters=list(ordered_map(chapter, sections)),
+        heat_maps=heat_maps(study, collections, ordered_map) if links is None else [],
         provenance=_provenance(sections),
         teams_known=any(each["teams"] < each["runs"] for each in collections),
         gains_differ=len({tuple(each["gains"]) for each in collections}) > 1,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from scorecube import names
 from scorecube.design import achieved_power, expected_width
 from scorecube.errors import visible
 from scorecube.report.tables.leaderboard import systems
-from scorecube.report.tables.rows import COLLECTION, where
+from scorecube.report.tables.rows import COLLECTION, places, where
 from scorecube.report.text_formats import with_labels
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -252,33 +252,35 @@ def widths_and_power(result: xr.Dataset, n: int | None = None) -> pd.DataFrame:
     """
     topics = int(result.attrs[AT_HAND]) if n is None else n
     alpha, difference = float(result["alpha"]), float(result["min_diff"])
-    rows = []
-    for metric in result[names.METRIC].values.tolist():
-        for gain in result[names.GAIN].values.tolist():
-            at = {names.METRIC: metric, names.GAIN: gain}
-            own, residual = (
-                float(result[name].sel(at)) for name in ("variance", "residual_variance")
-            )
-            if not np.isfinite(own):
-                continue
-            power = width = np.nan
-            if np.isfinite(residual):
-                found = achieved_power(residual, difference, topics, alpha=alpha, method="t")
-                power = float(found["power"])
-                width = float(expected_width(residual, topics, alpha=alpha)["width"])
-            rows.append(
-                where(result)
-                | at
-                | {
-                    "topics": topics,
-                    "width": float(expected_width(own, topics, alpha=alpha)["width"]),
-                    "paired_width": width,
-                    "power": power,
-                    "own": own,
-                    "residual": residual,
-                }
-            )
-    return pd.DataFrame(rows)
+    own, residual = (
+        result[name].transpose(names.METRIC, names.GAIN).values.ravel()
+        for name in ("variance", "residual_variance")
+    )
+
+    def of_finite(
+        variances: FloatArray, compute: Callable[[FloatArray], xr.DataArray]
+    ) -> FloatArray:
+        found, finite = np.full(variances.shape, np.nan), np.isfinite(variances)
+        if finite.any():
+            found[finite] = compute(variances[finite]).values
+        return found
+
+    def width(variances: FloatArray) -> xr.DataArray:
+        return expected_width(variances, topics, alpha=alpha)["width"]
+
+    def power(variances: FloatArray) -> xr.DataArray:
+        return achieved_power(variances, difference, topics, alpha=alpha, method="t")["power"]
+
+    columns = {
+        "width": of_finite(own, width),
+        "paired_width": of_finite(residual, width),
+        "power": of_finite(residual, power),
+        "own": own,
+        "residual": residual,
+    }
+    rows = pd.DataFrame([where(result) | cell | {"topics": topics} for cell, _ in places(result)])
+    found: pd.DataFrame = rows.assign(**columns)[np.isfinite(own)]
+    return found.reset_index(drop=True)
 
 
 def design_data(result: xr.Dataset) -> tuple[pd.DataFrame | None, dict[str, Any] | None]:

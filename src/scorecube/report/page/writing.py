@@ -76,7 +76,7 @@ def write_page(
     """
     target = Path(path)
     check_target(target)
-    index = _Index(study, _chosen(study, collections), None, heading or Heading())
+    index = _Index(study, _chosen(study, collections), None, heading or Heading(), ordered_map)
     if is_current(target, index.digest):
         return False
     if not index.many:
@@ -99,13 +99,20 @@ class _Index:
         The study, the collections that it is about, and what stands above.
     links
         Files of the collections' pages; None where there are none as the report is one page.
+    ordered_map
+        See `write_page`.
     """
 
     def __init__(
-        self, study: Study, names: Sequence[str], links: Mapping[str, str] | None, heading: Heading
+        self,
+        study: Study,
+        names: Sequence[str],
+        links: Mapping[str, str] | None,
+        heading: Heading,
+        ordered_map: OrderedMap,
     ) -> None:
         self.study, self.names, self.links, self.heading = study, names, links, heading
-        self.many = len(names) > OVERVIEW
+        self.many, self.ordered_map = len(names) > OVERVIEW, ordered_map
         self.sections = Sections()
         """Results of few collections, which are added one by one."""
         if self.many:
@@ -122,7 +129,9 @@ class _Index:
             made = overview_page(study, self._rows, links or {}, heading)
         else:
             sections, facts = self.sections.in_order(), _facts(study, self.names)
-            made = render(study, facts, sections, links=links, heading=heading)
+            made = render(
+                study, facts, sections, links=links, heading=heading, ordered_map=self.ordered_map
+            )
         return sealed(made, self.digest)
 
 
@@ -177,7 +186,7 @@ def write_pages(
     links = page_names(names)
     if not every and len(names) > MOST_PAGES:
         links = {name: page for name, page in links.items() if (target / page).exists()}
-    index = _Index(study, names, links, heading or Heading())
+    index = _Index(study, names, links, heading or Heading(), ordered_map)
     current = {
         page
         for name, page in links.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,13 @@ def where(result: xr.Dataset) -> dict[str, Any]:
 
 def parts(result: xr.Dataset) -> list[tuple[dict[str, Any], xr.Dataset]]:
     """Return metric, gain setting and the part of the result for each pair of them."""
+    return [(cell, result.isel(place)) for cell, place in places(result)]
+
+
+def places(result: xr.Dataset) -> list[tuple[dict[str, Any], dict[Hashable, int]]]:
+    """Return metric, gain setting and their indices for each pair of them."""
     return [
-        ({"metric": metric, "gain": gain}, result.isel(metric=i, gain=j))
+        ({"metric": metric, "gain": gain}, {names.METRIC: i, names.GAIN: j})
         for i, metric in enumerate(labels_of(result, names.METRIC))
         for j, gain in enumerate(labels_of(result, names.GAIN))
     ]

@@ -35,6 +35,9 @@ ADDED = (
 )
 """Columns that results of version 0.1.0 lack; in those the required difference is that of the suffix rule."""
 
+READ = (*MEASURED, *ADDED, "open_bin")
+"""Variables of a result that the table of sensitivity shows."""
+
 
 def values_of(data: xr.Dataset, name: str) -> list[float]:
     """Return a variable of each confidence, missing where a result does not have it."""
@@ -57,8 +60,8 @@ def required_rule(result: xr.Dataset) -> str:
 
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
     """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
-    rows = []
-    for cell, size, data in by_size(result):
+    rows, used = [], [name for name in READ if name in result]
+    for cell, size, data in by_size(result[used]):
         # All levels at a time: taking one of a dataset costs more than the numbers.
         values = {name: values_of(data, name) for name in (*MEASURED, *ADDED)}
         opened = values_of(data, "open_bin")

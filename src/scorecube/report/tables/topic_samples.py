@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables.rows import COLLECTION, parts, where
+from scorecube.report.tables.rows import COLLECTION, places, where
 
 
 def sizes_of(result: xr.Dataset) -> list[int]:
@@ -19,9 +19,9 @@ def sizes_of(result: xr.Dataset) -> list[int]:
 def by_size(result: xr.Dataset) -> Iterator[tuple[dict[str, Any], int, xr.Dataset]]:
     """Iterate over metrics, gain settings and sizes, the largest size first."""
     sizes = sizes_of(result)
-    for cell, data in parts(result):
-        for place in reversed(range(len(sizes))):
-            yield where(result) | cell, sizes[place], data.isel({names.SIZE: place})
+    for cell, place in places(result):
+        for k in reversed(range(len(sizes))):
+            yield where(result) | cell, sizes[k], result.isel({**place, names.SIZE: k})
 
 
 def sizes_text(result: xr.Dataset) -> str:

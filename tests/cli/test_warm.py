@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from scorecube.cli.kernel_parts import _begin, _parts
+from scorecube.cli.compilation import prepare
+from scorecube.cli.kernel_parts import parts
 from scorecube.kernels.jit import Kernel, is_kernel
 
 BY_PRECISION = {
@@ -34,8 +35,8 @@ def kernels() -> dict[str, Kernel]:
 
 def compiled() -> dict[str, int]:
     """Run all parts in this process, and return the number of compiled versions of each kernel."""
-    _begin()
-    for part in _parts().values():
+    prepare()
+    for part in parts().values():
         part()
     return {name: len(kernel.signatures) for name, kernel in kernels().items()}
 

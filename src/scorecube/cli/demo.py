@@ -9,8 +9,8 @@ from scorecube.analyses.base import Analysis
 from scorecube.cli.compilation import COMPILE_SECONDS, announced_compilation
 from scorecube.cli.report_commands import drawing_processes
 from scorecube.cli.terminal import notify, track_progress
-from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
+from scorecube.execute.processes import default_workers
 from scorecube.ingest.published import ntcir_clir
 from scorecube.report.page.writing import write_page
 from scorecube.report.study_overview import collect_table

@@ -1,13 +1,10 @@
-"""Compiling all kernels before their first use, side by side in several processes that fill one cache."""
+"""What compiles all kernels: small work of every kind."""
 
 from __future__ import annotations
 
 import dataclasses
-import gc
-import logging
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
@@ -22,7 +19,6 @@ from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
 from scorecube.design.variance import variances
 from scorecube.errors import ScorecubeError
-from scorecube.execute.processes import processes
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
@@ -32,8 +28,6 @@ N_RUNS, N_TOPICS, TRIALS = 6, 12, 20
 JUDGED = tuple((15 + topic, 10 + topic % 5, 4) for topic in range(N_TOPICS))
 """Number of relevant documents by topic and level of simulated collections."""
 METRICS_AT_A_TIME = 8
-GARBAGE = 100_000
-"""Objects between two searches for garbage."""
 OTHER_OPTIONS: dict[str, tuple[dict[str, object], ...]] = {
     "swap": (
         {"sampling": "replacement"},
@@ -52,32 +46,7 @@ WITHOUT_KERNELS = {"check"}
 """Analyses that call others."""
 
 
-def compile_all(workers: int, progress: Callable[[int, int], None]) -> None:
-    """Compile every kernel that is not in the cache.
-
-    Parameters
-    ----------
-    workers
-        Number of processes.
-    progress
-        Called with (parts done, parts in total).
-    """
-    parts = _parts()
-    with processes(workers, _begin) as pool:
-        progress(0, len(parts))
-        running = [pool.submit(part) for part in parts.values()]
-        for done, finished in enumerate(as_completed(running), 1):
-            finished.result()
-            progress(done, len(parts))
-
-
-def _begin() -> None:
-    """Do not print warnings about the small collections, and seldom look for garbage, which takes a tenth of a compiler's time."""
-    logging.getLogger("scorecube").setLevel(logging.ERROR)
-    gc.set_threshold(GARBAGE)
-
-
-def _parts() -> dict[str, Callable[[], None]]:
+def parts() -> dict[str, Callable[[], None]]:
     """Return independent parts of about the same length by name, the longest first."""
     families = list(DEFINITIONS)
     chunks = [

@@ -23,19 +23,14 @@ def warm(
     """
     import time
 
-    from scorecube.execute.kernel_state import are_all_compiled, mark_all
-
-    if are_all_compiled():
-        notify("all kernels were compiled before")
-        return
-    from scorecube.cli.kernel_parts import compile_all
-    from scorecube.execute.estimate import default_workers
+    from scorecube.cli.compilation import compile_all
+    from scorecube.execute.processes import default_workers
 
     start = time.monotonic()
     with track_progress("compiling kernels", "parts") as progress:
-        compile_all(workers or default_workers(), progress)
-    mark_all()
-    notify(f"all kernels are compiled ({time.monotonic() - start:.0f} s)")
+        compiled = compile_all(workers or default_workers(), progress)
+    seconds = f"all kernels are compiled ({time.monotonic() - start:.0f} s)"
+    notify(seconds if compiled else "all kernels were compiled before")
 
 
 COMMANDS = (warm,)

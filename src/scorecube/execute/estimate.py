@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,11 +141,6 @@ class Memory:
     @property
     def _per_unit(self) -> float:
         return self.workers * self.cost.bytes + BLOCKS_IN_FLIGHT * self.output_unit
-
-
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_memory(memory: Memory, units: int, allowed: float) -> None:

@@ -14,9 +14,13 @@ from scorecube.kernels.jit import inlined
 from scorecube.metrics.common import BEHIND_END, POOLED, ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import metric
 
+# numba would compile a helper once for each literal number.
+BPREF, BPREF_R, BPREF_N, BPREF_RELATIVE = (np.int64(kind) for kind in range(4))
+RPREF_N, RPREF_RELATIVE, RPREF_RELATIVE2 = (np.int64(kind) for kind in range(3))
+
 
 @inlined
-def preference(levels: Any, judged: Any, kind: int) -> float:
+def preference(levels: Any, judged: Any, kind: np.int64) -> float:
     """Return the mean over the R relevant documents of a preference that decreases with the non-relevant documents above."""
     relevant, others = n_relevant(judged), judged[0]
     above, rank, total = 0, 0, 0.0
@@ -26,19 +30,19 @@ def preference(levels: Any, judged: Any, kind: int) -> float:
         rank += 1
         if levels[k] == 0:
             above += 1
-        elif kind == 0:  # bpref
+        elif kind == BPREF:
             total += 1.0 - min(above, relevant) / min(relevant, others) if above > 0 else 1.0
-        elif kind == 1:  # bpref_R
+        elif kind == BPREF_R:
             total += 1.0 - min(above, relevant) / relevant
-        elif kind == 2:  # bpref_N
+        elif kind == BPREF_N:
             total += 1.0 - above / others if above > 0 else 1.0
-        elif rank > 1:  # bpref_relative
+        elif rank > 1:
             total += 1.0 - above / (rank - 1)
     return total / relevant
 
 
 @inlined
-def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
+def graded_preference(levels: Any, judged: Any, gains: Any, kind: np.int64) -> float:
     """Return the gain-weighted preference, which decreases with every document of a smaller gain above."""
     relevant = n_relevant(judged)
     ideal = ideal_gain(judged, gains, relevant)
@@ -56,11 +60,11 @@ def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
             for level in range(gains.shape[0]):
                 if gains[level] < gain:
                     penalty += above[level] * (gain - gains[level]) / gain
-            if kind == 0:  # rpref_N
+            if kind == RPREF_N:
                 total += gain * (1.0 - penalty / spread) if penalty > 0.0 else gain
-            elif kind == 2:  # rpref_relative2
+            elif kind == RPREF_RELATIVE2:
                 total += gain * (1.0 - penalty / rank)
-            elif rank > 1:  # rpref_relative
+            elif rank > 1:
                 total += gain * (1.0 - penalty / (rank - 1))
         above[levels[k]] += 1
     return total / ideal if ideal > 0.0 else 0.0
@@ -69,19 +73,19 @@ def graded_preference(levels: Any, judged: Any, gains: Any, kind: int) -> float:
 @metric("bpref", source="trec_eval bpref; Buckley and Voorhees 2004", cutoff="none")
 def bpref(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference."""
-    out[0] = preference(levels, judged, 0)
+    out[0] = preference(levels, judged, BPREF)
 
 
 @metric("bpref_R", source="NTCIREVAL bpref_R", cutoff="none")
 def bpref_r(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference over R, whatever the number of non-relevant documents."""
-    out[0] = preference(levels, judged, 1)
+    out[0] = preference(levels, judged, BPREF_R)
 
 
 @metric("bpref_N", source="NTCIREVAL bpref_N (bpref_allnonrel)", cutoff="none")
 def bpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference over all documents judged not relevant."""
-    out[0] = preference(levels, judged, 2)
+    out[0] = preference(levels, judged, BPREF_N)
 
 
 @metric(
@@ -93,7 +97,7 @@ def bpref_relative(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Binary preference over the ranks above."""
-    out[0] = preference(levels, judged, 3)
+    out[0] = preference(levels, judged, BPREF_RELATIVE)
 
 
 @metric(
@@ -101,7 +105,7 @@ def bpref_relative(
 )
 def rpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Graded preference over all judged documents."""
-    out[0] = graded_preference(levels, judged, gains, 0)
+    out[0] = graded_preference(levels, judged, gains, RPREF_N)
 
 
 @metric("rpref_relative", source="NTCIREVAL rpref_relative", cutoff="none", uses_gains=True)
@@ -109,7 +113,7 @@ def rpref_relative(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Graded preference over the ranks above; a relevant document at rank 1 counts 0."""
-    out[0] = graded_preference(levels, judged, gains, 1)
+    out[0] = graded_preference(levels, judged, gains, RPREF_RELATIVE)
 
 
 @metric("rpref_relative2", source="NTCIREVAL rpref_relative2", cutoff="none", uses_gains=True)
@@ -117,7 +121,7 @@ def rpref_relative2(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Graded preference over the ranks down to the document."""
-    out[0] = graded_preference(levels, judged, gains, 2)
+    out[0] = graded_preference(levels, judged, gains, RPREF_RELATIVE2)
 
 
 SMOOTHING = 1e-5

@@ -18,8 +18,8 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import check_cube
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
-from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
+from scorecube.execute.processes import default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS

@@ -22,8 +22,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.errors import BadPlan, check_choice, option
-from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
+from scorecube.execute.processes import default_workers
 from scorecube.execute.run import for_each
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand

@@ -9,8 +9,8 @@ import xarray as xr
 
 from scorecube.analyses.simulation import populations
 from scorecube.execute.blas_threads import one_blas_thread
-from scorecube.execute.estimate import default_workers
 from scorecube.execute.memory import default_memory, resident_bytes
+from scorecube.execute.processes import default_workers
 from scorecube.storage.study import Study
 
 

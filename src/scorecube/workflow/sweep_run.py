@@ -23,9 +23,9 @@ from scorecube.execute.concurrent_runs import (
     TimedThreadPool,
     run_concurrently,
 )
-from scorecube.execute.estimate import default_workers
 from scorecube.execute.executor import Executor
 from scorecube.execute.memory import default_memory
+from scorecube.execute.processes import default_workers
 from scorecube.storage import Study, open_study
 from scorecube.workflow.estimates import estimate_tasks
 from scorecube.workflow.sweep_file import Entry

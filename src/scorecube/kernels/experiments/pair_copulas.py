@@ -43,6 +43,8 @@ NOT_ZERO = 1e-7
 """Added to the parameter of Frank's copula, whose density is no number at 0."""
 ROUNDS = 3
 """Alternations between the two parameters of an asymmetric copula."""
+FIRST, SECOND = np.int64(0), np.int64(1)
+"""Which parameter is sought. numba would compile a helper once for each literal number."""
 _TO_UNIT = 2.0**-53
 
 
@@ -67,14 +69,12 @@ def log_density(
     Parameters
     ----------
     family
-        A `Family`, not rotated.
+        A `Family` but `INDEPENDENT`, not rotated.
     a, b
         Parameters; b is the weight of the asymmetric families.
     first, second
         float64 (COLUMNS,): functions of u and of v.
     """
-    if family == 0:
-        return 0.0
     if family == 1:
         x, y, rest = first[4], second[4], 1.0 - a * a
         squares = a * a * (x * x + y * y) - 2.0 * a * x * y
@@ -119,7 +119,7 @@ def _likelihood(
 @inlined
 def _best(
     family: int,
-    which: int,
+    which: np.int64,
     t: float,
     s: float,
     table: Float64Array2,
@@ -135,8 +135,8 @@ def _best(
         if not known_left:
             value_left = _likelihood(
                 family,
-                parameter(family, left if which == 0 else t),
-                s if which == 0 else left,
+                parameter(family, left if which == FIRST else t),
+                s if which == FIRST else left,
                 table,
                 first,
                 second,
@@ -144,8 +144,8 @@ def _best(
         if not known_right:
             value_right = _likelihood(
                 family,
-                parameter(family, right if which == 0 else t),
-                s if which == 0 else right,
+                parameter(family, right if which == FIRST else t),
+                s if which == FIRST else right,
                 table,
                 first,
                 second,
@@ -211,12 +211,12 @@ def fit_pairs(
                     continue
                 t, s = 0.5, 1.0
                 if family < 6:
-                    t, value = _best(family, 0, t, s, table, first, second)
+                    t, value = _best(family, FIRST, t, s, table, first, second)
                 else:
                     s, value = 0.6, -np.inf
                     for _ in range(ROUNDS):
-                        t, value = _best(family, 0, t, s, table, first, second)
-                        s, value = _best(family, 1, t, s, table, first, second)
+                        t, value = _best(family, FIRST, t, s, table, first, second)
+                        s, value = _best(family, SECOND, t, s, table, first, second)
                 aic = (2.0 if family < 6 else 4.0) - 2.0 * value
                 if aic < best_aic:
                     best_aic = aic

@@ -171,7 +171,8 @@ def narrow(
         # If the guess was far off, more steps follow.
         rounds = REFINEMENTS if first and not 0 < reached < STEPS else rounds - 1
         base, step, first = bottom, kind((top - bottom) / kind(STEPS + 1)), False
-    return float(bottom), float(top), count_from(values, top)
+    # One type for both precisions, so that what takes them is compiled once for each.
+    return np.float64(bottom), np.float64(top), count_from(values, top)
 
 
 @inlined

@@ -196,7 +196,7 @@ def _tail_tiles(
             decided = exact_ratios(x, y, sums_x, sums_y, counts, some, snap, np.int64(2), terms)
             degenerate[1] += count_from(decided, INFINITE)
         # The few largest ratios serve all levels; the others are not read again.
-        floor = float(values.dtype.type(UPPER * guesses[widest]))
+        floor = np.float64(values.dtype.type(UPPER * guesses[widest]))
         usable = floor > 0.0 and (extreme == undefined or count_from(values, ceiling) == 0)
         n_upper = keep_from(padded, floor, upper, upper_places) if usable else 0
         few = upper[: (n_upper + STRIDE - 1) // STRIDE * STRIDE]

@@ -282,8 +282,8 @@ def extremes_by_trial(sums: Float64Array4, largest: Int64Array1, widest: Int64Ar
     low, high = np.empty(n_trials), np.empty(n_trials)
     for cell in range(n_cells):
         for half in range(2):
-            low[:] = sums[cell, 0, half]
-            high[:] = sums[cell, 0, half]
+            for k in range(n_trials):
+                low[k] = high[k] = sums[cell, 0, half, k]
             for run in range(1, n_runs):
                 row = sums[cell, run, half]
                 for k in range(n_trials):

@@ -116,5 +116,6 @@ def count_swaps_apart(
                     add_comparison(d, e, per_unit, tolerance, signed, places)
                     if symmetric:
                         add_comparison(e, d, per_unit, tolerance, signed, places)
-                    largest[cell] = max(largest[cell], np.int64(sums.max()))
+                    highest = max(sums[0, 0], sums[0, 1], sums[1, 0], sums[1, 1])
+                    largest[cell] = max(largest[cell], np.int64(highest))
                     widest[cell] = max(widest[cell], np.int64(max(abs(d), abs(e))))

@@ -35,6 +35,7 @@ test-all: $(TEST_VENV)/ready ## The same, then all other tests; property tests w
 	@$(MAKE) --no-print-directory rest
 
 check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
+	$(TEST_VENV)/bin/python -m pip check --disable-pip-version-check
 	$(TEST_VENV)/bin/ruff check .
 	$(TEST_VENV)/bin/ruff format --check .
 	$(TEST_VENV)/bin/mypy
@@ -104,6 +105,5 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 o
 echo "installing into $(1) (once, about half a minute)" && \
 $(PYTHON) -m venv --clear $(1) && \
 $(1)/bin/python $(PIP) --no-deps --require-hashes -r $(2) && \
-$(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable . && \
-$(1)/bin/python -m pip check --disable-pip-version-check
+$(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable .
 endef

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import as_completed
 from contextlib import contextmanager
+from importlib import import_module
 
 from scorecube.cli.terminal import notify
 from scorecube.execute.processes import processes
@@ -19,6 +20,8 @@ SILENT_SECONDS = 3.0
 """Longest time without a line while a function is compiled."""
 GARBAGE = 100_000
 """Objects between two searches for garbage."""
+LIBRARIES = ("numba", "scipy.stats", "xarray", "pandas")
+"""Libraries with many modules, of which Python compiles each when it is first imported."""
 
 
 def compile_all(workers: int, progress: Callable[[int, int], None]) -> bool:
@@ -39,7 +42,7 @@ def compile_all(workers: int, progress: Callable[[int, int], None]) -> bool:
         False if they all were before.
     """
     with processes(workers, prepare) as pool:
-        first, *_ = [pool.submit(_parts_to_do) for _ in range(workers)]
+        first, *_ = [pool.submit(_parts_to_do, k) for k in range(workers)]
         names = first.result()
         if not names:
             return False
@@ -58,7 +61,10 @@ def prepare() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def _parts_to_do() -> list[str]:
+def _parts_to_do(worker: int) -> list[str]:
+    """Return the names of all parts, none if they were done before; import what they need."""
+    for k in range(len(LIBRARIES)):  # each process compiles another one first
+        import_module(LIBRARIES[(worker + k) % len(LIBRARIES)])
     from scorecube.cli.kernel_parts import parts
     from scorecube.execute.kernel_state import are_all_compiled
 

@@ -15,6 +15,7 @@ from scorecube.ingest.published import ntcir_clir
 from scorecube.report.page.writing import write_page
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import render
+from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
 
@@ -47,6 +48,30 @@ def run_demo(out: Path) -> str:
         The sensitivity table and the path of the page.
     """
     study = api.open_study(out / "study.zarr", mode="a")
+    page = out / "report.html"
+    with drawing_processes(early=not page.exists()) as ordered_map:
+        _compute(study)
+        with track_progress("drawing", "results") as progress:
+            write_page(study, page, progress=progress, ordered_map=ordered_map)
+    frame = collect_table(study, "swap", "sensitivity")
+    shown = frame[(frame["confidence"] == 0.95) & (frame["gain"] == GAINS[0])]
+    columns = [
+        "collection",
+        "metric",
+        "required_difference",
+        "max_performance",
+        "relative_difference",
+        "share",
+    ]
+    return (
+        f"Swap method, samples of all topics with replacement, {TRIALS:,} trials, gains {GAINS[0]}, simulated runs:\n"
+        "required difference at 95% confidence, and the share of comparisons that reach it\n\n"
+        f"{render(shown[columns].reset_index(drop=True), 'text')}\n\nThe report with all figures and tables: {page}"
+    )
+
+
+def _compute(study: Study) -> None:
+    """Simulate the collections and run the analyses, what is not stored of both."""
     collections = ntcir_clir()
     with (
         announced_compilation("evaluate", COMPILE_SECONDS),
@@ -68,21 +93,3 @@ def run_demo(out: Path) -> str:
                 if not task.is_stored():
                     task.run(Executor(workers=default_workers()))
                 progress(k + 1, len(tasks))
-    page = out / "report.html"
-    with drawing_processes() as ordered_map, track_progress("drawing", "results") as progress:
-        write_page(study, page, progress=progress, ordered_map=ordered_map)
-    frame = collect_table(study, "swap", "sensitivity")
-    shown = frame[(frame["confidence"] == 0.95) & (frame["gain"] == GAINS[0])]
-    columns = [
-        "collection",
-        "metric",
-        "required_difference",
-        "max_performance",
-        "relative_difference",
-        "share",
-    ]
-    return (
-        f"Swap method, samples of all topics with replacement, {TRIALS:,} trials, gains {GAINS[0]}, simulated runs:\n"
-        "required difference at 95% confidence, and the share of comparisons that reach it\n\n"
-        f"{render(shown[columns].reset_index(drop=True), 'text')}\n\nThe report with all figures and tables: {page}"
-    )

@@ -7,12 +7,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
 from contextlib import contextmanager
 from importlib import import_module
 
 from scorecube.cli.terminal import notify
-from scorecube.execute.processes import processes
 
 COMPILE_SECONDS = 6.0
 """Time that compiling the readers and the default metrics takes on a current core, approximately."""
@@ -41,6 +39,10 @@ def compile_all(workers: int, progress: Callable[[int, int], None]) -> bool:
     compiled
         False if they all were before.
     """
+    from concurrent.futures import as_completed
+
+    from scorecube.execute.processes import processes
+
     with processes(workers, prepare) as pool:
         first, *_ = [pool.submit(_parts_to_do, k) for k in range(workers)]
         names = first.result()

@@ -102,7 +102,7 @@ $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
 
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + "; set PYTHON=...")' && \
-echo "installing into $(1) (once, about half a minute)" && \
+echo "installing into $(1) and compiling (once, about a minute)" && \
 $(PYTHON) -m venv --clear $(1) && \
 $(1)/bin/python $(PIP) --no-deps --require-hashes -r $(2) && \
 $(1)/bin/python $(PIP) --no-deps --no-build-isolation --editable .

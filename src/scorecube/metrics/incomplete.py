@@ -15,30 +15,19 @@ from scorecube.metrics.common import BEHIND_END, POOLED, ideal_gain, n_relevant,
 from scorecube.metrics.registry import metric
 
 # numba would compile a helper once for each literal number.
-BPREF, BPREF_R, BPREF_N, BPREF_RELATIVE = (np.int64(kind) for kind in range(4))
 RPREF_N, RPREF_RELATIVE, RPREF_RELATIVE2 = (np.int64(kind) for kind in range(3))
 
 
 @inlined
-def preference(levels: Any, judged: Any, kind: np.int64) -> float:
-    """Return the mean over the R relevant documents of a preference that decreases with the non-relevant documents above."""
-    relevant, others = n_relevant(judged), judged[0]
-    above, rank, total = 0, 0, 0.0
+def preference(levels: Any, judged: Any, most: int, out_of: int) -> float:
+    """Return the mean over the R relevant documents of 1 - min(n, most) / out_of, n the number of non-relevant documents above."""
+    above, total = 0, 0.0
     for k in range(levels.shape[0]):
-        if levels[k] < 0:
-            continue
-        rank += 1
         if levels[k] == 0:
             above += 1
-        elif kind == BPREF:
-            total += 1.0 - min(above, relevant) / min(relevant, others) if above > 0 else 1.0
-        elif kind == BPREF_R:
-            total += 1.0 - min(above, relevant) / relevant
-        elif kind == BPREF_N:
-            total += 1.0 - above / others if above > 0 else 1.0
-        elif rank > 1:
-            total += 1.0 - above / (rank - 1)
-    return total / relevant
+        elif levels[k] > 0:
+            total += 1.0 - min(above, most) / out_of if above > 0 else 1.0
+    return total / n_relevant(judged)
 
 
 @inlined
@@ -73,19 +62,20 @@ def graded_preference(levels: Any, judged: Any, gains: Any, kind: np.int64) -> f
 @metric("bpref", source="trec_eval bpref; Buckley and Voorhees 2004", cutoff="none")
 def bpref(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference."""
-    out[0] = preference(levels, judged, BPREF)
+    relevant = n_relevant(judged)
+    out[0] = preference(levels, judged, relevant, min(relevant, judged[0]))
 
 
 @metric("bpref_R", source="NTCIREVAL bpref_R", cutoff="none")
 def bpref_r(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference over R, whatever the number of non-relevant documents."""
-    out[0] = preference(levels, judged, BPREF_R)
+    out[0] = preference(levels, judged, n_relevant(judged), n_relevant(judged))
 
 
 @metric("bpref_N", source="NTCIREVAL bpref_N (bpref_allnonrel)", cutoff="none")
 def bpref_n(levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any) -> None:
     """Binary preference over all documents judged not relevant."""
-    out[0] = preference(levels, judged, BPREF_N)
+    out[0] = preference(levels, judged, judged[0], judged[0])
 
 
 @metric(
@@ -97,7 +87,16 @@ def bpref_relative(
     levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Binary preference over the ranks above."""
-    out[0] = preference(levels, judged, BPREF_RELATIVE)
+    above, rank, total = 0, 0, 0.0
+    for k in range(levels.shape[0]):
+        if levels[k] < 0:
+            continue
+        rank += 1
+        if levels[k] == 0:
+            above += 1
+        elif rank > 1:
+            total += 1.0 - above / (rank - 1)
+    out[0] = total / n_relevant(judged)
 
 
 @metric(

@@ -75,6 +75,8 @@ def test_help_is_light(words: str) -> None:
     ("line", "offered"),
     [
         ("scorecube sw", "swap"),
+        ("scorecube --inst", "--install-completion"),
+        ("scorecube --quiet sw", "swap"),
         ("scorecube show study.zarr sta", "stability"),
         ("scorecube list an", "analyses"),
         ("scorecube evaluate study.zarr --order ra", "rank"),
@@ -87,6 +89,8 @@ def test_completion_is_light(line: str, offered: str) -> None:
     )
     assert offered in shown.split()
     assert not top_level(modules) & HEAVY
+    # Options of the program itself are no reason to load what reads values.
+    assert "pydantic" not in modules or len(words) > 2
 
 
 def test_the_help_of_an_analysis_imports_no_other() -> None:

@@ -58,6 +58,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        self.without_options = False
         self.sources = self.find_sources()
         self.commands = {
             name: TyperCommand(name, help=source.summary) for name, source in self.sources.items()
@@ -90,8 +91,17 @@ class Commands(TyperGroup):
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Parse the words; --help is printed here."""
-        with _closed_pipe_allowed():
-            return super().make_context(*arguments, **settings)
+        # A line that is completed needs no values of the program's own options, for which typer would load pydantic.
+        self.without_options = bool(settings.get("resilient_parsing"))
+        try:
+            with _closed_pipe_allowed():
+                return super().make_context(*arguments, **settings)
+        finally:
+            self.without_options = False
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the program's own options."""
+        return [] if self.without_options else list(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""

@@ -20,7 +20,7 @@ import xarray as xr
 
 from scorecube.errors import StoreFailed
 from scorecube.storage import files, open_study
-from scorecube.storage.location import open_location
+from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import EXPIRY_SECONDS, LockLost, hold_lock, machine_name
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import cube_from_scores
@@ -205,3 +205,41 @@ def test_readers_beside_a_writer_see_old_or_new(path: Path) -> None:
         stop.set()
         writer.join()
     assert seen == {0.0, 1.0}
+
+
+def test_a_reader_keeps_no_manifest_that_a_writer_replaced_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = open_study(path, mode="a")
+    study.add("demo", cube=make_cube(0.0))
+    reader = open_study(path)["demo"]
+    newer = (reader.manifest, b"newer")
+    read = type(reader.location).read
+
+    def overtaken(location: Location, key: str) -> bytes | None:
+        content = read(location, key)
+        study.hold_manifest("demo", newer)
+        return content
+
+    with study.lock("demo"):
+        monkeypatch.setattr(type(reader.location), "read", overtaken)
+        assert reader.manifest.entries
+        assert study.held_manifest("demo") == newer
+
+
+def test_a_file_of_the_index_is_written_where_its_empty_directory_was_removed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location, write = open_location(str(path)), files.write_file
+    monkeypatch.setattr(
+        files,
+        "write_file",
+        lambda target, content: (
+            monkeypatch.setattr(files, "write_file", write),
+            target.parent.rmdir(),
+            write(target, content),
+        ),
+    )
+    location.write_cached("segment/zarr.json", b"{}")
+    assert location.read("segment/zarr.json") == b"{}"
+    assert [each.name for each in (path / "segment").iterdir()] == ["zarr.json"]

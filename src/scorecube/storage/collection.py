@@ -113,8 +113,13 @@ class Study(Protocol):
     def held_manifest(self, name: str) -> tuple[Manifest, bytes] | None:
         """Return the manifest of a collection whose lock this process holds, if it is known."""
 
-    def hold_manifest(self, name: str, known: tuple[Manifest, bytes] | None) -> None:
+    def hold_manifest(
+        self, name: str, known: tuple[Manifest, bytes] | None, *, changes: int | None = None
+    ) -> None:
         """Keep a manifest while this process holds the lock of its collection."""
+
+    def changes_of(self, name: str) -> int:
+        """Return how often the manifest that is held of a collection changed."""
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a collection of a name."""
@@ -150,10 +155,12 @@ class Collection:
         held = self.study.held_manifest(self.name)
         if held is not None:
             return held[0]
+        changes = self.study.changes_of(self.name)
         with self.location.failures():
             content = self.location.read(f"{self.group_path}/{METADATA}")
         manifest = self._decode(content)
-        self.study.hold_manifest(self.name, None if content is None else (manifest, content))
+        known = None if content is None else (manifest, content)
+        self.study.hold_manifest(self.name, known, changes=changes)
         return manifest
 
     @property

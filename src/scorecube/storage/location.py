@@ -223,10 +223,14 @@ class LocalDirectory:
     def write_cached(self, key: str, content: bytes) -> None:
         """See `Location`."""
         path = Path(self.name, key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{files.PARTIAL}")
         try:
-            files.write_file(partial, content)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                files.write_file(partial, content)
+            except FileNotFoundError:  # another process removed the empty directory
+                path.parent.mkdir(parents=True, exist_ok=True)
+                files.write_file(partial, content)
             partial.replace(path)
         finally:
             with suppress(OSError):

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 FORBIDDEN_CHARACTERS = set("/\\\0")
 _HELD_MANIFESTS: dict[tuple[int, str, str], tuple[Manifest, bytes]] = {}
+_CHANGES: Counter[tuple[int, str, str]] = Counter()
+"""How often the manifest that is held of a collection changed."""
+_CHANGE = threading.Lock()
 """By process, study and collection: manifests of collections that this process has locked."""
 BATCH_SECONDS, BATCH_ROWS = 2.0, 64
 """Longest time, and most rows, until the rows of a batch are written."""
@@ -205,13 +208,27 @@ class Study:
         known = _HELD_MANIFESTS.get((os.getpid(), self.path, name))
         return known if known is not None and is_held(self.location.lock_file(name)) else None
 
-    def hold_manifest(self, name: str, known: tuple[Manifest, bytes] | None) -> None:
-        """Keep a manifest while this process holds the lock of its collection; None forgets it."""
+    def hold_manifest(
+        self, name: str, known: tuple[Manifest, bytes] | None, *, changes: int | None = None
+    ) -> None:
+        """Keep a manifest while this process holds the lock of its collection; None forgets it.
+
+        One that was read after a number of `changes` is not kept if a writer of this process changed it meanwhile.
+        """
         key = os.getpid(), self.path, name
-        if known is not None and is_held(self.location.lock_file(name)):
-            _HELD_MANIFESTS[key] = known
-        else:
-            _HELD_MANIFESTS.pop(key, None)
+        kept = known if is_held(self.location.lock_file(name)) else None
+        with _CHANGE:
+            if changes is not None and changes != _CHANGES[key]:
+                return
+            _CHANGES[key] += 1
+            if kept is not None:
+                _HELD_MANIFESTS[key] = kept
+            else:
+                _HELD_MANIFESTS.pop(key, None)
+
+    def changes_of(self, name: str) -> int:
+        """Return how often the manifest that is held of a collection changed."""
+        return _CHANGES[os.getpid(), self.path, name]
 
     def note_change(self, name: str, written: tuple[Manifest, bytes] | None) -> None:
         """Note that a manifest is about to change, and then how: its row is written before its lock is released."""

@@ -53,10 +53,11 @@ if TYPE_CHECKING:
 
 FORBIDDEN_CHARACTERS = set("/\\\0")
 _HELD_MANIFESTS: dict[tuple[int, str, str], tuple[Manifest, bytes]] = {}
-_CHANGES: Counter[tuple[int, str, str]] = Counter()
-"""How often the manifest that is held of a collection changed."""
-_CHANGE = threading.Lock()
 """By process, study and collection: manifests of collections that this process has locked."""
+_CHANGES: Counter[tuple[int, str, str]] = Counter()
+"""By the same: how often what is held changed."""
+_CHANGING = threading.Lock()
+"""Held while one of them changes, as several threads read and write."""
 BATCH_SECONDS, BATCH_ROWS = 2.0, 64
 """Longest time, and most rows, until the rows of a batch are written."""
 MAX_NAME_BYTES: Final = 150
@@ -217,7 +218,7 @@ class Study:
         """
         key = os.getpid(), self.path, name
         kept = known if is_held(self.location.lock_file(name)) else None
-        with _CHANGE:
+        with _CHANGING:
             if changes is not None and changes != _CHANGES[key]:
                 return
             _CHANGES[key] += 1

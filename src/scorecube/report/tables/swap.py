@@ -34,7 +34,6 @@ ADDED = (
     "required_suffix",
 )
 """Columns that results of version 0.1.0 lack; in those the required difference is that of the suffix rule."""
-
 READ = (*MEASURED, *ADDED, "open_bin")
 """Variables of a result that the table of sensitivity shows."""
 

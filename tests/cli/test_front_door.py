@@ -172,7 +172,28 @@ def test_an_unknown_table_names_all_tables(finished_study: Path, scorecube: Cli)
 
 @pytest.mark.parametrize(
     ("condition", "status"),
-    [("share>2", 0), ("share >= 0", 3), ("metric==AP", 3), ("nothing<1", 1), ("share", 1)],
+    [
+        ("share>2", 0),
+        ("share >= 0", 3),
+        ("metric==AP", 3),
+        ("nothing<1", 1),
+        ("share", 1),
+        ("metric==AP and share>=0", 3),
+        ("metric == 'AP' and share>2", 0),
+        ("share>2 or metric==AP", 3),
+        ("metric==AP or share>2 and share>3", 3),
+        ("share>2 and metric==AP or share>3", 0),
+        ("metric==AP share>=0", 1),
+        ("metric==AP and", 1),
+        ("(metric==AP)", 1),
+        ("metric==AP && share>=0", 1),
+        ("metric=='AP and share>=0", 1),
+        ("metric==AP(rel=2)", 1),
+        ("metric<AP", 1),
+        ("share>nan", 1),
+        ("share>'0'", 1),
+        ("metric==AP and nothing<1", 1),
+    ],
 )
 def test_a_condition_decides_on_the_exit_status(
     finished_study: Path, scorecube: Cli, condition: str, status: int

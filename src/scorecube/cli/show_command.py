@@ -66,7 +66,7 @@ FailIf = Annotated[
     typer.Option(
         "--fail-if",
         metavar="CONDITION",
-        help="Exit with status 3 if a row meets it, e.g. 'required_difference>0.1'.",
+        help="Exit with status 3 if a row meets it: comparisons joined by and, or, e.g. 'metric==AP and share<0.4'.",
     ),
 ]
 Orderings = Annotated[

@@ -20,7 +20,7 @@ from scorecube.storage.index import (
     with_facts,
     write_rows,
 )
-from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION
+from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION, inside
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.manifest import (
     CUBE,
@@ -107,7 +107,11 @@ class Catalogue:
                 f"{self.path}: no study can be read there: its {METADATA} is damaged; restore it from a copy"
             ) from None
         if MANIFEST in attributes or DIGEST in attributes:
-            self.paths = dict(unsealed(content, self.path)[MANIFEST]["collections"])
+            listed = unsealed(content, self.path)[MANIFEST].get("collections")
+            self.paths = {
+                inside(name, self.path, parts=1): inside(path, self.path)
+                for name, path in (listed if isinstance(listed, dict) else {"": None}).items()
+            }
         elif version == FIRST_FORMAT:
             from scorecube.storage import version_1
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from scorecube.errors import CorruptStudy
+
 FORMAT_VERSION: Final = 2
 """Version of the layout of a study, in the attributes of its root."""
 METADATA: Final = "zarr.json"
@@ -12,3 +14,18 @@ VERSION: Final = "scorecube_format"
 """Attribute of the root: the version."""
 UNSETTLED: Final = "being written"
 """Stamp of a manifest that may change, see `Location.stamps`; a row of the index with it is not stored."""
+
+
+def inside(path: object, where: str, *, parts: int | None = None) -> str:
+    """Return a path that a study holds as text; CorruptStudy if it could lead out of the group that it is relative to.
+
+    Every path of stored text passes here before it is used: a study may come from anybody. `parts` is its number of names, if known.
+    """
+    names = path.split("/") if isinstance(path, str) else []
+    forbidden = {"", ".", ".."} & set(names) or {"\\", "\0"} & set("".join(names))
+    if not names or forbidden or parts not in (None, len(names)):
+        raise CorruptStudy(
+            f"{where}: it names {path!r} as a place in the study, which no scorecube writes; somebody changed this study: remove it, or "
+            "restore it from a copy"
+        )
+    return "/".join(names)

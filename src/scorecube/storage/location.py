@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from scorecube.errors import BadStudy
+from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import files
-from scorecube.storage.layout import METADATA
+from scorecube.storage.layout import METADATA, inside
 from scorecube.storage.lock import LocalLockFile, LockFile, lock_suffix
 
 STAGED = ".staged"
@@ -107,6 +107,9 @@ class Location(Protocol):
 
         Without `link`, no file is shared with the other location: the group is modified in place.
         """
+
+    def check_inside(self, path: str) -> None:
+        """Refuse a path that links of the file system lead out of the study (CorruptStudy)."""
 
     def parent(self) -> tuple[Location, str]:
         """Return the location around this one, and the name of this one in it."""
@@ -200,6 +203,7 @@ class LocalDirectory:
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
         """See `Location`."""
+        self.check_inside(key)
         path = Path(self.name, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         if not files.exchange_file(path, new, lambda: self.read(key) == old):
@@ -222,6 +226,7 @@ class LocalDirectory:
 
     def write_cached(self, key: str, content: bytes) -> None:
         """See `Location`."""
+        self.check_inside(key)
         path = Path(self.name, key)
         partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{files.PARTIAL}")
         try:
@@ -238,6 +243,7 @@ class LocalDirectory:
 
     def remove_object(self, key: str) -> None:
         """See `Location`."""
+        self.check_inside(key.rpartition("/")[0])
         path = Path(self.name, key)
         path.unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it
@@ -249,6 +255,7 @@ class LocalDirectory:
 
     def install(self, staged: str, path: str) -> str:
         """See `Location`."""
+        self.check_inside(path)
         source, target = Path(self.name, staged), Path(self.name, path)
         try:
             source.rename(target)
@@ -262,10 +269,14 @@ class LocalDirectory:
 
     def remove(self, path: str) -> None:
         """See `Location`."""
+        self.check_inside(path.rpartition("/")[0])
         files.remove_tree(Path(self.name, path))
 
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
+        self.check_inside(group)
+        for key in objects:  # of another store, perhaps
+            inside(key, self.name)
         directory = Path(self.name, group)
         directory.mkdir(parents=True, exist_ok=True)
         parents = {
@@ -281,17 +292,22 @@ class LocalDirectory:
 
     def keys(self, path: str) -> list[str]:
         """See `Location`; without what a killed process was writing."""
+        self.check_inside(path)
         root = Path(self.name, path)
-        return sorted(
-            file.relative_to(root).as_posix()
-            for file in root.rglob("*")
-            if file.is_file() and file.suffix != files.PARTIAL
-        )
+        found = [
+            file for file in root.rglob("*") if file.is_file() and file.suffix != files.PARTIAL
+        ]
+        keys = sorted(file.relative_to(root).as_posix() for file in found)
+        if any(file.is_symlink() for file in found):
+            for key in keys:
+                self.check_inside(f"{path}/{key}")
+        return keys
 
     def take(self, other: Location, source: str, target: str, *, link: bool) -> bool:
         """See `Location`."""
         if not isinstance(other, LocalDirectory):
             return False
+        self.check_inside(target)
         origin, copy = Path(other.name, source), Path(self.name, target)
         keys = other.keys(source)
         for parent in sorted({Path(key).parent for key in keys}):
@@ -301,6 +317,14 @@ class LocalDirectory:
             if not link:
                 files.copy_file(origin / key, copy / key)
         return True
+
+    def check_inside(self, path: str) -> None:
+        """See `Location`."""
+        root, found = os.path.realpath(self.name), os.path.realpath(os.path.join(self.name, path))  # noqa: PTH118
+        if found != root and not found.startswith(os.path.join(root, "")):  # noqa: PTH118
+            raise CorruptStudy(
+                f"{self.name}: {path} lies outside, at {found}, by a symbolic link; replace the link by what it names"
+            )
 
     def parent(self) -> tuple[Location, str]:
         """See `Location`."""

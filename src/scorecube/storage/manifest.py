@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scorecube.errors import CorruptStudy
-from scorecube.storage.layout import METADATA
+from scorecube.storage.layout import METADATA, inside
 from scorecube.storage.location import Location
 
 MANIFEST, DIGEST = "manifest", "manifest_sha256"
@@ -192,13 +192,28 @@ def encode(manifest: Manifest) -> bytes:
 def decode(content: bytes | None, collection: str, where: str) -> Manifest:
     """Return the manifest of a collection; CorruptStudy if it is missing, damaged, or of another collection."""
     stored = unsealed(content, where)[MANIFEST]
-    if stored["collection"] != collection:
-        raise _damaged(where, f"its {METADATA} is that of collection {stored['collection']!r}")
-    entries = {
-        name: Entry(entry["path"], entry.get("files"), entry.get("facts", EMPTY))
-        for name, entry in stored["entries"].items()
-    }
-    return Manifest(collection, stored["commit"], entries, stored["facts"])
+    try:
+        if stored["collection"] != collection:
+            raise _damaged(where, f"its {METADATA} is that of collection {stored['collection']!r}")
+        entries = {
+            _entry_name(name, where): Entry(
+                inside(entry["path"], where),
+                _checked_files(entry.get("files"), where),
+                dict(entry.get("facts", EMPTY)),
+            )
+            for name, entry in stored["entries"].items()
+        }
+        return Manifest(collection, int(stored["commit"]), entries, dict(stored["facts"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _damaged(where, f"its {METADATA} does not hold a manifest") from None
+
+
+def _entry_name(name: str, where: str) -> str:
+    return name if name in (CUBE, RANKINGS) else inside(name, where, parts=3)
+
+
+def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:
+    return None if files is None else {inside(key, where): digest for key, digest in files.items()}
 
 
 def commit(
@@ -249,6 +264,7 @@ def read_checked(
     """Return the metadata files of a group by key, and what is wrong with them, see `check_files`."""
     if files is None:
         return {}, []
+    location.check_inside(path)
     found = location.read_many([f"{path}/{key}" for key in files])
     problems = []
     for key, digest in files.items():

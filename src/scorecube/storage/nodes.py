@@ -19,6 +19,7 @@ def open_group(location: Location, path: str = "", mode: Literal["r", "a"] = "r"
     """Open a group, of format 3 only; its arrays have the metadata of their own files."""
     import zarr
 
+    location.check_inside(path)
     return zarr.open_group(
         location.store, path=path, mode=mode, zarr_format=ZARR_FORMAT, use_consolidated=False
     )

@@ -229,6 +229,9 @@ class ObjectPrefix:
             sync(_copy(store, copies))
         return True
 
+    def check_inside(self, path: str) -> None:
+        """See `Location`; an object store has no links."""
+
     def parent(self) -> tuple[ObjectPrefix, str]:
         """See `Location`."""
         parent, _, name = self.name.rpartition("/")

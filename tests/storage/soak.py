@@ -157,7 +157,7 @@ def soak(kills: int, seed: int, base: Path) -> None:
                     f"after {done} kills, {words}: {state(study)} != {expected[position]}"
                 )
         problems = verify_study(open_study(study))[1]
-        left = [path.name for path in folder.iterdir() if path.name.endswith(".lock")]
+        left = [path.name for path in study.iterdir() if path.name.endswith(".lock")]
         if problems or left:
             raise SystemExit(f"after {done} kills: {problems} {left}")
         shutil.rmtree(folder)

@@ -184,7 +184,7 @@ def test_the_rest_of_a_killed_exchange_at_the_root_is_removed(tmp_path: Path) ->
     rest = path / "zarr.json.0123abcd.partial"
     rest.write_text("{")
     owner = {"machine": machine_name(), "process": 2**22 + 1, "since": ""}
-    Path(f"{path}.lock").write_text(json.dumps(owner))
+    (path / ".lock").write_text(json.dumps(owner))
     open_study(path, mode="a").add("b", cube=simulate_cube(n_runs=3))
     assert not rest.exists()
     assert list(open_study(path)) == ["a", "b"]

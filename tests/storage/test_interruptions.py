@@ -17,6 +17,8 @@ import xarray as xr
 
 from scorecube.analyses import Swap
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy
+from scorecube.storage.catalogue import in_order
+from scorecube.storage.collection import Collection, NewResult
 from scorecube.storage.lock import machine_name
 from scorecube.workflow.api import analyse, cube_from_scores, open_study
 from tests.conftest import Cli, Files
@@ -80,7 +82,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(
     shutil.copytree(study / "small/cube", study / left)
     for lock in ("", ".small"):  # of a process that has ended
         text = json.dumps({"machine": machine_name(), "process": 2**22 + 1, "since": ""})
-        Path(f"{study}{lock}.lock").write_text(text)
+        (study / f"{lock}.lock").write_text(text)
     how = ["--name", "small", *files.options(), "--metrics", "RR", "--gains", "auto", "--replace"]
     scorecube("evaluate", study, *how).succeeded()
     assert sorted(path.name for path in study.iterdir()) == [".index", "small", "zarr.json"]
@@ -106,3 +108,43 @@ with location.failures():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "group/c/0: File too large; nothing that was stored is lost: raise" in done.stderr
+
+
+@pytest.mark.parametrize("step", ["write_results", "commit", "blocks"])
+def test_a_study_that_is_moved_during_a_run_is_not_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch, scorecube: Cli, step: str
+) -> None:
+    made = getattr(Collection, step)
+
+    def moved(*args: Any, **options: Any) -> Any:
+        if path.exists():
+            path.rename(path.parent / "moved")
+        return made(*args, **options)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(Collection, step, moved)
+        told = scorecube("swap", path, "--trials", 20, "--seed", 1)
+    assert told.status == 1
+    assert "error: " in told.stderr
+    assert "the study was moved or removed while it was in use" in told.stderr
+    assert not path.exists()
+    kept = list(path.parent.glob("s-swap-*.zarr"))
+    assert bool(kept) == (f"kept in {kept[0] if kept else ''}" in told.stderr)
+    if step == "write_results":
+        swap = analyse(make_cube(), Swap(), trials=20, seed=1, workers=1)
+        xr.testing.assert_equal(xr.open_zarr(kept[0], consolidated=False).load(), swap)
+    scorecube("swap", path.parent / "moved", "--trials", 20, "--seed", 1).succeeded()
+    scorecube("verify", path.parent / "moved").succeeded()
+
+
+def test_the_latest_result_is_the_last_that_was_stored(path: Path) -> None:
+    """Clocks of machines differ, and are set back."""
+    study = open_study(path, mode="a")
+    for seed, finished in ((1, "2030-01-01T00:00:00.000+00:00"), (2, "2020"), (3, "")):
+        result = analyse(make_cube(), Swap(), trials=20, seed=seed, workers=1)
+        result = result.assign_attrs(finished=finished)
+        study["demo"].write_results([NewResult("swap", result.attrs["digest"], result)])
+        assert study["demo"].result("swap").attrs["seed"] == str(seed)
+    assert [each.attrs["seed"] for each in study["demo"].results("swap")] == ["1", "2", "3"]
+    latest = in_order(study.rows()["demo"].results("swap"))[-1]
+    assert latest["digest"] == result.attrs["digest"]

@@ -61,7 +61,7 @@ def test_another_process_is_refused_and_named(
         match=f"being written by process {other} on .* since 2026-11-21 12:00 UTC; wait for it to finish",
     ):
         open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
-    assert not open_location(location).exists()
+    assert not open_location(location).holds_zarr()
     lock_file.remove(content(other))
     open_study(location, mode="a").add("demo", cube=simulate_cube(n_runs=2))
     assert lock_file.create(content(other))  # of adding collections: results are no business of it
@@ -70,7 +70,8 @@ def test_another_process_is_refused_and_named(
     assert of_demo.create(content(other))
     told = scorecube("swap", location, "--trials", 3, "--seed", 1)
     assert told.status == 1
-    assert f"to continue at once, delete {location}.demo.lock" in told.stderr
+    place = f"{location}.demo.lock" if location.startswith("s3:") else f"{location}/.demo.lock"
+    assert f"to continue at once, delete {place}" in told.stderr
     with pytest.raises(BadStudy, match="being written"):
         open_study(location, mode="a").add("demo", cube=simulate_cube(metrics=["RR"], n_runs=2))
     # Other collections are nobody's yet.
@@ -196,15 +197,51 @@ def test_who_is_gone_is_known(text: str, age: float, expected: bool) -> None:
     assert is_stale(text, age) is expected
 
 
-def test_a_folder_that_cannot_be_written_to_does_without(
+def test_writing_without_a_lock_is_refused_unless_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(self: Any, text: str) -> bool:
         raise PermissionError
 
     monkeypatch.setattr(lock.LocalLockFile, "create", refused)
-    open_study(tmp_path / "study.zarr", mode="a").add("demo", cube=simulate_cube(n_runs=2))
+    study, cube = open_study(tmp_path / "study.zarr", mode="a"), simulate_cube(n_runs=2)
+    with pytest.raises(BadStudy, match=r"no lock can be held, because .*/\.lock cannot be made"):
+        study.add("demo", cube=cube)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv("SCORECUBE_LOCK", "0")
+    study.add("demo", cube=cube)
     assert list(open_study(tmp_path / "study.zarr")) == ["demo"]
+
+
+def test_a_study_that_was_not_begun_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), open_study(tmp_path / "s.zarr", mode="a").lock():
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.process
+def test_a_study_at_two_paths_has_one_lock(tmp_path: Path) -> None:
+    """Mounted twice, or reached by a link to one of the directories above it."""
+    study = open_study(tmp_path / "one/s.zarr", mode="a")
+    study.add("demo", cube=simulate_cube(n_runs=2))
+    (tmp_path / "two").mkdir()
+    code = "import sys, time, scorecube as sc\nwith sc.open_study(sys.argv[1], mode='a').lock('demo'):\n print(flush=True)\n time.sleep(60)"
+    mount = ["mount", "--bind", str(tmp_path / "one"), str(tmp_path / "two")]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting needs root")
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "two/s.zarr")], stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            try:
+                with pytest.raises(BadStudy, match="collection 'demo' is being written by process"):
+                    study.add("demo", cube=simulate_cube(metrics=["RR"], n_runs=2))
+            finally:
+                writer.kill()
+    finally:
+        subprocess.run(["umount", str(tmp_path / "two")], check=True)
 
 
 def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
@@ -217,10 +254,11 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         gone = ended.pid
     kept, removed = owner(os.getppid()), owner(gone)
-    contents = {"s.lock.0123abcd": removed, "s.a.lock.00000000": kept, "notes.lock.12345678": "x"}
+    contents = {".lock.0123abcd": removed, ".a.lock.00000000": kept, ".b.lock.12345678": "x"}
+    (tmp_path / "s").mkdir()
     for name, content in contents.items():
-        (tmp_path / name).write_text(content)
-    os.utime(tmp_path / "notes.lock.12345678", (0, 0))
+        (tmp_path / "s" / name).write_text(content)
+    os.utime(tmp_path / "s/.b.lock.12345678", (0, 0))
     open_study(tmp_path / "s", mode="a").add("x", cube=simulate_cube(n_runs=3))
-    left = {path.name for path in tmp_path.glob("*.lock*")}
-    assert left == {"s.a.lock.00000000", "notes.lock.12345678"}
+    left = {path.name for path in (tmp_path / "s").glob(".*lock*")}
+    assert left == {".a.lock.00000000", ".b.lock.12345678"}

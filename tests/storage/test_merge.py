@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_everything_is_taken_and_nothing_is_copied(
     shutil.rmtree(parts[0])
     shutil.rmtree(parts[1])
     assert is_whole(out)
-    assert not list(tmp_path.glob("*.lock*"))
+    assert not list(tmp_path.glob("**/.*lock*"))
 
 
 def test_results_can_be_added_to_what_was_merged(parts: tuple[Path, Path], tmp_path: Path) -> None:
@@ -323,11 +324,59 @@ def test_a_part_that_another_process_writes_is_refused(
         assert writer.stdout is not None
         writer.stdout.readline()
         try:
-            with pytest.raises(BadStudy, match=r"p2\.zarr\.c is being written by process"):
+            with pytest.raises(
+                BadStudy, match=r"p2\.zarr: collection 'c' is being written by process"
+            ):
                 sc.merge(tmp_path / "out.zarr", parts, move=True)
         finally:
             writer.kill()
     assert list(sc.open_study(parts[0])) == ["a", "b"]
+
+
+def test_what_is_written_to_a_moved_part_after_it_was_taken_is_kept(
+    parts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, change_list = tmp_path / "out.zarr", Study.change_list
+    late = simulate_cube(metrics=("AP", "RR"), n_runs=5, seed=ord("c"))
+
+    def listed(study: Study, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        change_list(study, add=add, remove=remove)
+        if "c" in add:
+            sc.open_study(parts[1], mode="a").add("c", cube=late)
+
+    with monkeypatch.context() as changed, pytest.raises(BadStudy, match="c was changed while"):
+        changed.setattr(Study, "change_list", listed)
+        sc.merge(out, parts, move=True)
+    assert sc.open_study(parts[1])["c"].cube.metric.values.tolist() == ["AP", "RR"]
+    assert is_whole(out)
+    assert is_whole(parts[1])
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_part_that_is_replaced_all_the_time_is_not_called_damaged(tmp_path: Path) -> None:
+    part, stop = study_of(tmp_path / "part.zarr", "ab"), threading.Event()
+
+    def replace() -> None:
+        count = 0
+        while not stop.is_set():
+            count += 1
+            part.add("a", cube=cube(count), replace=True)
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    try:
+        for attempt in range(20):
+            assert is_whole(part.path)
+            out = tmp_path / f"{attempt}.zarr"
+            try:
+                sc.merge(out, [part.path])
+            except BadStudy as error:
+                assert "a was changed while it was merged" in str(error)  # noqa: PT017
+            assert is_whole(out)
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_the_command_says_what_it_did(
@@ -422,7 +471,7 @@ def test_a_merge_killed_at_any_point_is_continued(
             assert contents(out) == expected
             assert is_whole(out)
             assert {path.name for path in out.iterdir()} == {"zarr.json", "a", "b", "c", "d"}
-            assert not list(folder.glob("*.lock*"))
+            assert not list(folder.glob("**/.*lock*"))
             if how == "move":
                 for part in parts:
                     assert {path.name for path in (folder / part.name).iterdir()} <= {

@@ -12,16 +12,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
-from scorecube.errors import StoreFailed
+from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage import files, open_study
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.lock import EXPIRY_SECONDS, LockLost, hold_lock, machine_name
+from scorecube.storage.study import merge_cubes
 from scorecube.storage.verify import verify_study
 from scorecube.workflow.api import cube_from_scores
 from tests.cluster.lab import wait_until
@@ -117,7 +119,7 @@ def test_a_stopped_writer_loses_to_the_one_that_took_over(
     writers: Writers, path: Path, attempt: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "GUARD_SECONDS", 3.0)  # or it waits for 20 s for one that is stopped
-    locks = [Path(f"{path}{name}.lock") for name in ("", ".demo")]
+    locks = [path / ".lock", path / ".demo.lock"]
     with writers.writer(path) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -163,11 +165,34 @@ def test_a_commit_without_its_lock_is_refused(path: Path) -> None:
     assert sorted(each.name for each in (path / "demo").iterdir()) == ["cube", "zarr.json"]
 
 
+def test_scores_that_were_changed_while_a_metric_was_added_are_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where no lock can be held."""
+
+    def cube(metric: str) -> xr.Dataset:
+        return make_cube().assign_coords(metric=[metric])
+
+    def overtaken(*args: Any) -> xr.Dataset:
+        monkeypatch.undo()
+        open_study(path, mode="a").add("demo", cube=cube("RR"))
+        return merge_cubes(*args)
+
+    monkeypatch.setattr("scorecube.storage.study.merge_cubes", overtaken)
+    study = open_study(path, mode="a")
+    with pytest.raises(BadStudy, match="another process changed its scores meanwhile"):
+        study.add("demo", cube=cube("AP"))
+    assert study["demo"].cube.metric.values.tolist() == ["m", "RR"]
+    study.add("demo", cube=cube("AP"))
+    assert study["demo"].cube.metric.values.tolist() == ["m", "RR", "AP"]
+    assert verify_study(study)[1] == []
+
+
 @pytest.mark.parametrize("shift", [0.0, 10 * EXPIRY_SECONDS])
 def test_a_lock_from_the_future_or_of_another_start_is_taken_over(path: Path, shift: float) -> None:
     owner = {"machine": machine_name() if not shift else "elsewhere", "process": os.getppid()}
     text = json.dumps({**owner, "started": "1", "since": ""})
-    lock = Path(f"{path}.demo.lock")
+    lock = path / ".demo.lock"
     lock.write_text(text)
     os.utime(lock, (time.time() + shift,) * 2)
     open_study(path, mode="a").add("demo", cube=make_cube(1.0), replace=True)
@@ -175,7 +200,7 @@ def test_a_lock_from_the_future_or_of_another_start_is_taken_over(path: Path, sh
 
 
 def test_a_link_in_place_of_a_lock_is_one_message(path: Path, scorecube: Cli) -> None:
-    Path(f"{path}.demo.lock").symlink_to(path.parent / "nowhere")
+    (path / ".demo.lock").symlink_to(path.parent / "nowhere")
     told = scorecube("swap", path, "--trials", 5, "--seed", 1)
     assert told.status == 1
     assert "is a symbolic link where a lock file belongs; remove it" in told.stderr

@@ -60,7 +60,7 @@ class Studies(RuleBasedStateMachine):
     def bury(self) -> None:
         """Let the locks be those of a process that has ended."""
         lock._HELD.clear()
-        for file in self.folder.glob("*.lock"):
+        for file in self.path.glob(".*lock"):
             owner = {"machine": lock.machine_name(), "process": 2**22 + 1, "since": ""}
             file.write_text(json.dumps(owner))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
 
+from scorecube.collection.evaluation import evaluate
 from scorecube.storage import open_study
+from scorecube.workflow import inputs
 from tests.conftest import Cli, Files
 
 METRICS = ["--metrics", "AP,nDCG@5", "--gains", "auto,1:1:1"]
@@ -104,3 +107,28 @@ def test_a_sweep_adds_runs_and_replaces(
     assert "has another run 'run0' than its file" in sweep("add_runs = true")
     assert sweep("replace = true") == ""
     scorecube("verify", study).succeeded()
+
+
+def test_runs_that_another_process_added_meanwhile_are_kept(
+    parts: list[list[str]], tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, name = tmp_path / "study.zarr", ["--name", "demo"]
+    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
+
+    def overtaken(*args: Any, **options: Any) -> xr.Dataset:
+        monkeypatch.undo()
+        scorecube("evaluate", study, *name, *parts[1], "--add-runs").succeeded()
+        return evaluate(*args, **options)
+
+    monkeypatch.setattr(inputs, "evaluate_rankings", overtaken)
+    third = tmp_path / "third"
+    shutil.copytree(tmp_path / "second", third)
+    for run in third.iterdir():
+        run.write_text(run.read_text().replace("run", "late"))
+    options = ["--runs", str(third), "--qrels", parts[0][3], "--add-runs"]
+    refused = scorecube("evaluate", study, *name, *options)
+    assert refused.status == 1
+    assert "another process changed its scores meanwhile" in refused.stderr
+    assert open_study(study)["demo"].cube.sizes["run"] == 6
+    scorecube("evaluate", study, *name, *options).succeeded()
+    assert open_study(study)["demo"].cube.sizes["run"] == 8

@@ -64,7 +64,7 @@ def test_results_are_those_of_threads(
         xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
         assert found.attrs["digest"] == expected.attrs["digest"]
     assert verify_study(processes)[1] == []
-    assert not list(tmp_path.glob("*.lock"))
+    assert not list(tmp_path.glob("**/.*lock"))
     again = scorecube("sweep", file, "--workers", 2).succeeded().stderr
     assert f"{2 * COUNT} plans, {2 * COUNT} done already" in again
 

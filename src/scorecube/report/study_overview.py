@@ -109,10 +109,7 @@ def _indexed(
     """Return the default tables of the latest results, or of all, see `frames_of`."""
     rows, found = study.rows(describe(view.name)), list[Found]()
     for name in collections if collections is not None else rows:
-        results = in_order(
-            facts | {"digest": digest}
-            for digest, facts in (rows[name].results(view.name) if name in rows else {}).items()
-        )
+        results = in_order(rows[name].results(view.name) if name in rows else {})
         if not results and collections is not None:
             study[name].result(view.name)  # raises that there is none
         found += [(name, facts) for facts in (results if every else results[-1:])]

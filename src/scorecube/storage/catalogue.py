@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,6 +23,7 @@ from scorecube.storage.index import (
 from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION, inside
 from scorecube.storage.location import Location, open_location
 from scorecube.storage.manifest import (
+    COMMIT,
     CUBE,
     DIGEST,
     MANIFEST,
@@ -195,10 +196,14 @@ class Catalogue:
         return decode(content, name, f"{self.path}: {name}")
 
 
-def in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return attributes of results in the order in which they were finished, latest last."""
+def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return facts of results, by digest, with their digest, in the order in which they were stored, latest last.
+
+    Those that an earlier version stored have no commit and come first, in the order of their clocks.
+    """
     return sorted(
-        results, key=lambda each: (str(each.get("finished", "")), str(each.get("digest", "")))
+        ({**facts, "digest": digest} for digest, facts in results.items()),
+        key=lambda each: (int(each.get(COMMIT, 0)), str(each.get("finished", "")), each["digest"]),
     )
 
 

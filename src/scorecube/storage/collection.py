@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import xarray as xr
 
 from scorecube import names
-from scorecube.errors import BadStudy, CorruptStudy
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.catalogue import ATTRIBUTES, Catalogue, Describe, has_manifest, in_order
 from scorecube.storage.datasets import (
@@ -28,7 +28,7 @@ from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_option
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
-from scorecube.storage.location import Location
+from scorecube.storage.location import Location, open_location
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
@@ -98,7 +98,7 @@ class Study(Protocol):
     def path_of(self, name: str) -> str:
         """Return the path of a collection's group."""
 
-    def lock(self, collection: str = "") -> AbstractContextManager[None]:
+    def lock(self, collection: str = "", *, needed: bool = True) -> AbstractContextManager[None]:
         """Hold the lock of a collection."""
 
     def check_lock(self, collection: str = "") -> None:
@@ -158,6 +158,8 @@ class Collection:
         changes = self.study.changes_of(self.name)
         with self.location.failures():
             content = self.location.read(f"{self.group_path}/{METADATA}")
+        if content is None:
+            self.location.check_there()
         manifest = self._decode(content)
         known = None if content is None else (manifest, content)
         self.study.hold_manifest(self.name, known, changes=changes)
@@ -249,11 +251,10 @@ class Collection:
     def result_attributes(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
         """Return the attributes of an analysis' finished results, latest last."""
         entries = self.result_entries(analysis, outdated=outdated)
-        found = [
-            self._attributes(f"{RESULTS}/{analysis}/{digest}", entry)
-            for digest, entry in entries.items()
+        return [
+            self._attributes(f"{RESULTS}/{analysis}/{each['digest']}", entries[each["digest"]])
+            for each in in_order({digest: entry.facts for digest, entry in entries.items()})
         ]
-        return in_order(found)
 
     def _attributes(self, name: str, entry: Entry) -> dict[str, Any]:
         """Return the attributes of a result."""
@@ -347,12 +348,33 @@ class Collection:
                 for each in results
                 for digest in self._superseded(each.analysis, each.values)
             }
-            self.write(
-                {each.entry: each.values for each in results},
-                lambda manifest: manifest.without(superseded),
-                {each.entry: {**attribute_facts(each.values), **each.facts} for each in results},
-                packed=packed,
-            )
+            try:
+                self.write(
+                    {each.entry: each.values for each in results},
+                    lambda manifest: manifest.without(superseded),
+                    {
+                        each.entry: {**attribute_facts(each.values), **each.facts}
+                        for each in results
+                    },
+                    packed=packed,
+                )
+            except BadStudy as error:
+                kept = [] if self.location.exists() else self._keep_beside(results)
+                if not kept:
+                    raise
+                raise BadStudy(
+                    f"{error}. What was computed is kept in {' and '.join(kept)}, which xarray.open_zarr reads"
+                ) from None
+
+    def _keep_beside(self, results: Sequence[NewResult]) -> list[str]:
+        """Write results beside the place of a study that was moved or removed; return their paths."""
+        kept = list[str]()
+        with suppress(OSError, ScorecubeError):
+            for each in results:
+                beside = open_location(f"{self.study.path}-{each.analysis}-{each.digest}.zarr")
+                write_dataset(each.values, beside)
+                kept.append(beside.name)
+        return kept
 
     def _superseded(self, analysis: str, result: xr.Dataset) -> list[str]:
         """Return the digests of outdated results with the options of a new one."""
@@ -385,6 +407,7 @@ class Collection:
         facts: Mapping[str, Mapping[str, Any]] = EMPTY,
         *,
         packed: bool = False,
+        base: Manifest | None = None,
     ) -> None:
         """Write groups beside those that are there, commit them, and remove those that are no longer listed.
 
@@ -398,8 +421,11 @@ class Collection:
             Of new entries of results, by name; those of cubes and rankings are made of their content.
         packed
             Whether small groups are one file in a directory too.
+        base
+            Manifest of the scores and rankings that the groups were made from. If others are there now, nothing is changed (BadStudy).
         """
         path, written = self.group_path, set[str]()
+        self.study.check_lock(self.name)
         held = self.study.held_manifest(self.name)
         before = (
             self._decode_or_new(self.location.read(f"{path}/{METADATA}"))
@@ -429,7 +455,9 @@ class Collection:
                     )
                 if groups:  # and the directories above, which are on the same file system
                     self.location.sync(path)
-                after = self.commit(lambda manifest: change(manifest).with_entries(entries))
+                after = self.commit(
+                    lambda manifest: change(self._based(manifest, base)).with_new(entries)
+                )
         except BaseException as error:
             self.study.hold_manifest(self.name, None)
             with suppress(Exception):
@@ -446,6 +474,17 @@ class Collection:
         finally:
             self._mark(written, remove=True)
         self._remove_unlisted(before, after)
+
+    def _based(self, manifest: Manifest, base: Manifest | None) -> Manifest:
+        """Return a manifest, unless it has other scores or rankings than `base`."""
+        if base is not None and any(
+            manifest.entries.get(name) != base.entries.get(name) for name in (CUBE, RANKINGS)
+        ):
+            raise BadStudy(
+                f"{self.study.path}: collection {self.name!r}: another process changed its scores meanwhile, so nothing was stored; "
+                "run the same command again"
+            )
+        return manifest
 
     def _form(self, entry: str, *, packed: bool) -> Form:
         """Return how a small group is written: cubes and rankings as plain arrays everywhere, for other readers."""

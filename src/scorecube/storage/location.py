@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import files
 from scorecube.storage.layout import METADATA, inside
-from scorecube.storage.lock import LocalLockFile, LockFile, lock_suffix
+from scorecube.storage.lock import LocalLockFile, LockFile, is_lock, lock_subject, lock_suffix
 
 STAGED = ".staged"
 """Suffix of a group of a directory until it is renamed to its final name; names of collections cannot end in it."""
@@ -111,6 +111,9 @@ class Location(Protocol):
     def check_inside(self, path: str) -> None:
         """Refuse a path that links of the file system lead out of the study (CorruptStudy)."""
 
+    def check_there(self) -> None:
+        """Refuse to make a directory anew that was moved or removed while it was in use (BadStudy)."""
+
     def parent(self) -> tuple[Location, str]:
         """Return the location around this one, and the name of this one in it."""
 
@@ -128,8 +131,8 @@ class Location(Protocol):
 
 
 def is_started_study(name: str) -> bool:
-    """Whether a file is left of a writer that was killed while it began a study."""
-    return name.startswith(METADATA) and name.endswith(files.PARTIAL)
+    """Whether a file is of a writer that begins a study, or was killed then."""
+    return is_lock(name) or (name.startswith(METADATA) and name.endswith(files.PARTIAL))
 
 
 class LocalDirectory:
@@ -205,6 +208,8 @@ class LocalDirectory:
         """See `Location`."""
         self.check_inside(key)
         path = Path(self.name, key)
+        if key != METADATA:
+            self.check_there()
         path.parent.mkdir(parents=True, exist_ok=True)
         if not files.exchange_file(path, new, lambda: self.read(key) == old):
             return False
@@ -227,6 +232,7 @@ class LocalDirectory:
     def write_cached(self, key: str, content: bytes) -> None:
         """See `Location`."""
         self.check_inside(key)
+        self.check_there()
         path = Path(self.name, key)
         partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{files.PARTIAL}")
         try:
@@ -275,6 +281,8 @@ class LocalDirectory:
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
         """See `Location`."""
         self.check_inside(group)
+        if group:
+            self.check_there()
         for key in objects:  # of another store, perhaps
             inside(key, self.name)
         directory = Path(self.name, group)
@@ -326,6 +334,14 @@ class LocalDirectory:
                 f"{self.name}: {path} lies outside, at {found}, by a symbolic link; replace the link by what it names"
             )
 
+    def check_there(self) -> None:
+        """See `Location`."""
+        if not Path(self.name).is_dir():
+            raise BadStudy(
+                f"{self.name}: the study was moved or removed while it was in use; nothing was stored since. Run the same command again "
+                "where it is now"
+            )
+
     def parent(self) -> tuple[Location, str]:
         """See `Location`."""
         path = Path(os.path.realpath(self.name))
@@ -357,7 +373,10 @@ class LocalDirectory:
 
     def lock_file(self, collection: str = "") -> LockFile:
         """See `Location`."""
-        return LocalLockFile(Path(os.path.realpath(self.name) + lock_suffix(collection)))
+        return LocalLockFile(
+            Path(os.path.realpath(self.name), lock_suffix(collection)),
+            lock_subject(self.name, collection),
+        )
 
 
 def is_url(text: str) -> bool:

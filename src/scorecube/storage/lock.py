@@ -1,6 +1,7 @@
 """Lock files, with which one process at a time writes a collection of a study.
 
-Another lock file is for the list of collections. A lock file lies beside the study. It appears with its content in one step, is renewed while
+Another lock file is for the list of collections. Lock files lie in the directory of the study, which may be mounted at several paths, and at an
+object store beside it. A lock file appears with its content in one step, is renewed while
 its process lives, and removed at the end. The lock file of a process that has ended is taken over: at once on the same machine, otherwise when it
 has not been renewed for `EXPIRY_SECONDS`. A process that was stopped for longer may thus lose its lock to another: its content, with a token of
 its own, is looked at again before each commit (see `manifest.py`), which then fails with `LockLost`.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import secrets
 import socket
 import threading
@@ -26,6 +28,8 @@ from typing import Protocol
 from scorecube.errors import BadStudy
 from scorecube.storage.files import write_file
 
+LOCK, UNLOCKED = "SCORECUBE_LOCK", "0"
+"""Environment variable, and its value that allows writing where no lock can be held."""
 RENEWAL_SECONDS, EXPIRY_SECONDS = 15.0, 90.0
 """Time between two renewals, and time without renewal after which a lock file is stale."""
 
@@ -41,12 +45,32 @@ def lock_suffix(collection: str) -> str:
     return f".{collection}.lock" if collection else ".lock"
 
 
+def lock_subject(study: str, collection: str) -> str:
+    """Return what a lock file is for, for messages."""
+    return f"{study}: collection {collection!r}" if collection else study
+
+
+def is_lock(name: str) -> bool:
+    """Whether a file in the directory of a study is a lock file, or a temporary one of it; no collection is named so.
+
+    Examples
+    --------
+    >>> is_lock(".demo.lock"), is_lock(".lock.0123abcd"), is_lock(".index")
+    (True, True, False)
+    """
+    return re.fullmatch(r"\.(.*\.)?lock(\.[0-9a-f]{8})?", name) is not None
+
+
 class LockFile(Protocol):
     """A lock file in some store."""
 
     @property
     def name(self) -> str:
         """Path or URL; identifies the lock within this process."""
+
+    @property
+    def subject(self) -> str:
+        """Study, and collection, for messages."""
 
     def create(self, content: str) -> bool:
         """Create the file; False if it exists."""
@@ -70,12 +94,15 @@ class LocalLockFile:
     Parameters
     ----------
     path
-        Of the file.
+        Of the file, in the directory of the study.
+    subject
+        Study, and collection, for messages.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, subject: str = "") -> None:
         self.path = path
         self.name = str(path)
+        self.subject = subject
         self._last_read = ""
 
     def create(self, content: str) -> bool:
@@ -142,8 +169,10 @@ class LocalLockFile:
                 os.utime(file.fileno())
 
     def remove(self, content: str) -> None:
-        """See `LockFile`."""
+        """See `LockFile`; a study that was not begun leaves no directory."""
         self._remove(content)
+        with suppress(OSError):
+            self.path.parent.rmdir()
 
     def _remove(self, content: str) -> bool:
         """Remove the file if it has this content; of several processes one succeeds."""
@@ -179,10 +208,15 @@ def remove_left(directory: Path) -> None:
     _CLEANED.add(key)
     for path in directory.glob(f"*.lock.{'[0-9a-f]' * 8}"):
         with suppress(OSError):
-            content = path.read_text(encoding="utf-8", errors="replace")
-            ours = not content or '"token"' in content
-            if ours and is_stale(content, time.time() - path.stat().st_mtime):
+            if is_left(path):
                 path.unlink()
+
+
+def is_left(path: Path) -> bool:
+    """Whether a lock file, or a temporary one, is of a process that has ended."""
+    content = path.read_text(encoding="utf-8", errors="replace")
+    ours = not content or '"token"' in content
+    return ours and is_stale(content, time.time() - path.stat().st_mtime)
 
 
 class LockLost(BadStudy):
@@ -193,7 +227,7 @@ class LockLost(BadStudy):
 class _HeldLock:
     """A lock that this process holds, and how many of its writers share it.
 
-    Without `content` there is no lock file, as its directory may not be written to.
+    Without `content` there is no lock file, as its directory may not be written to, and the user asked to go on.
     """
 
     content: str | None
@@ -209,18 +243,25 @@ _HELD_GUARD = threading.Lock()
 
 
 @contextmanager
-def hold_lock(lock_file: LockFile) -> Iterator[bool]:
+def hold_lock(lock_file: LockFile, *, needed: bool = True) -> Iterator[bool]:
     """Hold a lock; writers in the same process share it. Yield whether it was taken over from a process that has ended.
+
+    Parameters
+    ----------
+    lock_file
+        Of the lock.
+    needed
+        Whether to refuse a directory that may not be written to, unless the environment asks for `UNLOCKED`.
 
     Raises
     ------
     BadStudy
-        Another process holds it.
+        Another process holds it, or none can be held.
     """
     key = os.getpid(), lock_file.name
     with _HELD_GUARD:
         if key not in _HELD:
-            _HELD[key] = _acquire(lock_file)
+            _HELD[key] = _acquire(lock_file, needed=needed)
         held = _HELD[key]
         held.writers += 1
         taken_over, held.taken_over = held.taken_over, False
@@ -261,14 +302,16 @@ def check_held(lock_file: LockFile) -> None:
         return
     found = lock_file.read()
     if found is None or found[0] != held.content:
-        who = "gone" if found is None else f"now that of {_owner(found[0])}"
         raise LockLost(
-            f"{lock_file.name.removesuffix('.lock')}: this process stood still for longer than {EXPIRY_SECONDS:.0f} s, and its lock is "
-            f"{who}; nothing was stored since. Run the same command again when the other has ended"
+            f"{lock_file.subject}: the lock of this process is gone, perhaps because it stood still for longer than "
+            f"{EXPIRY_SECONDS:.0f} s; nothing was stored since. Run the same command again"
+            if found is None
+            else f"{lock_file.subject}: this process stood still for longer than {EXPIRY_SECONDS:.0f} s, and its lock is now that of "
+            f"{_owner(found[0])}; nothing was stored since. Run the same command again when the other has ended"
         )
 
 
-def _acquire(lock_file: LockFile) -> _HeldLock:
+def _acquire(lock_file: LockFile, *, needed: bool) -> _HeldLock:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     content = json.dumps(
         {
@@ -292,7 +335,12 @@ def _acquire(lock_file: LockFile) -> _HeldLock:
                 taken_over = True
                 break
     except PermissionError:
-        return _HeldLock(None)  # the study may be writable where its parent directory is not
+        if needed and os.environ.get(LOCK) != UNLOCKED:
+            raise BadStudy(
+                f"{lock_file.subject}: no lock can be held, because {lock_file.name} cannot be made, and two processes that write "
+                f"at once could lose results. Allow writing to the directory; or, if nothing else writes, set {LOCK}={UNLOCKED}"
+            ) from None
+        return _HeldLock(None)
     held = _HeldLock(content, taken_over=taken_over)
     threading.Thread(
         target=_renew_until_released,
@@ -379,8 +427,7 @@ def _owner(content: str) -> str:
 
 
 def _refusal(lock_file: LockFile, content: str, age: float) -> str:
-    study = lock_file.name.removesuffix(".lock")
     return (
-        f"{study} is being written by {_owner(content)}; wait for it to finish. If it no longer runs, its lock expires in "
+        f"{lock_file.subject} is being written by {_owner(content)}; wait for it to finish. If it no longer runs, its lock expires in "
         f"{max(1, round(EXPIRY_SECONDS - max(age, 0.0)))} s; to continue at once, delete {lock_file.name}"
     )

@@ -30,6 +30,8 @@ CUBE, RANKINGS, RESULTS, BLOCKS = "cube", "rankings", "results", "blocks"
 """Entries, and the first parts of the names of entries such as ``results/swap/0123456789abcdef``."""
 OUTDATED = "outdated"
 """Fact of a result: the scores were replaced since it was computed."""
+COMMIT = "commit"
+"""Fact of a result: number of the commit that it came by."""
 PLAIN: Final = {"zarr_format": 3, "node_type": "group"}
 """Metadata of a zarr group without its attributes."""
 EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -78,6 +80,18 @@ class Manifest:
     def with_entries(self, entries: Mapping[str, Entry]) -> Manifest:
         """Return a copy with further entries, which replace those of the same name."""
         return replace(self, entries={**self.entries, **entries})
+
+    def with_new(self, entries: Mapping[str, Entry]) -> Manifest:
+        """Return a copy with further entries, whose results say by which commit they came: clocks of machines differ."""
+        number = {COMMIT: self.commit + 1}
+        return self.with_entries(
+            {
+                name: replace(entry, facts={**entry.facts, **number})
+                if name.startswith(f"{RESULTS}/")
+                else entry
+                for name, entry in entries.items()
+            }
+        )
 
     def without(self, names: set[str]) -> Manifest:
         """Return a copy without some entries."""

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from scorecube.errors import BadStudy, CorruptStudy, counted
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
 from scorecube.storage.collection import Collection
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
-from scorecube.storage.study import Study, open_study
+from scorecube.storage.study import BATCH_ROWS, Study, open_study
 from scorecube.storage.verify import verify_collection
 
 Progress = Callable[[int, int], None]
@@ -31,6 +31,8 @@ LIST_SECONDS = 2.0
 """Time between two changes of the list of collections: a killed merge repeats at most so much."""
 MAX_LINES = 20
 """Most lines of a message on conflicts or damage."""
+VERIFICATIONS = 10
+"""Of a collection of a part that another process writes, before the merge gives up."""
 COPIED_BYTES = 2**26
 """Objects that are held in memory while they are copied from one kind of store to another."""
 
@@ -160,10 +162,10 @@ def _expanded(path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _Holding:
-    """A collection of a part, and the number of commits when it was verified."""
+    """A collection of a part, and its manifest when it was verified."""
 
     collection: Collection
-    commit: int
+    manifest: Manifest
 
 
 class _Merger:
@@ -177,7 +179,7 @@ class _Merger:
         self._holders: dict[str, list[_Holding]] = {}
         self._progress, self._done = progress, 0
         self._unlisted: list[str] = []
-        self._taken: list[Collection] = []
+        self._taken: list[_Holding] = []
         """Collections of parts that are in the target, and are removed from the parts once they are listed."""
         self._listed_at = time.monotonic()
 
@@ -193,26 +195,36 @@ class _Merger:
         for study, name in self._names:
             collection = study[name]
             try:
-                manifest = collection.manifest
-                held = self._out[name].manifest.entries if name in there else {}
+                holding, found = self._verified(collection, there)
             except CorruptStudy as error:
                 problems.append(str(error))
-                self._step()
-                continue
-            # What the target has was verified when it was taken.
-            lacking = {
-                key for key, entry in manifest.entries.items() if not is_same(key, entry, held)
-            }
-            with self._locked(collection):
-                _, found = verify_collection(collection, lacking)
-            problems += [f"{study.path}: {line}" for line in found]
-            self._holders.setdefault(name, []).append(_Holding(collection, manifest.commit))
+            else:
+                problems += [f"{study.path}: {line}" for line in found]
+                self._holders.setdefault(name, []).append(holding)
             self._step()
         if problems:
             raise CorruptStudy(
                 f"{counted(len(problems), 'damaged place')} in the parts, nothing was merged:{_listed(problems)}\n"
                 "restore them from copies, or remove the damaged parts and sweep them again"
             )
+
+    def _verified(
+        self, collection: Collection, there: Container[str]
+    ) -> tuple[_Holding, list[str]]:
+        """Verify what the target lacks of a collection, again if it was replaced meanwhile."""
+        name, manifest = collection.name, collection.manifest
+        for _ in range(VERIFICATIONS):
+            held = self._out[name].manifest.entries if name in there else {}
+            # What the target has was verified when it was taken.
+            lacking = {
+                key for key, entry in manifest.entries.items() if not is_same(key, entry, held)
+            }
+            with self._locked(collection):
+                _, found = verify_collection(collection, lacking)
+            before, manifest = manifest, collection.manifest
+            if manifest == before:
+                return _Holding(collection, manifest), found
+        raise _changed(collection)
 
     def refuse_conflicts(self) -> None:
         """Compare what several studies hold under one name (BadStudy)."""
@@ -270,24 +282,26 @@ class _Merger:
             self._unlisted = []
         self._listed_at = time.monotonic()
         taken, self._taken = self._taken, []
-        by_study: dict[int, list[Collection]] = {}
-        for collection in taken if self._move else ():
-            by_study.setdefault(id(collection.study), []).append(collection)
-        for study in self._parts:
-            moved = by_study.get(id(study), [])
-            if not moved:
-                continue
-            with study.lock():
-                paths = [collection.group_path for collection in moved]
-                study.change_list(remove=[collection.name for collection in moved])
-                for path in paths:
-                    study.location.remove(path)
+        for study in self._parts if self._move else ():
+            own = [each for each in taken if each.collection.study is study]
+            for start in range(0, len(own), BATCH_ROWS):
+                self._remove(study, own[start : start + BATCH_ROWS])
+
+    def _remove(self, study: Study, moved: Sequence[_Holding]) -> None:
+        """Remove collections from a part, unless one was written to since it was verified (BadStudy)."""
+        with study.lock(), ExitStack() as locks:
+            for holding in moved:
+                locks.enter_context(study.lock(holding.collection.name))
+                _check_unchanged(holding)
+            paths = [each.collection.group_path for each in moved]
+            study.change_list(remove=[each.collection.name for each in moved])
+            for path in paths:
+                study.location.remove(path)
 
     def _add(self, holding: _Holding) -> int:
         """Take a collection that the target lacks; return its number of results."""
         collection, location, name = holding.collection, self._out.location, holding.collection.name
-        with self._locked(collection), location.failures():
-            manifest = _unchanged(holding)
+        with location.failures(), self._unchanged(holding) as manifest:
             location.remove(name)  # the rest of a killed merge
             entries = {
                 key: self._taken_entry(collection, key, entry, f"{name}/{entry.path}")
@@ -298,10 +312,11 @@ class _Merger:
                 for parts in (path.split("/") for path in manifest.paths())
                 for count in range(1, len(parts))
             }
+            _check_unchanged(holding)
             content = encode(replace(manifest, entries=entries, commit=max(1, manifest.commit)))
             location.write_new(name, {**parents, METADATA: content})
         self._unlisted.append(name)
-        self._taken.append(collection)
+        self._taken.append(holding)
         return _n_results(entries)
 
     def _extend(self, holding: _Holding) -> tuple[int, bool]:
@@ -309,17 +324,18 @@ class _Merger:
         collection, out = holding.collection, self._out
         name, location = collection.name, out.location
         own = out[name]
-        with self._locked(collection), out.lock(name), location.failures():
-            manifest, before = _unchanged(holding), own.manifest
+        with out.lock(name), location.failures(), self._unchanged(holding) as manifest:
+            before = own.manifest
             wanted, current = difference(own, before, collection, manifest)
             facts = {**manifest.facts, **before.facts}
             if not wanted and not current and facts == before.facts:
-                self._taken.append(collection)
+                self._taken.append(holding)
                 return 0, False
             entries = {
                 key: self._install(own, before, collection, key, entry)
                 for key, entry in wanted.items()
             }
+            _check_unchanged(holding)
             if entries:
                 location.sync(own.group_path)
             marked = {
@@ -328,12 +344,12 @@ class _Merger:
             obsolete = superseded(own, before.entries, collection, manifest.entries) - set(marked)
             after = own.commit(
                 lambda now: replace(
-                    now.with_entries({**marked, **entries}).without(obsolete), facts=facts
+                    now.with_entries(marked).with_new(entries).without(obsolete), facts=facts
                 )
             )
             for path in sorted(before.paths() - after.paths()):
                 location.remove(f"{own.group_path}/{path}")
-        self._taken.append(collection)
+        self._taken.append(holding)
         return _n_results(entries), True
 
     def _install(
@@ -357,10 +373,21 @@ class _Merger:
     def _locked(self, collection: Collection) -> Iterator[None]:
         """Hold the lock of a part's collection that has blocks, which are modified in place, or that is moved."""
         if self._move or any(map(is_blocks, collection.manifest.entries)):
-            with collection.study.lock(collection.name):
+            with collection.study.lock(collection.name, needed=self._move):
                 yield
         else:
             yield
+
+    @contextmanager
+    def _unchanged(self, holding: _Holding) -> Iterator[Manifest]:
+        """Yield the manifest that was verified; what fails because another process writes the collection is said to."""
+        with self._locked(holding.collection):
+            _check_unchanged(holding)
+            try:
+                yield holding.manifest
+            except (OSError, ScorecubeError):
+                _check_unchanged(holding)
+                raise
 
     def _taken_entry(self, collection: Collection, key: str, entry: Entry, path: str) -> Entry:
         """Copy or link the group of an entry to a path of the target, and return its entry."""
@@ -382,16 +409,17 @@ def _create_parents(location: Location, root: str, path: str) -> None:
             location.exchange(key, None, group_metadata())
 
 
-def _unchanged(holding: _Holding) -> Manifest:
-    """Return the manifest that was verified."""
-    collection = holding.collection
-    manifest = collection.manifest
-    if manifest.commit != holding.commit:
-        raise BadStudy(
-            f"{collection.study.path}: {collection.name} was changed while it was merged; what was merged so far stays. Wait for its "
-            "writer to finish, then run the same command again"
-        )
-    return manifest
+def _check_unchanged(holding: _Holding) -> None:
+    """Refuse a collection whose manifest is no longer the one that was verified (BadStudy)."""
+    if holding.collection.manifest != holding.manifest:
+        raise _changed(holding.collection)
+
+
+def _changed(collection: Collection) -> BadStudy:
+    return BadStudy(
+        f"{collection.study.path}: {collection.name} was changed while it was merged; what was merged so far stays. Wait for its writer "
+        "to finish, then run the same command again"
+    )
 
 
 def _stream(source: Location, path: str, target: Location, new: str) -> None:

@@ -33,7 +33,7 @@ from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.layout import METADATA, UNSETTLED
-from scorecube.storage.lock import lock_suffix
+from scorecube.storage.lock import lock_subject, lock_suffix
 from scorecube.storage.network import is_loopback
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
@@ -232,6 +232,9 @@ class ObjectPrefix:
     def check_inside(self, path: str) -> None:
         """See `Location`; an object store has no links."""
 
+    def check_there(self) -> None:
+        """See `Location`; objects are not moved."""
+
     def parent(self) -> tuple[ObjectPrefix, str]:
         """See `Location`."""
         parent, _, name = self.name.rpartition("/")
@@ -264,6 +267,7 @@ class ObjectPrefix:
                 from_url(parent),
                 name + lock_suffix(collection),
                 self.name + lock_suffix(collection),
+                lock_subject(self.name, collection),
             )
 
 
@@ -308,8 +312,8 @@ async def _read_many(store: ErrorTranslatingStore, keys: list[str]) -> list[byte
 class ObjectLockFile:
     """A lock file in an object store; see `scorecube.storage.lock.LockFile`."""
 
-    def __init__(self, store: Any, key: str, url: str) -> None:
-        self._store, self._key, self.name = store, key, url
+    def __init__(self, store: Any, key: str, url: str, subject: str) -> None:
+        self._store, self._key, self.name, self.subject = store, key, url, subject
         self._tag: str | None = None
 
     def create(self, content: str) -> bool:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace as replaced
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xarray as xr
@@ -35,7 +36,16 @@ from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import INDEX, Row, row_of, write_rows
 from scorecube.storage.layout import FORMAT_VERSION, METADATA, VERSION
 from scorecube.storage.location import STAGED, Location, open_location
-from scorecube.storage.lock import check_held, hold_lock, is_held, keep
+from scorecube.storage.lock import (
+    LockLost,
+    check_held,
+    hold_lock,
+    is_held,
+    is_left,
+    is_lock,
+    keep,
+    lock_suffix,
+)
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
@@ -306,14 +316,14 @@ class Study:
         return row_of(known[0], digest_of(content), stamp)
 
     @contextmanager
-    def lock(self, collection: str = "") -> Iterator[None]:
+    def lock(self, collection: str = "", *, needed: bool = True) -> Iterator[None]:
         """Hold the lock of one collection, or of the list of collections without a name.
 
-        Several processes may write different collections. BadStudy if another process holds the lock. What a killed process left behind
-        is removed.
+        Several processes may write different collections. BadStudy if another process holds the lock, or none can be held and it is
+        `needed`. What a killed process left behind is removed.
         """
         with self.location.failures():
-            held = hold_lock(self.location.lock_file(collection))
+            held = hold_lock(self.location.lock_file(collection), needed=needed)
             taken_over = held.__enter__()
         if not self._writers[collection] and collection not in (self._kept or {}):
             self.hold_manifest(collection, None)
@@ -345,13 +355,19 @@ class Study:
             self.note_change(collection, None)
             self[collection].remove_rest()
         elif not collection:
+            kept = {METADATA, INDEX, *self.catalogue.paths.values()}
+            kept |= {lock_suffix(each) for each in ["", *self.catalogue.paths]}
             for name in self.location.children(""):
-                if name not in (METADATA, INDEX, *self.catalogue.paths.values()):
+                if name not in kept and not (is_lock(name) and not is_left(Path(self.path, name))):
                     self.location.remove(name)
 
     def check_lock(self, collection: str = "") -> None:
         """Refuse to go on if this process held a lock and lost it; see `scorecube.storage.lock.check_held`."""
-        check_held(self.location.lock_file(collection))
+        try:
+            check_held(self.location.lock_file(collection))
+        except LockLost:
+            self.location.check_there()
+            raise
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted."""
@@ -381,6 +397,7 @@ class Study:
         rankings: xr.Dataset | None = None,
         replace: bool = False,
         facts: Mapping[str, Any] | None = None,
+        base: Manifest | None = None,
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
@@ -398,11 +415,13 @@ class Study:
             computed again.
         facts
             JSON values to note in the manifest.
+        base
+            Manifest of the scores and rankings that those which replace them were made from.
 
         Raises
         ------
         BadStudy
-            The collection exists with other runs, topics or scores.
+            The collection exists with other runs, topics or scores, or another process has changed what these were made from.
         """
         schema.check(cube, schema.CUBE, "the cube")
         check_collection_name(name)
@@ -422,15 +441,17 @@ class Study:
                         f"use {option('replace', True)} to start over, or another {option('name')}"
                     )
                 collection = self[name]
-                before = collection.cube
+                base, before = collection.manifest, collection.cube
                 merged = merge_cubes(before, cube, f"{self.path}: collection {name!r}")
                 if not merged.identical(before):
-                    collection.write({CUBE: merged}, lambda manifest: _noting(manifest, facts))
+                    collection.write(
+                        {CUBE: merged}, lambda manifest: _noting(manifest, facts), base=base
+                    )
                 elif facts:
                     collection.note(facts)
                 return
             same = name in self and not parts and _same_scores(self[name], cube)
-            self._write_new(name, cube, rankings, facts, same=same)
+            self._write_new(name, cube, rankings, facts, same=same, base=base)
             self.list_collections([name])
 
     def _write_new(
@@ -441,10 +462,13 @@ class Study:
         facts: Mapping[str, Any] | None,
         *,
         same: bool,
+        base: Manifest | None = None,
     ) -> None:
         parts = {CUBE: cube} | ({} if rankings is None else {RANKINGS: rankings})
         Collection(self, name).write(
-            parts, lambda manifest: _noting(_started_over(manifest, set(parts), keep=same), facts)
+            parts,
+            lambda manifest: _noting(_started_over(manifest, set(parts), keep=same), facts),
+            base=base,
         )
 
     def write_unlisted(self, name: str, cube: xr.Dataset, facts: Mapping[str, Any]) -> None:
@@ -466,40 +490,40 @@ class Study:
                         if not self[name].has_manifest():
                             version_1.upgrade(self.location, path, name)
                             self.hold_manifest(name, None)
-                self._write_list(paths)
+                self._write_list(dict)
 
     def prepare(self) -> None:
         """Create the study if it is new, or upgrade it."""
         if self.refresh() is None:
-            self._write_list({})
+            self._write_list(dict)
         self.upgrade()
 
     def list_collections(self, names: Iterable[str]) -> None:
         """Add written collections to the list; the caller holds the lock of the study."""
-        self.refresh()
-        new = {name: name for name in names if name not in self.catalogue.paths}
-        if new:
-            self._write_list({**self.catalogue.paths, **new})
+        self._write_list(lambda paths: {name: name for name in names} | paths)
 
     def change_list(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Add collections that are written to the list, and take others off it, in one step; the caller holds the lock."""
         with self.location.failures():
             self.prepare()
-            gone = set(remove)
-            kept = {name: path for name, path in self.catalogue.paths.items() if name not in gone}
-            new = kept | {name: name for name in add if name not in kept}
-            if new != self.catalogue.paths:
-                self._write_list(new)
-
-    def _write_list(self, paths: Mapping[str, str]) -> None:
-        content = self.location.read(METADATA)
-        self.check_lock()
-        new = sealed({"collections": dict(sorted(paths.items()))}, {VERSION: FORMAT_VERSION})
-        if not self.location.exchange(METADATA, content, new):
-            raise BadStudy(
-                f"{self.path}: another process changed the list of collections; run the same command again"
+            gone, new = set(remove), {name: name for name in add}
+            self._write_list(
+                lambda paths: new | {name: path for name, path in paths.items() if name not in gone}
             )
-        self.refresh()
+
+    def _write_list(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        """Change the list of collections, unless it stays as it is."""
+        while True:
+            content = self.refresh()
+            before = self.catalogue.paths
+            paths = change(before)
+            if content is not None and paths == before and self.version == FORMAT_VERSION:
+                return
+            self.check_lock()
+            new = sealed({"collections": dict(sorted(paths.items()))}, {VERSION: FORMAT_VERSION})
+            if self.location.exchange(METADATA, content, new):
+                self.refresh()
+                return
 
 
 def _same_scores(collection: Collection, cube: xr.Dataset) -> bool:

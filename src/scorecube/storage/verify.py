@@ -13,7 +13,15 @@ from scorecube.storage.datasets import CONTENT, read_dataset, stored_digest
 from scorecube.storage.index import INDEX, Row, read_segments, row_of
 from scorecube.storage.layout import METADATA
 from scorecube.storage.location import Location
-from scorecube.storage.manifest import BLOCKS, PLAIN, Entry, check_files, digest_of, read_checked
+from scorecube.storage.manifest import (
+    BLOCKS,
+    PLAIN,
+    Entry,
+    Manifest,
+    check_files,
+    digest_of,
+    read_checked,
+)
 from scorecube.storage.nodes import open_group
 from scorecube.storage.small_groups import chunk_keys
 from scorecube.storage.study import Study
@@ -44,12 +52,22 @@ def verify_collection(
     collection: Collection, chosen: Container[str] | None = None
 ) -> tuple[int, list[str]]:
     """Verify one collection, or some of its entries; see `verify_study`."""
-    checked, problems = 1, list[str]()
     try:
         manifest = collection.manifest
+        while True:
+            checked, problems = _verify_entries(collection, manifest, chosen)
+            before, manifest = manifest, collection.manifest
+            # What was replaced while it was read is no damage.
+            if not problems or manifest.commit == before.commit:
+                return checked, problems
     except ScorecubeError as error:
-        return checked, [f"{collection.name}: {error}"]
-    problems += _missing_parents(collection)
+        return 1, [f"{collection.name}: {error}"]
+
+
+def _verify_entries(
+    collection: Collection, manifest: Manifest, chosen: Container[str] | None
+) -> tuple[int, list[str]]:
+    checked, problems = 1, _missing_parents(collection, manifest)
     for key, entry in manifest.entries.items():
         if chosen is not None and key not in chosen:
             continue
@@ -114,11 +132,11 @@ def repair_index(study: Study) -> int:
     return len(study.rows())
 
 
-def _missing_parents(collection: Collection) -> list[str]:
+def _missing_parents(collection: Collection, manifest: Manifest) -> list[str]:
     """Return a line for each group between the collection and an entry that is no group."""
     location, path = collection.location, collection.group_path
     parents = set[str]()
-    for below in collection.manifest.paths():
+    for below in manifest.paths():
         parts = below.split("/")[:-1]
         parents |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
     return [

@@ -324,6 +324,7 @@ def evaluate_into(
             f"{option('add_runs', True)} and {option('replace', True)} contradict each other; use one of them",
             option="add_runs",
         )
+    base = study[name].manifest if add_runs else None
     if add_runs:
         rankings = more_runs.add_runs(
             study[name].rankings, rankings, f"{study.path}: collection {name!r}"
@@ -343,7 +344,7 @@ def evaluate_into(
         study.add(name, cube=cube)
     else:
         cube = evaluate_rankings(rankings, metrics, gains, **options)
-        study.add(name, cube=cube, rankings=rankings, replace=replace)
+        study.add(name, cube=cube, rankings=rankings, replace=replace, base=base)
     return cube
 
 

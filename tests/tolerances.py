@@ -17,6 +17,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Scores as integers": (
         ("statistics.integer_scores", "ROOM"),
         ("statistics.integer_scores", "SNAP"),
+        ("statistics.integer_scores", "BLIND"),
+        ("statistics.integer_scores", "ALIKE"),
+        ("statistics.integer_scores", "DIGITS"),
         ("statistics.integer_scores", "SMALLEST"),
         ("statistics.integer_grid", "MANTISSA_BITS"),
         ("statistics.integer_grid", "MAX_BITS"),

@@ -24,6 +24,14 @@ ROOM = 2.0**52
 SNAP = 2.0
 """Units by which rounding changes a difference of two centred scores at most, for each topic: half a unit for each of two
 scores, which are multiplied by n, and as much for the sums of n scores that are subtracted."""
+BLIND = 1e-2
+"""Largest share of the standard error of a usual difference by which rounding may change a mean."""
+ALIKE = 1e-7
+"""Largest share of a usual difference that may count as none on a topic."""
+DIGITS = 2.0**40
+"""Most units in a usual score."""
+PROBED_TOPICS = 256
+"""Topics that show what a usual difference is."""
 SMALLEST = 1e-300
 """Size of the largest score if all are zero, so that the number of units in a score of 1 is finite."""
 
@@ -32,8 +40,16 @@ SMALLEST = 1e-300
 class Units:
     """The scores of one cell (metric and gain setting) as centred integers.
 
+    `values`, `sums` and `snap` may be multiplied by any number, and `per_score` with them: analyses use their ratios.
+
     Parameters
     ----------
+    whole
+        float64 (run, topic): the scores in `fine_units`, from which a number for each topic may be subtracted.
+    rounded
+        Whether scores had to be rounded.
+    fine_units
+        Units of `whole` in a score of 1.
     values
         float64 (run, topic): n (x - mean of the run) for n topics, in units; sums over any resample of n topics are
         exact.
@@ -41,14 +57,17 @@ class Units:
         float64 (run,): sum of the run's scores, in units.
     per_score
         Units in a score of 1.
-    rounded
-        Whether scores had to be rounded.
+    snap
+        Largest difference of two values that rounding alone can cause.
     """
 
+    whole: FloatArray
+    rounded: bool
+    fine_units: float
     values: FloatArray
     sums: FloatArray
     per_score: float
-    rounded: bool
+    snap: float
 
     @property
     def n_topics(self) -> int:
@@ -56,14 +75,9 @@ class Units:
         return int(self.values.shape[1])
 
     @property
-    def uncentred(self) -> FloatArray:
-        """The scores in units: float64 (run, topic)."""
-        return (self.values + self.sums[:, np.newaxis]) / self.n_topics
-
-    @property
-    def snap(self) -> float:
-        """Largest difference of two centred values that rounding alone can cause."""
-        return SNAP * self.n_topics if self.rounded else 0.0
+    def totals(self) -> FloatArray:
+        """Sums of `whole`: float64 (run,)."""
+        return np.asarray(self.whole.sum(axis=1))
 
     @property
     def snap_sum(self) -> float:
@@ -77,7 +91,7 @@ class Units:
 
 
 def centred_units(scores: FloatArray) -> Units:
-    """Return the scores (run, topic) of one cell as centred integers.
+    """Return the scores (run, topic) of one cell as centred integers; see `comparable_scores`.
 
     Examples
     --------
@@ -85,13 +99,108 @@ def centred_units(scores: FloatArray) -> Units:
     >>> units.values.tolist(), units.sums.tolist(), units.per_score, units.rounded
     ([[-1.0, 1.0], [0.0, 0.0]], [3.0, 10.0], 10.0, False)
     """
-    return in_units(*whole_scores(scores))
+    return in_units(*comparable_scores(scores))
 
 
 def in_units(whole: FloatArray, per_score: float, rounded: bool) -> Units:
-    """Return the results of `whole_scores`, or a part of them, as centred integers."""
-    sums = whole.sum(axis=1)
-    return Units(whole * whole.shape[1] - sums[:, np.newaxis], sums, per_score, rounded)
+    """Return the results of `comparable_scores`, or a part of them, as centred integers.
+
+    Where n times as many units would not be exact, the mean of a run is rounded to a unit, and values are not multiplied by n.
+    """
+    n, totals = whole.shape[1], whole.sum(axis=1)
+    if 4.0 * n * n * np.abs(whole).max(initial=0.0) <= 2.0 * ROOM:
+        values, snap = whole * n - totals[:, np.newaxis], SNAP * n if rounded else 0.0
+        return Units(whole, rounded, per_score, values, totals, per_score, snap)
+    means = np.rint(totals / n)
+    return Units(
+        whole, rounded, per_score, whole - means[:, np.newaxis], means, per_score / n, SNAP + 1.0
+    )
+
+
+def comparable_scores(scores: FloatArray, *, paired: bool = True) -> tuple[FloatArray, float, bool]:
+    """Return the scores (run, topic) of one cell as integers, for differences of runs.
+
+    As of `whole_scores`, unless rounding could change a mean by more than `BLIND` of the standard error of a usual difference, as with
+    300,000 topics or where one score is a million times as large as most. Then units are as small as sums of n scores allow, after the
+    middle score of each topic is subtracted from all of its runs. That changes no difference on a topic, and is left out unless
+    runs are compared on each topic (`paired`).
+
+    Raises
+    ------
+    OverflowError
+        Rounding still could, as a few differences are too large beside the others.
+    """
+    whole, per_score, rounded = whole_scores(scores)
+    if not rounded or not _is_coarse(scores, per_score):
+        return whole, per_score, rounded
+    exact, n, usual = exact_denominator(scores), scores.shape[1], usual_difference(scores)
+    shifted = np.rint(scores * exact) if exact else scores
+    if paired:
+        shifted = shifted - middle_scores(shifted)
+    per_score = exact or 1.0
+    largest = max(float(np.nanmax(np.abs(shifted), initial=0.0)), SMALLEST)
+    room, digits = ROOM / (4.0 * n * largest), finest_units(scores) / per_score
+    factor = 2.0 ** math.floor(math.log2(min(room, digits)))
+    if room < digits and (SNAP + 1.0) * math.sqrt(n) > BLIND * usual * per_score * factor:
+        raise OverflowError(
+            f"some scores differ by up to {largest / per_score:.3g} from others of their topic, and most by about {usual:.3g}: sums over "
+            f"{n:,} topics cannot hold both. Look for sentinels or another unit, and leave these topics out; the tests of paired compare "
+            "topic by topic and need no sums"
+        )
+    return np.rint(shifted * factor), per_score * factor, not (exact and factor >= 1.0)
+
+
+def single_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:
+    """Return the scores (run, topic) of one cell for differences topic by topic, which need no sums of scores.
+
+    As of `whole_scores`, unless differences of a usual size could become 0 (`ALIKE`): then as they are, in units that leave out what comes of
+    rounding elsewhere.
+    """
+    whole, per_score, rounded = whole_scores(scores)
+    few = ALIKE * usual_difference(scores) * per_score >= SNAP
+    if not rounded or few or per_score >= finest_units(scores):
+        return whole, per_score, rounded
+    per_score = exact_denominator(scores) or 2.0 ** math.floor(math.log2(finest_units(scores)))
+    return np.rint(scores * per_score), per_score, not exact_denominator(scores)
+
+
+def _is_coarse(scores: FloatArray, per_score: float) -> bool:
+    """Whether rounding could change a mean by more than `BLIND`, where units can be smaller."""
+    limit = BLIND * usual_difference(scores) * per_score
+    return SNAP * math.sqrt(scores.shape[1]) > limit and per_score < finest_units(scores)
+
+
+def middle_scores(scores: FloatArray) -> FloatArray:
+    """Return the lower median of the scores that each topic has: float64 (topic,), NaN without scores."""
+    n_runs, n = scores.shape
+    count = n_runs - np.isnan(scores).sum(axis=0)
+    return np.asarray(np.sort(scores, axis=0)[np.maximum(count - 1, 0) // 2, np.arange(n)])
+
+
+def usual_difference(scores: FloatArray) -> float:
+    """Return the median of the differences from the middle score of a topic that are not 0; infinite without any."""
+    some = scores[:, :: max(1, scores.shape[1] // PROBED_TOPICS)]
+    return _median_size(some - middle_scores(some)) or math.inf
+
+
+def finest_units(scores: FloatArray) -> float:
+    """Return the most units in a score of 1: smaller differences come of rounding in the program that computed the scores."""
+    return DIGITS / max(_median_size(scores), SMALLEST)
+
+
+def exact_denominator(scores: FloatArray) -> float:
+    """Return the common denominator of scores (NaN for missing) whose numerators are exact; 0 if there is none."""
+    known = scores[~np.isnan(scores)]
+    most = ROOM / max(float(np.abs(known).max(initial=0.0)), SMALLEST)
+    return next(
+        (d for d in _worth_trying(known) if d <= most and _is_integral(known, d).all()), 0.0
+    )
+
+
+def _median_size(numbers: FloatArray) -> float:
+    """Return the median size of the numbers that are neither 0 nor missing; 0 without any."""
+    sizes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0.0)])
+    return float(np.median(sizes)) if len(sizes) else 0.0
 
 
 def whole_scores(scores: FloatArray) -> tuple[FloatArray, float, bool]:

@@ -22,7 +22,7 @@ from scorecube.analyses.judges.halves import HALVES
 from scorecube.analyses.judges.variables import CELL, VARIABLES
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import check_runs
-from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
+from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.agreement import STATISTICS, TIES, Agreement
 from scorecube.collection import schema
@@ -368,7 +368,8 @@ class Judges(Analysis):
         n_sets, n_cells, n_runs, n_topics = _shared(prepared).scores.shape
         pairs = n_runs * (n_runs - 1) / 2
         seconds = n_cells * (
-            SECONDS_PER_DRAW * population.N_DRAWS * n_runs + 2 * SECONDS_PER_PAIR[self.test] * pairs
+            SECONDS_PER_DRAW * population.N_DRAWS * n_runs
+            + 2 * seconds_per_pair([self.test], n_topics) * pairs
         )
         sizes = len(self.labels) + 1
         outputs = 8.0 * n_cells * n_runs * (4 + 7 * sizes) + 16.0 * n_topics

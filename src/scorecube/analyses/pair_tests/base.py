@@ -37,6 +37,7 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
     sample_sizes,
     whole_cells,
 )
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
@@ -45,7 +46,7 @@ from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.pairs.pair_order import SIDE, pair_place
 from scorecube.kernels.pairs.tail_counts import EQUAL, observed_t
 from scorecube.kernels.threads import on_threads
-from scorecube.statistics.integer_scores import Units, centred_units
+from scorecube.statistics.integer_scores import Units, in_units
 
 PAIR = (names.METRIC, names.GAIN, names.PAIR)
 CELL = (names.METRIC, names.GAIN)
@@ -275,7 +276,7 @@ def block_runs(inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int
 
 def cell_units(cube: xr.Dataset) -> list[Units]:
     """Return the scores of each cell as integers."""
-    return [centred_units(cell) for cell in cells(cube)[0]]
+    return [in_units(*comparable(cell)) for cell in cells(cube)[0]]
 
 
 def n_pairs(cube: xr.Dataset) -> int:

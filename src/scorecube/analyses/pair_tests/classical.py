@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -49,7 +49,8 @@ from scorecube.analyses.pair_tests.repetitions import (
     with_repetitions,
 )
 from scorecube.analyses.pair_tests.score_differences import (
-    PAIRS_AT_ONCE,
+    comparable,
+    pairs_at_once,
     score_differences,
     score_rounding,
 )
@@ -58,11 +59,12 @@ from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.integer_scores import in_units
+from scorecube.statistics.integer_scores import in_units, single_scores
 
 T = "t"
 TESTS = (T, "wilcoxon", "sign")
-SECONDS_PER_PAIR = {"t": 2e-6, "wilcoxon": 3e-5, "sign": 1e-6}
+SECONDS_PER_PAIR = {"t": (5e-7, 3e-8), "wilcoxon": (3e-6, 2e-7), "sign": (3e-7, 5e-9)}
+"""Of each pair, and for each of its topics."""
 MAX_EXACT, MAX_PERMUTED = 50, 13
 """Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
 
@@ -193,10 +195,10 @@ class Paired(Analysis):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         """See `Analysis.inputs`; integer scores if possible, for exact ties."""
-        cube = prepared.cube
+        cube, repetitions = prepared.cube, prepared.shared
         first, second = family(cube, self.baseline)
-        inputs = whole_cells(cells(cube)[0]) | {"first": first, "second": second}
-        repetitions: Repetitions | None = prepared.shared
+        form = single_scores if repetitions is None else comparable
+        inputs = whole_cells(cells(cube)[0], form) | {"first": first, "second": second}
         if repetitions is not None:
             inputs |= {"repetitions": repetitions.counts, "variances": repetitions.variances}
         return inputs
@@ -213,10 +215,11 @@ class Paired(Analysis):
             return {"p": moments_of_systems(inputs, pairs).unequal()[:, np.newaxis]}
         p = np.full((len(inputs["whole"]), len(self.tests), stop - start), np.nan)
         for group in pair_groups(inputs, inputs["first"][start:stop], inputs["second"][start:stop]):
-            scores, rounding = group.units.uncentred, score_rounding(group.units)
+            scores, rounding = group.units.whole, score_rounding(group.units)
             group_p = np.empty((len(self.tests), len(group.first)))
-            for low in range(0, len(group.first), PAIRS_AT_ONCE):
-                part = slice(low, low + PAIRS_AT_ONCE)
+            step = pairs_at_once(group.units.n_topics)
+            for low in range(0, len(group.first), step):
+                part = slice(low, low + step)
                 differences = score_differences(
                     scores, rounding, group.first[part], group.second[part]
                 )
@@ -292,16 +295,16 @@ class Paired(Analysis):
         """See `Analysis.cost`."""
         cube = prepared.cube
         count = n_cells(cube)
-        seconds = count * sum(SECONDS_PER_PAIR[test] for test in self.tests_done)
+        n_topics = cube.sizes[names.TOPIC]
         n_settings = cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         score_bytes = 8.0 * count * cube.sizes[names.RUN] * cube.sizes[names.TOPIC]
         n_tested = family_size(cube, self.baseline)
         columns = 8 * len(self.tests_done) + (16 if self.missing != REFUSE or self.by_system else 0)
         columns += 0 if self.equivalence is None else 16 * (2 + len(self.alphas))
         return Cost(
-            seconds=seconds,
+            seconds=count * seconds_per_pair(self.tests_done, n_topics),
             bytes=8.0 * count,
-            fixed_bytes=60.0 * PAIRS_AT_ONCE * cube.sizes[names.TOPIC],
+            fixed_bytes=60.0 * n_topics * min(n_tested, pairs_at_once(n_topics)),
             result_bytes=n_tested * (40.0 + columns * (count + n_settings)) + score_bytes,
             input_bytes=16.0 * n_tested + 2 * score_bytes,
         )
@@ -316,6 +319,11 @@ def moments_of_systems(inputs: Mapping[str, np.ndarray[Any, Any]], pairs: Pairs)
     grids = zip(inputs["whole"], inputs["per_score"], inputs["rounded"], strict=True)
     units = [in_units(whole, float(grid), bool(rounded)) for whole, grid, rounded in grids]
     return moments_over_repetitions(units, inputs["repetitions"], inputs["variances"], pairs)
+
+
+def seconds_per_pair(tests: Sequence[str], n_topics: int) -> float:
+    """Return the time that tests of a pair take."""
+    return sum(fixed + each * n_topics for fixed, each in map(SECONDS_PER_PAIR.__getitem__, tests))
 
 
 def classical_p_values(

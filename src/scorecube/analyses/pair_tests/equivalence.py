@@ -18,13 +18,13 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.pairwise_complete import pair_groups, whole_cells
 from scorecube.analyses.pair_tests.score_differences import (
-    PAIRS_AT_ONCE,
+    pairs_at_once,
     score_differences,
     score_rounding,
 )
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.integer_scores import Units
+from scorecube.statistics.integer_scores import Units, single_scores
 
 
 def equivalence_field() -> float | None:
@@ -122,7 +122,7 @@ def moments_over_topics(scores: np.ndarray[Any, Any], pairs: Pairs) -> Moments:
         Positions of runs.
     """
     difference, error, freedom = np.full((3, len(scores), len(pairs[0])), np.nan)
-    for group in pair_groups(whole_cells(scores), *pairs):
+    for group in pair_groups(whole_cells(scores, single_scores), *pairs):
         mean, spread = mean_and_error(group.units, group.first, group.second)
         difference[group.cell, group.pairs], error[group.cell, group.pairs] = mean, spread
         freedom[group.cell, group.pairs] = group.units.n_topics - 1
@@ -133,13 +133,14 @@ def mean_and_error(units: Units, first: Any, second: Any) -> tuple[Any, Any]:
     """Return mean and standard error of the differences of pairs, in units of the score: float64 (pair,)."""
     n, rounding = units.n_topics, score_rounding(units)
     mean, error = np.empty((2, len(first)))
-    for low in range(0, len(first), PAIRS_AT_ONCE):
-        part = slice(low, low + PAIRS_AT_ONCE)
-        differences = score_differences(units.uncentred, rounding, first[part], second[part])
+    step = pairs_at_once(n)
+    for low in range(0, len(first), step):
+        part = slice(low, low + step)
+        differences = score_differences(units.whole, rounding, first[part], second[part])
         spread = differences.std(axis=1, ddof=1)
         spread[np.ptp(differences, axis=1) <= 2 * rounding] = 0.0
-        mean[part] = differences.sum(axis=1) / (n * units.per_score)
-        error[part] = spread / (np.sqrt(n) * units.per_score)
+        mean[part] = differences.sum(axis=1) / (n * units.fine_units)
+        error[part] = spread / (np.sqrt(n) * units.fine_units)
     return mean, error
 
 

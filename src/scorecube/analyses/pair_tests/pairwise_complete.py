@@ -7,7 +7,7 @@ a statistic over all pairs (a rank correlation, one required difference) is hard
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
-from scorecube.statistics.integer_scores import Units, in_units, whole_scores
+from scorecube.statistics.integer_scores import Units, in_units, single_scores
 
 REFUSE, PAIRWISE = "refuse", "pairwise"
 MIN_TOPICS = 2
@@ -85,9 +86,11 @@ def missing_field() -> str:
     )
 
 
-def whole_cells(scores: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+def whole_cells(
+    scores: np.ndarray[Any, Any], form: Callable[[Any], Any] = comparable
+) -> dict[str, np.ndarray[Any, Any]]:
     """Return scores (cell, run, topic) as integers, for `pair_groups`."""
-    whole, per_score, rounded = zip(*map(whole_scores, scores), strict=True)
+    whole, per_score, rounded = zip(*map(form, scores), strict=True)
     return {
         "whole": np.stack(whole),
         "per_score": np.array(per_score),
@@ -166,8 +169,8 @@ def describe_pairs(
     ]
     common = np.rint(np.stack(products)).astype(np.int32)
     untested, difference = common < MIN_TOPICS, np.full(common.shape, np.nan)
-    for group in pair_groups(whole_cells(scores), first, second):
-        sums, scale = group.units.sums, group.units.n_topics * group.units.per_score
+    for group in pair_groups(whole_cells(scores, single_scores), first, second):
+        sums, scale = group.units.totals, group.units.n_topics * group.units.fine_units
         difference[group.cell, group.pairs] = (sums[group.first] - sums[group.second]) / scale
     values = {
         "common_topics": common,

@@ -133,10 +133,8 @@ class Randomisation(PairTest):
             if panels is None or not np.array_equal(np.arange(n)[group.topics], topics):
                 topics = np.arange(n)[group.topics]
                 panels = in_panels(signs[topics], np.float64)
-            sums = np.ascontiguousarray(
-                product(units.uncentred, panels)[: len(units.values), :trials]
-            )
-            difference = units.sums[first] - units.sums[second]
+            sums = np.ascontiguousarray(product(units.whole, panels)[: len(units.values), :trials])
+            difference = units.totals[first] - units.totals[second]
             observed = np.abs(difference) if self.sided == 2 else difference
             # Half a unit for each of 2 n scores; replicate and observed difference have it both.
             rounding = float(units.n_topics) if units.rounded else 0.0
@@ -150,7 +148,7 @@ class Randomisation(PairTest):
                 sums, first, second, edges, rounding, self.sided, levels, counts, totals
             )
             reached[group.cell, group.pairs] = counts
-            kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.per_score)
+            kth[group.cell][:, group.pairs] = totals / (units.n_topics * units.fine_units)
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
 
     def seconds_per_trial(self, n_topics: int) -> float:

@@ -6,10 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from scorecube.statistics.integer_scores import SNAP, Units
+from scorecube.errors import BadPlan
+from scorecube.statistics.integer_scores import SNAP, Units, comparable_scores
 
-PAIRS_AT_ONCE = 4096
-"""Number of pairs whose differences are in memory at a time."""
+PAIRS_AT_ONCE, DIFFERENCES_AT_ONCE = 4096, 2**22
+"""Most pairs, and about the most differences of topics, that are in memory at a time."""
+
+
+def pairs_at_once(n_topics: int) -> int:
+    """Return the number of pairs whose differences are in memory at a time."""
+    return max(1, min(PAIRS_AT_ONCE, DIFFERENCES_AT_ONCE // n_topics))
+
+
+def comparable(scores: Any, *, paired: bool = True) -> tuple[Any, float, bool]:
+    """Return the scores of a cell as integers; BadPlan where `comparable_scores` has none."""
+    try:
+        return comparable_scores(scores, paired=paired)
+    except OverflowError as error:
+        raise BadPlan(str(error)) from None
 
 
 def score_rounding(units: Units) -> float:

@@ -82,7 +82,7 @@ class Tukey(Analysis):
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
         """See `Analysis.inputs`; `scores` is (topic, cell, run)."""
-        units = np.stack([cell.uncentred for cell in cell_units(prepared.cube)])
+        units = np.stack([cell.whole for cell in cell_units(prepared.cube)])
         return {
             "scores": np.ascontiguousarray(units.transpose(2, 0, 1)),
             "key": stream_key(seed, names.Purpose.RUN_PERMUTATIONS),
@@ -120,10 +120,10 @@ class Tukey(Analysis):
         reached = np.empty((len(ranges), len(first)), np.int32)
         for cell, units in enumerate(cell_units(cube)):
             ordered = np.sort(ranges[cell])
-            rounding = SNAP * units.n_topics if units.rounded else 0.0
+            sums, rounding = units.totals, SNAP * units.n_topics if units.rounded else 0.0
             for start in range(0, len(first), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)
-                difference = np.abs(units.sums[first[part]] - units.sums[second[part]])
+                difference = np.abs(sums[first[part]] - sums[second[part]])
                 edges = difference * (1.0 - EQUAL) - rounding
                 reached[cell, part] = trials - np.searchsorted(ordered, edges, side="left")
         return reached

@@ -20,6 +20,7 @@ from scorecube.analyses.base import Arrays, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import PairTest, block_runs, replicate_rank, tie_widths
 from scorecube.analyses.pair_tests.family import Pairs, family, family_size
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection.selection import cell_kinds, cells
 from scorecube.collection.topic_means import area_weights, log_scores, summarise
@@ -29,7 +30,7 @@ from scorecube.kernels.pairs.unpaired import resampled_areas, resampled_moments,
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics.registry import GEOMETRIC, MEAN, SUMMARIES
-from scorecube.statistics.integer_scores import centred_units
+from scorecube.statistics.integer_scores import in_units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ class Unpaired(PairTest):
         first, second = self.block_pairs(cube)
         scores = cells(cube)[0]
         kinds = cell_kinds(cube)
-        units = [centred_units(cell) for cell in scores]
+        units = [in_units(*comparable(cell, paired=False)) for cell in scores]
         values = [
             unit.values if kind == MEAN else cell
             for cell, unit, kind in zip(scores, units, kinds, strict=True)
@@ -200,7 +201,7 @@ def welch_statistics(scores: Table, pairs: Pairs) -> tuple[Table, int]:
     n_constant
         Number of pairs with infinite t.
     """
-    units = centred_units(scores)
+    units = in_units(*comparable(scores, paired=False))
     n, (first, second) = scores.shape[1], pairs
     squares = (units.values**2).sum(axis=1)
     total = units.sums[first] - units.sums[second]

@@ -23,7 +23,7 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
-from scorecube.analyses.pair_tests.classical import SECONDS_PER_PAIR, TESTS
+from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.pair_decisions import (
     DECISIONS,
@@ -400,7 +400,7 @@ class Agreement(Analysis):
         )
         fixed = 96.0 * n_rankings * n_runs * trials_at_once(n_rankings * n_runs)
         score_bytes = 8.0 * n_rankings * n_runs * n_topics
-        decisions = 2 * SECONDS_PER_PAIR[self.test] * n_rankings * n_pairs(cube)
+        decisions = 2 * seconds_per_pair([self.test], n_topics) * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_rankings / 2
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
         return Cost(

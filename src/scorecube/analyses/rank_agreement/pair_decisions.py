@@ -19,12 +19,12 @@ import numpy as np
 
 from scorecube.analyses.pair_tests.classical import classical_p_values
 from scorecube.analyses.pair_tests.score_differences import (
-    PAIRS_AT_ONCE,
+    pairs_at_once,
     score_differences,
     score_rounding,
 )
 from scorecube.kernels.pairs.pair_order import label_order
-from scorecube.statistics.integer_scores import centred_units
+from scorecube.statistics.integer_scores import in_units, single_scores
 
 DECISIONS = {
     "active_agreement": "significant under both sets, for the same run",
@@ -92,8 +92,9 @@ def count_decisions(
     for cell in range(half):
         best = np.zeros(n_runs, bool)
         best[np.argsort(ranks[cell], kind="stable")[:top]] = True
-        for low in range(0, len(first), PAIRS_AT_ONCE):
-            a, b = first[low : low + PAIRS_AT_ONCE], second[low : low + PAIRS_AT_ONCE]
+        step = pairs_at_once(scores[cell].shape[-1])
+        for low in range(0, len(first), step):
+            a, b = first[low : low + step], second[low : low + step]
             p, orders = zip(
                 *(
                     p_values_and_signs(scores[k], sums[k], float(tolerances[k]), a, b, test)
@@ -137,9 +138,9 @@ def p_values_and_signs(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return p-values of pairs of runs, and signs of their mean differences."""
     # Integers where possible, so that ties of differences are exact.
-    units = centred_units(scores)
+    units = in_units(*single_scores(scores))
     rounding = score_rounding(units)
-    differences = score_differences(units.uncentred, rounding, first, second)
+    differences = score_differences(units.whole, rounding, first, second)
     difference = sums[first] - sums[second]
     difference[np.abs(difference) <= tolerance] = 0.0
     return classical_p_values(test, differences, rounding), np.sign(difference).astype(np.int64)

@@ -10,13 +10,14 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection import schema
 from scorecube.collection.selection import cell_kinds, cells, uses_gains
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.rank.concordance import Concordance, pairs_of, spearman, tau_a, tau_b
 from scorecube.metrics.registry import AREA, GEOMETRIC
-from scorecube.statistics.integer_scores import SNAP, centred_units
+from scorecube.statistics.integer_scores import SNAP, in_units
 
 ALONG = ("metric", "gain")
 STATISTICS = ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman")
@@ -119,13 +120,14 @@ def ranking_values(cube: xr.Dataset) -> tuple[Any, Any, Any]:
     for k, kind in enumerate(cell_kinds(cube)):
         if kind == AREA:
             weights = area_weights(scores.shape[2])
-            centred = centred_units(
-                (np.sort(scores[k], axis=-1)[:, : len(weights)] @ weights)[:, np.newaxis]
-            )
-            sums[k] = centred.uncentred[:, 0]
+            areas = np.sort(scores[k], axis=-1)[:, : len(weights)] @ weights
+            centred = in_units(*comparable(areas[:, np.newaxis]))
+            sums[k] = centred.whole[:, 0]
         else:
-            centred = centred_units(log_scores(scores[k]) if kind == GEOMETRIC else scores[k])
-            units[k], sums[k] = centred.uncentred, centred.sums
+            centred = in_units(
+                *comparable(log_scores(scores[k]) if kind == GEOMETRIC else scores[k])
+            )
+            units[k], sums[k] = centred.whole, centred.totals
         tolerances[k] = SNAP * centred.n_topics if centred.rounded else 0.0
     return units, sums, tolerances
 

@@ -18,6 +18,7 @@ from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
 from scorecube.analyses.pair_tests.repetitions import OverRepetitions
+from scorecube.analyses.pair_tests.score_differences import score_rounding
 from scorecube.analyses.pair_tests.step_down import Replicates
 from scorecube.analyses.rank_sets.ranks import RUN, RankSets, ranked_result
 from scorecube.analyses.rank_sets.ranks import VARIABLES as RANK_VARIABLES
@@ -156,10 +157,10 @@ class Leaderboard(RankSets):
         n_runs = len(units.sums)
         winners, losers = self.decided(units, pairs, counts, trials)
         low, high = rank_limits(winners, losers, n_runs)
-        order = np.argsort(-units.sums, kind="stable")
+        order = np.argsort(-units.totals, kind="stable")
         begin, end = groups_in_order(order, winners, losers)
         return {
-            "rank": competition_ranks(units.sums),
+            "rank": competition_ranks(units.totals),
             "rank_low": low,
             "rank_high": high,
             "group_first": begin,
@@ -178,8 +179,8 @@ class Leaderboard(RankSets):
         p[others] = p_values(counts, len(largest), False)
         error = statistic.moderated_errors(pairs)
         margin[others] = np.where(error > 0, critical, 0.0) * error
-        topics = units.uncentred - units.uncentred[base]
-        equal = np.abs(topics) <= units.snap / units.n_topics
+        topics = units.whole - units.whole[base]
+        equal = np.abs(topics) <= score_rounding(units)
         difference[base] = np.nan
         return {
             "difference": difference,

@@ -130,7 +130,7 @@ class Ranks(RankSets):
                 limits[:, cell, of] = np.stack(found)[:, of]
         by_cell = {
             "mean": mean_scores(scores),
-            "rank": np.stack([competition_ranks(each.sums) for each in units]),
+            "rank": np.stack([competition_ranks(each.totals) for each in units]),
             "rank_low": limits[0],
             "rank_high": limits[1],
         }

@@ -1,0 +1,132 @@
+"""The range of topics and scores in which tests of pairs see what is there; docs/explanation/numbers.md prints it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey
+from scorecube.analyses.pair_tests.base import observed_statistics
+from scorecube.errors import BadPlan
+from scorecube.statistics.integer_scores import BLIND, comparable_scores, in_units
+from scorecube.workflow.api import analyse, cube_from_scores
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+FIRST, SECOND = np.array([0], np.int32), np.array([1], np.int32)
+
+
+def two_runs(n: int, scale: float, spread: float, share: float, t: float, seed: int) -> Floats:
+    """Return the scores of two runs whose difference has about this t.
+
+    Topics are `scale` times 10 to the power of up to `spread`; differences are about a `share` of the scale.
+    """
+    random = np.random.default_rng(seed)
+    topics = scale * random.random(n) * 10.0 ** random.uniform(0.0, spread, n)
+    noise = random.normal(0.0, share * scale, n)
+    noise += t * noise.std(ddof=1) / math.sqrt(n) - noise.mean()
+    scores = np.stack([topics, topics + noise])
+    return np.asarray(scores * min(1.0, 1e9 / np.abs(scores).max()))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Floats:
+    n = draw(st.sampled_from([10, 50, 300, 3_000, 30_000]))
+    return two_runs(
+        n,
+        10.0 ** draw(st.integers(-8, 8)),
+        draw(st.sampled_from([0.0, 3.0, 6.0])),
+        10.0 ** draw(st.integers(-3, 0)),
+        draw(st.sampled_from([0.3, 3.0, 15.0])),
+        draw(st.integers(0, 2**32)),
+    )
+
+
+def check(scores: Floats) -> None:
+    """Compare the numbers that all tests use with exact fractions and SciPy."""
+    exact = [Fraction(y) - Fraction(x) for x, y in scores.T.tolist()]
+    n, differences = len(exact), np.array([float(each) for each in exact])
+    mean, error = float(sum(exact) / n), differences.std(ddof=1) / math.sqrt(n)
+    units = in_units(*comparable_scores(scores))
+    in_scores = n * units.per_score
+    assert abs((units.sums[1] - units.sums[0]) / in_scores - mean) <= 2 * BLIND * error
+    totals = (units.totals[1] - units.totals[0]) / (n * units.fine_units)
+    assert abs(totals - mean) <= 2 * BLIND * error
+    assert units.snap / in_scores <= 2 * BLIND * error
+    t = scipy.stats.ttest_1samp(differences, 0.0)
+    found = observed_statistics(scores[np.newaxis], SECOND, FIRST)[0][0, 0]
+    assert found == pytest.approx(t.statistic, rel=0.01, abs=0.01)
+    cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
+    p = analyse(cube, Paired())["p_value"].squeeze().to_series()
+    assert p["t"] == pytest.approx(t.pvalue, rel=0.05, abs=1e-300)
+    sign = scipy.stats.binomtest(int((differences > 0).sum()), int((differences != 0).sum()))
+    assert p["sign"] == pytest.approx(sign.pvalue, rel=1e-9, abs=1e-300)
+    if n > 50:
+        wilcoxon = scipy.stats.wilcoxon(differences, method="asymptotic").pvalue
+        assert p["wilcoxon"] == pytest.approx(wilcoxon, rel=0.05, abs=1e-300)
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores=cases())
+def test_tests_of_pairs_see_differences_of_any_size(scores: Floats) -> None:
+    check(scores)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e5])
+@pytest.mark.parametrize("spread", [0.0, 3.0])
+def test_a_million_topics(scale: float, spread: float) -> None:
+    check(two_runs(1_000_000, scale, spread, 0.15, 5.0, 1))
+
+
+@pytest.mark.parametrize("analysis", [Bootstrap(), Randomisation(), Tukey()], ids=lambda a: a.name)
+@pytest.mark.parametrize("case", ["many topics", "an outlier", "an outlier of decimals"])
+def test_resampling_finds_what_the_t_test_finds(analysis: Any, case: str) -> None:
+    scores = (
+        two_runs(100_000, 1.0, 0.0, 0.15, 7.0, 1)
+        if case == "many topics"
+        else two_runs(200, 1.0, 0.0, 0.05, 7.0, 1)
+    )
+    if case != "many topics":
+        scores[:, 0] = 1e9
+    if case == "an outlier of decimals":
+        scores = scores.round(7)
+    assert scipy.stats.ttest_rel(scores[0], scores[1]).pvalue < 1e-9
+    cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
+    trials = 30 if case == "many topics" else 400
+    result = analyse(cube, analysis, trials=trials, seed=1, workers=1)
+    assert int(result["reached"].squeeze()) == 0
+    assert not any("equal" in note for note in result.attrs.get("notes", []))
+
+
+def test_what_sums_cannot_hold_is_refused_and_compared_topic_by_topic() -> None:
+    scores = two_runs(200, 1.0, 0.0, 0.01, 5.0, 1)
+    scores[0, 0] = 1e9
+    cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
+    message = r"differ by up to 1e\+09 from others of their topic, and most by about 0.0"
+    for analysis in (Bootstrap(), Randomisation(), Tukey()):
+        with pytest.raises(BadPlan, match=message):
+            analyse(cube, analysis, trials=20, seed=1, workers=1)
+    differences = scores[0] - scores[1]
+    expected = scipy.stats.wilcoxon(differences, method="asymptotic").pvalue
+    p = analyse(cube, Paired(tests=("wilcoxon",)))["p_value"].item()
+    assert p == pytest.approx(expected, rel=1e-9)
+
+
+def test_runs_that_differ_by_rounding_alone_are_equal() -> None:
+    """Also where units are finer: the same system, computed twice."""
+    for n in (50, 30_000):
+        first = np.random.default_rng(1).random(n)
+        scores = np.stack([first, first * (1.0 + 1e-16 * np.arange(n) % 3e-16)])
+        scores[1, ::2] = np.nextafter(scores[0, ::2], 1.0)
+        cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
+        assert (analyse(cube, Paired())["p_value"] == 1.0).all()
+        result = analyse(cube, Randomisation(), trials=20, seed=1, workers=1)
+        assert int(result["reached"].squeeze()) == 20

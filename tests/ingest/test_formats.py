@@ -162,7 +162,7 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
         ),
         (
             "run,topic,AP\na,1,0.5\n",
-            ":1: columns for run and topic and none for the score: call it score (--layout long)",
+            ":1: columns for run and topic and none for the score: call it score, or name it as --metric",
         ),
         (
             TRANSPOSED,

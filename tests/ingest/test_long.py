@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,3 +211,59 @@ def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
         BadInput, match=re.escape(f"{path}:8: ") + ".* on topic '1' at gain setting 2:1$"
     ):
         read_long([path])
+
+
+ITEMS = (
+    "model,item,benchmark,accuracy,score\na,1,x,1,0.25\na,2,x,0,0.5\nb,1,x,1,0.75\nb,2,x,1,0.125\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "metric", "expected", "notes"),
+    [
+        ("", "accuracy", [1, 0, 1, 1], ["not read: benchmark, score"]),
+        ("", "score", [0.25, 0.5, 0.75, 0.125], ["not read: benchmark, accuracy"]),
+        ("", "Accuracy", [1, 0, 1, 1], ["not read: benchmark, score"]),
+        (
+            "", "F1", [0.25, 0.5, 0.75, 0.125],
+            ["no column F1: the column score is read as F1", "not read: benchmark, accuracy"],
+        ),
+        ("model,item,benchmark,accuracy,other", "other", [0.25, 0.5, 0.75, 0.125], ["not read: benchmark, accuracy"]),
+        ("model,item,,accuracy,score", "accuracy", [1, 0, 1, 1], ["not read: column 3 (without a name), score"]),
+    ],
+)  # fmt: skip
+def test_the_named_column_is_read_and_others_are_named(
+    tmp_path: Path, header: str, metric: str, expected: list[float], notes: list[str]
+) -> None:
+    text = ITEMS.replace(ITEMS.partition("\n")[0], header) if header else ITEMS
+    noted: list[str] = []
+    cube = import_scores(write(tmp_path / "s.csv", text), metric=metric, notify=noted.append)
+    assert cube.score.sel(metric=metric).values.ravel().tolist() == expected
+    assert noted == notes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("accuracy,score", "first,second"), "none for the score: call it score, or name it as metric"),
+        (("accuracy,score", "exact,Exact"), "2 columns may be the score: exact, Exact; keep one"),
+        (("b,2,x", "b,2,y"), r"s.csv:5: the column benchmark has several values \('x', 'y'\): topics of different collections are not pooled"),
+    ],
+)  # fmt: skip
+def test_columns_that_leave_open_what_they_are_are_refused(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    path = write(tmp_path / "s.csv", ITEMS.replace(*change))
+    with pytest.raises(BadInput, match=message):
+        import_scores(path, metric="EXACT" if "exact" in change[1] else "accuracy")
+
+
+def test_collections_are_not_pooled_over_files_or_in_frames(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.csv", ITEMS)
+    second = write(tmp_path / "b.csv", ITEMS.replace(",x,", ",y,").replace("\na,", "\nc,"))
+    with pytest.raises(BadInput, match=r"b.csv:2: the column benchmark has several values"):
+        import_scores([first, second])
+    frame = pd.read_csv(first)
+    frame.loc[1, "benchmark"] = "z"
+    with pytest.raises(BadInput, match="the column benchmark has several values"):
+        import_scores(frame)

@@ -59,7 +59,7 @@ SCORES = {
     'long table with a cut-off of 5,000 digits': Odd('scores', b"run,topic,metric,score\na,1,P_" + b"9" * 5000 + b",0.5\n", 'P@999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999'),
     'trec_eval with a count of 5,000 digits': Odd('scores', b"Queryid (Num): 1\nTotal number of documents\nRetrieved: " + b"9" * 5000 + b"\nAverage precision\n0.5\nQueryid (Num): 2\nAverage precision\n0.5\n", 'a: 1=0.5 2=0.5', name='a.txt'),
     'long table with two scores of a cell': Odd('scores', b"run,topic,score\na,1,0.5\na,1,0.5\n", "error: FILE:3: a second score of AP for run 'a' on topic '1'"),
-    'long table without score': Odd('scores', b"run,topic,ap\na,1,0.5\n", "error: FILE:1: columns for run and topic and none for the score: call it score (layout='long'), or, if these are names of runs, use layout='matrix'"),
+    'long table without score': Odd('scores', b"run,topic,ap\na,1,0.5\n", "error: FILE:1: columns for run and topic and none for the score: call it score, or name it as metric; or, if these are names of runs, use layout='matrix'"),
     'gdeval with a baseline': Odd('scores', b"runid,topic,ndcg@20\na (rel to. b, rank 1),1,0.5\n", 'error: FILE:2: differences to a baseline, not scores; run gdeval without -baseline and -riskAlpha'),
     'gdeval of means only': Odd('scores', b"runid,topic,ndcg@20\na,amean,0.5\n", 'error: FILE: no scores of topics in the file, only means (amean) or nothing; judgements and run share no topic'),
     'trec_eval of means only': Odd('scores', b"map all 0.5\n", 'error: FILE: only means over all topics; run trec_eval with -q to get scores of topics', name='a.txt'),

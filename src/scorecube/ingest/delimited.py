@@ -48,6 +48,17 @@ TOPIC_HEADERS = (
 )
 SCORE_HEADERS = ("score", "scores", "value", "values")
 METRIC_HEADERS = ("metric", "measure")
+COLLECTION_HEADERS = (
+    "benchmark",
+    "collection",
+    "corpus",
+    "dataset",
+    "split",
+    "subset",
+    "suite",
+    "task",
+)
+"""Headers of what topics belong to: different values are different collections."""
 GAIN_HEADERS = ("gain", "gains")
 MOST_CELLS = 10**6
 """Largest number of cells in a line."""

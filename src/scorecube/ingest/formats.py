@@ -36,10 +36,13 @@ class FileHead:
         The file.
     text
         Its whole text.
+    metric
+        The metric that the user asks for, if any.
     """
 
     path: PathLike
     text: str
+    metric: str | None = None
 
     @cached_property
     def _filled(self) -> list[str]:
@@ -227,7 +230,9 @@ def read_scores(
         An unknown layout; options that do not apply to it; two matrices of one metric.
     """
     if not transpose:
-        return load_format(_common_format(paths) if layout == AUTO else layout).read(paths, metric)
+        return load_format(_common_format(paths, metric) if layout == AUTO else layout).read(
+            paths, metric
+        )
     # The content does not show whether runs are rows or columns: only matrices have both.
     chosen = load_format(MATRIX if layout == AUTO else layout)
     if chosen.read_transposed is None:
@@ -238,13 +243,15 @@ def read_scores(
     return chosen.read_transposed(paths, metric)
 
 
-def detect(path: PathLike) -> str:
+def detect(path: PathLike, metric: str | None = None) -> str:
     """Return the name of a file's format, detected from its first lines.
 
     Parameters
     ----------
     path
         Plain or gzip.
+    metric
+        The metric that is asked for, which may be the name of a column.
 
     Returns
     -------
@@ -256,7 +263,7 @@ def detect(path: PathLike) -> str:
     BadInput
         A file that cannot be read, or whose format is unknown.
     """
-    head = FileHead(path, read_text(path))
+    head = FileHead(path, read_text(path), metric)
     known = layouts()
     for name in reversed(known):
         if load_format(name).detect(head):
@@ -267,7 +274,7 @@ def detect(path: PathLike) -> str:
     )
 
 
-def _common_format(paths: Sequence[PathLike]) -> str:
+def _common_format(paths: Sequence[PathLike], metric: str | None) -> str:
     found: dict[str, PathLike] = {}
     for path in paths:
         if Path(path).exists() and not Path(path).is_file():
@@ -277,7 +284,7 @@ def _common_format(paths: Sequence[PathLike]) -> str:
                 path,
                 option="layout",
             )
-        found.setdefault(detect(path), path)
+        found.setdefault(detect(path, metric), path)
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise BadInput(

@@ -31,6 +31,8 @@ from scorecube.ingest.repetitions import matrices_of_records, without_levels
 from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package_of, scores_of_tools
 
 LOGGER = logging.getLogger("scorecube")
+NOTES = "notes"
+"""Attribute of a matrix of a file: what a user should know of the reading."""
 SMALLEST_MAXIMUM = 1e-9
 """Smallest maximum of the absolute scores of a metric, unless all are 0. The grid of the resampling analyses resolves
 differences down to 2e-15 a topic, and below 1e-290 the scale of their sums overflows."""

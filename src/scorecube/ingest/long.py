@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from scorecube.errors import BadInput, counted, option
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import header_word, read_rows, score
+from scorecube.ingest.delimited import COLLECTION_HEADERS, header_word, read_rows, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
-from scorecube.ingest.in_memory import Matrices, matrices_of
+from scorecube.ingest.in_memory import NOTES, Matrices, matrices_of
 from scorecube.ingest.matrix import metric_of_file
 from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval
 from scorecube.ingest.repetitions import (
@@ -18,7 +18,9 @@ from scorecube.ingest.repetitions import (
     PYTERRIER_RUN,
     ROLES,
     columns_of,
+    named_columns,
     named_runs,
+    refuse_pooling,
     rows_of_systems,
 )
 
@@ -32,14 +34,15 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
     """Read files with one score a line; several files are read as one.
 
     With a column of systems beside that of runs, runs of one system are its repetitions; with a column of seeds, run and seed name the run (``a#1``),
-    and the run is its system. Other columns are ignored. Labels that `scorecube show` protected from spreadsheets lose their apostrophe. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
+    and the run is its system. Other columns are not read, which is noted (`NOTES`). Labels that `scorecube show` protected from spreadsheets lose their apostrophe. A metric without a gain setting, beside metrics that have one, applies to all gain settings.
 
     Parameters
     ----------
     paths
         Files with a header.
     metric
-        The only metric to read; for a file without a metric column, the name of its metric (by default, its file name).
+        The only metric to read. Of a file without a metric column, the column of that name; without such a column, the name of the scores (by
+        default, the name of the file).
 
     Returns
     -------
@@ -51,15 +54,18 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
     ------
     BadInput
         Naming file and line: a header without run, topic or score, or with two columns for one; a line of another
-        length; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric.
+        length; an empty run, topic or metric; a score that is not a number; a second score of one run, topic and metric; two values of a column
+        that tells collections apart, such as benchmark.
     """
     found: Rows = {}
     is_seed: set[bool] = set()
     others: set[str] = set()
+    collection: dict[str, str] = {}
+    notes: list[str] = []
     first = ""
     for path in paths:
         first = first or str(path)
-        is_seed.add(_read_one(path, metric, found, others))
+        is_seed.add(_read_one(path, metric, found, others, collection, notes))
     if not found:
         known = f"; there are {', '.join(sorted(others))}" if others else ""
         raise BadInput(
@@ -70,13 +76,28 @@ def read_long(paths: Iterable[PathLike], metric: str | None = None) -> dict[str,
             "one file has a column of systems and another none; give all files the same columns",
             first,
         )
-    return _by_gain(found, first, by_seed=is_seed.pop())
+    by_gain = _by_gain(found, first, by_seed=is_seed.pop())
+    for matrix in next(iter(by_gain.values())).values():
+        matrix.attrs[NOTES] = list(dict.fromkeys(notes))
+    return by_gain
 
 
-def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str]) -> bool:
+def _read_one(
+    path: PathLike,
+    metric: str | None,
+    found: Rows,
+    others: set[str],
+    collection: dict[str, str],
+    notes: list[str],
+) -> bool:
     """Add the scores of a file; return whether its runs are identified by seeds, instead of by names beside those of systems."""
     (first, header), body = read_rows(path)
-    at = _columns(header, path, first)
+    at = _columns(header, path, first, metric)
+    unread = [k for k in range(len(header)) if k not in at.values()]
+    apart = [
+        (k, header_word(header[k])) for k in unread if header_word(header[k]) in COLLECTION_HEADERS
+    ]
+    notes += _notes(header, at, unread, metric)
     # PyTerrier calls its measures as trec_eval or as ir_measures does.
     pyterrier = header_word(header[at["run"]]) == PYTERRIER_RUN
     name_of = from_pyterrier if pyterrier else from_trec_eval
@@ -91,6 +112,8 @@ def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str])
         for role in ("run", "topic", "metric", "seed", "system"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)
+        for k, word in apart:
+            refuse_pooling(header[k], collection.setdefault(word, cells[k]), cells[k], path, line)
         value = score(cells[at["score"]], path, line)
         run, topic = (label_of_spreadsheet(cells[at[role]]) for role in ("run", "topic"))
         topic = sys.intern(topic)
@@ -114,9 +137,25 @@ def _read_one(path: PathLike, metric: str | None, found: Rows, others: set[str])
     return inner != "system"
 
 
-def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
-    at = {}
-    for role, columns in columns_of(header).items():
+def _notes(
+    header: list[str], at: dict[str, int], unread: list[int], metric: str | None
+) -> list[str]:
+    """Return what is read under another name, and what is not read."""
+    notes = []
+    name = header[at["score"]]
+    if metric is not None and "metric" not in at and header_word(name) != header_word(metric):
+        notes.append(f"no column {metric}: the column {name} is read as {metric}")
+    if unread:
+        columns = ", ".join(header[k] or f"column {k + 1} (without a name)" for k in unread)
+        notes.append(f"not read: {columns}")
+    return notes
+
+
+def _columns(header: list[str], path: PathLike, line: int, metric: str | None) -> dict[str, int]:
+    at, found = {}, columns_of(header)
+    if metric is not None and not found["metric"]:
+        found["score"] = named_columns(header, found, metric) or found["score"]
+    for role, columns in found.items():
         if len(columns) > 1:
             both = ", ".join(header[k] for k in columns)
             raise BadInput(
@@ -125,8 +164,9 @@ def _columns(header: list[str], path: PathLike, line: int) -> dict[str, int]:
         if columns:
             at[role] = columns[0]
         elif role in NEEDED:
+            also = f", or as {option('metric')}" if role == "score" else ""
             raise BadInput(
-                f"the header has no column for the {role} ({', '.join(ROLES[role])}); found {', '.join(header)}",
+                f"the header has no column for the {role} ({', '.join(ROLES[role])}{also}); found {', '.join(header)}",
                 path,
                 line,
             )
@@ -181,9 +221,11 @@ def _runs_and_systems(
 
 def _detect(head: FileHead) -> bool:
     columns = columns_of(head.header)
+    if head.metric is not None and not columns["metric"]:
+        columns["score"] = named_columns(head.header, columns, head.metric) or columns["score"]
     if columns["run"] and columns["topic"] and not columns["score"]:
         raise BadInput(
-            f"columns for run and topic and none for the score: call it score ({option('layout', 'long')}), or, if these "
+            f"columns for run and topic and none for the score: call it score, or name it as {option('metric')}; or, if these "
             f"are names of runs, use {option('layout', 'matrix')}",
             head.path,
             head.rows[0][0],

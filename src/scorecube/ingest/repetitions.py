@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from scorecube import names
-from scorecube.errors import BadInput, counted
+from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.delimited import (
+    COLLECTION_HEADERS,
     GAIN_HEADERS,
     METRIC_HEADERS,
     RUN_HEADERS,
@@ -54,6 +55,23 @@ def columns_of(header: Iterable[str]) -> dict[str, list[int]]:
     if found["system"]:
         found["run"], found["seed"] = runs, []
     return found
+
+
+def named_columns(header: Sequence[str], found: Mapping[str, list[int]], name: str) -> list[int]:
+    """Return the columns of a name that have no other role than that of the score: those spelled exactly so, or else alike."""
+    free = set(range(len(header))).difference(*(found[role] for role in found if role != "score"))
+    exact = [k for k in sorted(free) if header[k] == name]
+    return exact or [k for k in sorted(free) if header_word(header[k]) == header_word(name)]
+
+
+def refuse_pooling(header: str, known: str, found: str, *where: Any) -> None:
+    """Refuse a second value of a column that tells collections apart (BadInput)."""
+    if known != found:
+        raise BadInput(
+            f"the column {header} has several values ({known!r}, {found!r}): topics of different collections are not pooled; divide "
+            f"the scores by it and import each part under its own {option('name')}",
+            *where,
+        )
 
 
 def run_of_seed(system: str, seed: str) -> str:
@@ -117,6 +135,12 @@ def matrices_of_records(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 "expected one row for each score (PyTerrier: Experiment(..., perquery=True)), or a mapping from metrics to data frames of runs x topics",
                 option="scores",
             )
+    for place, header in enumerate(columns):
+        values = (
+            list(frame.iloc[:, place].unique()) if header_word(header) in COLLECTION_HEADERS else []
+        )
+        if len(values) > 1:
+            refuse_pooling(header, str(values[0]), str(values[1]))
     chosen = {role: frame.iloc[:, places[0]] for role, places in at.items() if places}
     for role, column in chosen.items():
         if role != "score" and column.isna().any():

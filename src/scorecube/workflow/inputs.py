@@ -28,7 +28,7 @@ from scorecube.execute.run import for_each
 from scorecube.ingest.delimited import read_table
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_scores
-from scorecube.ingest.in_memory import cube_from_scores, with_axes
+from scorecube.ingest.in_memory import NOTES, cube_from_scores, with_axes
 from scorecube.ingest.judge_labels import is_label_table, write_qrels
 from scorecube.ingest.ntcireval import read_judgements, run_sources
 from scorecube.ingest.qrels import Dialect, LevelMap, Probabilities, print_level_map
@@ -447,6 +447,14 @@ def _import_files(
             )
         by_gain = {gain: by_gain[gain]}
     labels = _run_labels(teams)
+    notes = [
+        note
+        for each in by_gain.values()
+        for frame in each.values()
+        for note in frame.attrs.get(NOTES, ())
+    ]
+    for note in dict.fromkeys(notes):
+        (notify or LOGGER.warning)(note)
     lines: list[str] = []
     cubes = [
         cube_from_scores(

@@ -235,7 +235,7 @@ def test_other_judgements_for_an_existing_collection(
     changed.qrels.write_text(changed.qrels.read_text().replace(" 3\n", " 2\n", 5))
     said = refused(study, "evaluate", "--name", "small", *changed.options(), "--metrics", "P@10")
     assert said.startswith(
-        f"{study}: collection 'small' holds other scores or teams for the same runs and topics"
+        f"{study}: collection 'small' was evaluated with other judgements or levels (they differ in level_of_document, n_judged)"
     )
 
 

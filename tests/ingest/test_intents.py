@@ -148,7 +148,7 @@ def test_intents_without_relevant_documents_need_no_probability(tmp_path: Path) 
 
 
 def test_probabilities_need_intents(tmp_path: Path) -> None:
-    path = write(tmp_path / "qrels", "1 0 a 1\n")
+    path = write(tmp_path / "qrels", "1 0 c 1\n")
     with pytest.raises(
         BadInput,
         match="qrels: probabilities of intents need judgements by intent; use dialect='trec-intents'",
@@ -221,7 +221,7 @@ def test_a_study_keeps_intents(tmp_path: Path, scorecube: Cli) -> None:
 
 
 def test_diversity_metrics_of_plain_judgements_are_refused(tmp_path: Path, scorecube: Cli) -> None:
-    run, qrels = write(tmp_path / "run", RUN), write(tmp_path / "qrels", "1 0 a 1\n")
+    run, qrels = write(tmp_path / "run", RUN), write(tmp_path / "qrels", "1 0 c 1\n")
     failed = scorecube(
         "evaluate",
         tmp_path / "s",

@@ -132,3 +132,66 @@ def test_runs_that_another_process_added_meanwhile_are_kept(
     assert open_study(study)["demo"].cube.sizes["run"] == 6
     scorecube("evaluate", study, *name, *options).succeeded()
     assert open_study(study)["demo"].cube.sizes["run"] == 8
+
+
+@pytest.mark.parametrize("add", [[], ["--add-runs"]])
+@pytest.mark.parametrize(
+    ("before", "now", "named"),
+    [
+        ([], ["--missing-topic", "nan"], "--missing-topic zero, and this asks for --missing-topic nan"),
+        (["--missing-topic", "nan"], [], "--missing-topic nan, and this asks for --missing-topic zero"),
+        ([], ["--no-relevant", "zero"], "--no-relevant exclude, and this asks for --no-relevant zero"),
+        ([], ["--order", "file"], "order=score, now file"),
+        ([], ["--depth", "3"], "depth=0, now 3"),
+    ],
+)  # fmt: skip
+def test_scores_of_other_conditions_are_not_mixed(
+    parts: list[list[str]], tmp_path: Path, scorecube: Cli,
+    before: list[str], now: list[str], named: str, add: list[str],
+) -> None:  # fmt: skip
+    study, name = tmp_path / "study.zarr", ["--name", "demo"]
+    scorecube("evaluate", study, *name, *parts[0], *METRICS, *before).succeeded()
+    held = open_study(study)["demo"].manifest
+    given = [*parts[1], *add] if add else [*parts[0], "--metrics", "RR"]
+    refused = scorecube("evaluate", study, *name, *given, *now)
+    assert refused.status == 1
+    assert named in refused.stderr
+    assert "--replace or another --name" in refused.stderr or "another --name" in refused.stderr
+    assert open_study(study)["demo"].manifest == held
+    scorecube("evaluate", study, *name, *given, *before).succeeded()
+
+
+def test_conditions_of_scores_beside_imported_ones_are_kept(
+    parts: list[list[str]], tmp_path: Path, scorecube: Cli
+) -> None:
+    made, study, name = tmp_path / "made.zarr", tmp_path / "study.zarr", ["--name", "demo"]
+    scorecube("evaluate", made, *name, *parts[0], *METRICS).succeeded()
+    own = open_study(made)["demo"].cube.sel(metric=["AP"]).drop_attrs()
+    open_study(study, mode="a").add("demo", cube=own.assign_coords(metric=["X"]))
+    other = ["--metrics", "P@5", "--gains", "auto,1:1:1"]
+    scorecube("evaluate", study, *name, *parts[0], *other).succeeded()
+    asked = [*other, "--no-relevant", "zero"]
+    refused = scorecube("evaluate", study, *name, *parts[0], *asked)
+    assert refused.status == 1
+    assert "was evaluated with --no-relevant exclude" in refused.stderr
+
+
+def test_runs_without_a_judged_document_are_named_or_refused(
+    parts: list[list[str]], tmp_path: Path, scorecube: Cli
+) -> None:
+    """Runs of another task with topics of the same numbers."""
+    strange = tmp_path / "strange"
+    shutil.copytree(tmp_path / "first", strange)
+    for run in strange.iterdir():
+        rows = [line.split() for line in run.read_text().splitlines()]
+        lines = [" ".join([t, q, f"other-{d}", r, s, f"x{tag}"]) for t, q, d, r, s, tag in rows]
+        run.write_text("\n".join(lines) + "\n")
+    study, judged = tmp_path / "study.zarr", ["--qrels", parts[0][3], *METRICS]
+    alone = scorecube("evaluate", study, "--name", "a", "--runs", strange, *judged)
+    assert alone.status == 1
+    assert "judges none of the documents of the 4 runs" in alone.stderr
+    one = min(strange.iterdir())
+    shutil.copy(one, tmp_path / "first/strange")
+    beside = scorecube("evaluate", study, "--name", "a", *parts[0], *METRICS).succeeded()
+    tag = one.read_text().split()[5]
+    assert f"1 run without a judged document, which scores 0 on all topics: {tag};" in beside.stderr

@@ -44,27 +44,7 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
             f"{what} has {counted(len(again), 'run')} of these names already: {', '.join(again[:5])}; give the files of new runs only, "
             f"or all files with {option('replace', True)}"
         )
-    if names.DOCUMENT_KEY not in stored:  # of an earlier version
-        new = new.drop_vars(names.DOCUMENT_KEY, errors="ignore")
-    of_judgements = [
-        name for name, array in stored.variables.items() if names.RUN not in array.dims
-    ]
-    differing = [
-        str(name)
-        for name in of_judgements
-        if name != names.RANK and (name not in new or not stored[name].equals(new[name]))
-    ]
-    if differing or set(stored.variables) != set(new.variables):
-        raise BadStudy(
-            f"{what} was evaluated with other judgements or levels (they differ in {', '.join(differing) or 'their kind'}); give the same "
-            f"judgements, or all runs with {option('replace', True)}"
-        )
-    settings = [key for key, value in stored.attrs.items() if new.attrs.get(key) != value]
-    if settings:
-        raise BadStudy(
-            f"{what} was read with other options: {', '.join(f'{key}={stored.attrs[key]}' for key in settings)}; use the same, or give all "
-            f"runs with {option('replace', True)}"
-        )
+    new = refuse_other_reading(stored, new, what)
     depth = max(stored.sizes[names.RANK], new.sizes[names.RANK])
     both = xr.concat(
         [_padded(stored, depth), _padded(new, depth)],
@@ -80,6 +60,32 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     return arrays.assign(
         {name: arrays[name].transpose(*array.dims) for name, array in stored.data_vars.items()}
     )
+
+
+def refuse_other_reading(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
+    """Return rankings with the variables of those stored; BadStudy if the judgements or the options of reading differ."""
+    if names.DOCUMENT_KEY not in stored:  # of an earlier version
+        new = new.drop_vars(names.DOCUMENT_KEY, errors="ignore")
+    of_judgements = [
+        name for name, array in stored.variables.items() if names.RUN not in array.dims
+    ]
+    differing = [
+        str(name)
+        for name in of_judgements
+        if name != names.RANK and (name not in new or not stored[name].equals(new[name]))
+    ]
+    if differing or set(stored.variables) != set(new.variables):
+        raise BadStudy(
+            f"{what} was evaluated with other judgements or levels (they differ in {', '.join(differing) or 'their kind'}); give the same "
+            f"judgements, all runs with {option('replace', True)}, or another {option('name')}"
+        )
+    settings = [key for key, value in stored.attrs.items() if new.attrs.get(key) != value]
+    if settings:
+        raise BadStudy(
+            f"{what} was read with other options: {', '.join(f'{key}={stored.attrs[key]}, now {new.attrs.get(key)}' for key in settings)}; use the "
+            f"same, give all runs with {option('replace', True)}, or another {option('name')}"
+        )
+    return new
 
 
 def new_runs(stored: xr.Dataset, rankings: xr.Dataset, what: str) -> xr.Dataset:

@@ -217,7 +217,7 @@ def build_rankings(
     teams_path
         The file that the teams come from, for messages.
     notify
-        Called with a line of text about topics that only the runs or only the judgements have, and about teams.
+        Called with a line of text about topics that only the runs or only the judgements have, runs without a judged document, and teams.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def build_rankings(
     Raises
     ------
     BadInput
-        Two runs have the same name, no topic of any run is judged, or the teams spell a run in another way.
+        Two runs have the same name, no topic or no document of any run is judged, or the teams spell a run in another way.
     """
     by_name: dict[str, JudgedRun] = {}
     for run in runs:
@@ -244,6 +244,7 @@ def build_rankings(
         by_name[run.name] = run
     ordered = [by_name[name] for name in sorted(by_name)]
     _compare_topics(ordered, qrels, notify)
+    _find_judged_documents(ordered, qrels, notify)
     keys = qrels.document_keys()
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
@@ -280,6 +281,24 @@ def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
     if unjudged:
         notify(
             f"{counted(len(unjudged), 'topic')} of the runs not judged, left out: {listed(unjudged)}{alike}"
+        )
+
+
+def _find_judged_documents(
+    runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]
+) -> None:
+    """Name runs none of whose documents is judged, which score 0; refuse judgements without a document of any run."""
+    without = [run for run in runs if not ((run.levels >= 0).any() or (run.documents >= 0).any())]
+    if len(without) == len(runs):
+        raise BadInput(
+            f"judges none of the documents of the {counted(len(runs), 'run')}, though some of their topics: runs and judgements are of different "
+            "collections, or spell documents in different ways",
+            qrels.path,
+        )
+    if without:
+        notify(
+            f"{counted(len(without), 'run')} without a judged document, which scores 0 on all topics: {listed([run.name for run in without])}; perhaps of "
+            "another collection, or with other spellings of documents"
         )
 
 

@@ -579,4 +579,5 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
         merged = merged.sel(
             {dim: before + [label for label in schema.labels_of(new, dim) if label not in before]}
         )
+    merged = merged.assign_attrs({**new.attrs, **old.attrs})
     return schema.annotate(merged.transpose(*schema.CUBE[0].dims, ...), schema.CUBE)

@@ -21,7 +21,7 @@ from scorecube.collection.rankings import Duplicates, Order, Precision, build_ra
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
-from scorecube.errors import BadPlan, check_choice, option
+from scorecube.errors import BadPlan, BadStudy, check_choice, option
 from scorecube.execute.executor import Executor
 from scorecube.execute.processes import default_workers
 from scorecube.execute.run import for_each
@@ -324,18 +324,21 @@ def evaluate_into(
             f"{option('add_runs', True)} and {option('replace', True)} contradict each other; use one of them",
             option="add_runs",
         )
-    base = study[name].manifest if add_runs else None
+    base, what = study[name].manifest if add_runs else None, f"{study.path}: collection {name!r}"
     if add_runs:
-        rankings = more_runs.add_runs(
-            study[name].rankings, rankings, f"{study.path}: collection {name!r}"
-        )
+        rankings = more_runs.add_runs(study[name].rankings, rankings, what)
         stored = study[name].cube
+        refuse_other_conditions(stored.attrs, options, what)
         metrics, gains = _evaluated_metrics(stored), labels_of(stored, names.GAIN)
         replace = True
     if name in study and not replace:
         # Imported scores are kept unchanged; only scores that were evaluated can be evaluated again.
         evaluated = study[name].contents()["rankings"]
         stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
+        if evaluated:
+            more_runs.refuse_other_reading(study[name].rankings, rankings, what)
+            more_runs.new_runs(study[name].rankings, rankings, what)
+        refuse_other_conditions(stored.attrs, options, what)
         known = _evaluated_metrics(stored)
         named = metric_names("metrics", metrics)
         metrics = _union(known, [str(read_metric(metric)) for metric in named])
@@ -346,6 +349,20 @@ def evaluate_into(
         cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube, rankings=rankings, replace=replace, base=base)
     return cube
+
+
+def refuse_other_conditions(
+    stored: Mapping[str, Any], options: Mapping[str, Any], what: str
+) -> None:
+    """Refuse to add scores to those of other conditions (BadStudy)."""
+    for key, default in (("missing_topic", "zero"), ("no_relevant", "exclude")):
+        asked = options.get(key, default)
+        before = stored.get(key, asked)  # imported scores have none
+        if asked != before:
+            raise BadStudy(
+                f"{what} was evaluated with {option(key, before)}, and this asks for {option(key, asked)}; give the same, or use "
+                f"{option('replace', True)} or another {option('name')}"
+            )
 
 
 def _evaluated_metrics(cube: xr.Dataset) -> list[str]:

@@ -72,6 +72,13 @@ MAX_NAMES = 5
 """Largest number of collections named in a line on skipped plans."""
 
 
+ReplaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--replace",
+        help="Replace stored scores whose files or study have changed; results of other scores become outdated.",
+    ),
+]
 InitOption = Annotated[
     bool, typer.Option("--init", help="Write an example of the file, sweep.toml by default.")
 ]
@@ -85,6 +92,7 @@ def sweep(
     study: StudyOption = None,
     collection: Collections = None,
     status: StatusOption = False,
+    anew: ReplaceOption = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
@@ -113,6 +121,11 @@ def sweep(
             echo(line)
         return
     settings = narrowed(settings, part=chosen_part, study=study, collections=split(collection))
+    if anew:
+        sources = [
+            replace(each, settings={**each.settings, "replace": True}) for each in settings.sources
+        ]
+        settings = replace(settings, sources=tuple(sources))
     for line in part_notes(settings, chosen_part):
         notify(line)
     if chosen_part and not settings.sources:

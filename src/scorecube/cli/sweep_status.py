@@ -184,10 +184,11 @@ def _part_lines(path: str) -> list[str]:
     """Return one line for each part of a sweep that has a status, and one for all."""
     from scorecube.storage.location import open_location
     from scorecube.storage.status import names_with_status, read_status
-    from scorecube.workflow.sweep_parts import parts_of
+    from scorecube.workflow.sweep_parts import numbers_of_parts, parts_of
 
     lines, total, done, failed = [], 0, 0, 0
-    for part, study in parts_of(path, names_with_status(open_location(path))):
+    parts = parts_of(path, names_with_status(open_location(path)))
+    for part, study in parts:
         status = read_status(open_location(study))
         if status is None:
             continue
@@ -202,6 +203,10 @@ def _part_lines(path: str) -> list[str]:
     if lines:
         lines.append(
             f"{counted(len(lines), 'part')} started: {done:,} of {total:,} collections done, {failed:,} failed"
+        )
+    if len(several := numbers_of_parts(study for _, study in parts)) > 1:
+        lines.append(
+            f"these are parts of sweeps in {' and in '.join(map(str, several))} parts: remove the studies of the others"
         )
     return lines
 

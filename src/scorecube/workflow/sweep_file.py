@@ -90,7 +90,7 @@ SOURCE_SETTINGS: dict[str, dict[str, tuple[type, ...]]] = {
         "teams": (str,),
         "exclude": (str, list),
     },
-    STUDY: {STUDY: (str,), "collections": (list,)},
+    STUDY: {STUDY: (str,), "collections": (list,), "replace": (bool,)},
 }
 """Settings of a collection by the kind of its source."""
 COLLECTION_SETTINGS: dict[str, tuple[type, ...]] = {"name": (str,), "each": (str,)}

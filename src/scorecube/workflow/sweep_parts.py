@@ -20,7 +20,7 @@ from scorecube.analyses.base import ANY_NUMBER
 from scorecube.errors import BadInput, BadPlan, BadStudy, nearest, option
 from scorecube.storage import open_study
 from scorecube.workflow.sweep_file import STUDY, Entry, Source, SweepFile
-from scorecube.workflow.sweep_sources import files_of, matching
+from scorecube.workflow.sweep_sources import claim, files_of, matching
 
 COLLECTIONS = "collections"
 
@@ -101,6 +101,17 @@ def missing_parts(paths: Iterable[str]) -> tuple[list[int], int]:
     (total,) = totals
     present = {int(each[1]) for each in named}
     return [number for number in range(1, total + 1) if number not in present], total
+
+
+def numbers_of_parts(paths: Iterable[str]) -> list[int]:
+    """Return the numbers of parts of the sweeps whose parts' studies are among paths.
+
+    Examples
+    --------
+    >>> numbers_of_parts(["s.part-1-of-4.zarr", "s.part-2-of-4.zarr", "s.part-1-of-2.zarr", "s.zarr"])
+    [2, 4]
+    """
+    return sorted({int(found[2]) for found in map(PART_OF.search, paths) if found is not None})
 
 
 def parts_of(study: str, names: Iterable[str]) -> list[tuple[Part, str]]:
@@ -204,7 +215,8 @@ def _candidates(sweep: SweepFile) -> dict[str, _Candidate]:
         else:
             new = [_Candidate(source.name, source, _size(source))]
         for each in new:
-            found.setdefault(each.name, each)
+            claim(each.name, source, found)
+            found[each.name] = each
     return found
 
 

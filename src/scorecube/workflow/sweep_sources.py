@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Any
 
 from scorecube import names
 from scorecube.collection.more_runs import new_runs
-from scorecube.errors import BadInput, BadStudy, counted, nearest
+from scorecube.collection.schema import labels_of
+from scorecube.errors import BadInput, BadStudy, counted, nearest, option
 from scorecube.execute.processes import run_portions
 from scorecube.ingest.files import expand
 from scorecube.ingest.qrels import parse_level_map
@@ -25,7 +26,7 @@ from scorecube.workflow.sweep_journal import READING as UNREAD
 from scorecube.workflow.sweep_journal import Journal, ends_sweep, message_of, noted
 
 SOURCE = "sweep_source"
-"""Attribute of a collection: digest of the settings and files it was read from."""
+"""Attribute of a collection: digest of the settings and files, or of the scores of another study, that it was read from."""
 FEWEST, AT_ONCE, LISTED_AT_ONCE = 32, 16, 512
 """Imports from which on processes are worth their start, imports that one gets at a time, and collections that are listed together."""
 LINE_SECONDS = 3.0
@@ -78,8 +79,9 @@ def add_collections(
     unread = set() if journal is None else journal.unread
     for source in sources:
         if source.kind == "study":
-            collections += _copy(study, source, notify, journal)
+            _copy(study, source, notify, journal, collections)
             continue
+        claim(source.name, source, collections)
         collections.append(source.name)
         if source.name in unread:
             continue
@@ -101,8 +103,9 @@ def _add(
     if recorded == digest:
         return
     cube = _read(study, source, notify=partial(_about, source.name, notify), **options)
-    study[source.name].note({SOURCE: digest})
     notify(_read_line(source.name, cube))
+    left = _left(study, source.name, cube) if source.kind == "scores" else []
+    _note_source(study, source.name, digest, left, notify)
 
 
 def _read_line(name: str, cube: Any) -> str:
@@ -185,13 +188,17 @@ def _import_scores(source: Source, notify: Callable[[str], None]) -> Any:
 
 
 def source_digest(source: Source) -> str:
-    """Return the SHA-256 of a collection's settings and the names, sizes and modification times of its files."""
+    """Return the SHA-256 of a collection's settings, without what is asked for once, and of the names and contents of its files."""
     files = []
     for key in ("runs", "qrels", "teams", "scores", "intents"):
         for path in files_of(source, key):
-            status = path.stat()
-            files.append((key, str(path), status.st_size, status.st_mtime_ns))
-    return hashlib.sha256(json.dumps([source.settings, files], sort_keys=True).encode()).hexdigest()
+            try:
+                with path.open("rb") as file:
+                    files.append((key, str(path), hashlib.file_digest(file, "sha256").hexdigest()))
+            except OSError as error:
+                raise BadInput(f"cannot be read: {error.strerror}", path) from None
+    settings = {key: value for key, value in source.settings.items() if key != "replace"}
+    return hashlib.sha256(json.dumps([settings, files], sort_keys=True).encode()).hexdigest()
 
 
 def files_of(source: Source, key: str) -> list[Path]:
@@ -242,6 +249,12 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
     scoring = {key: settings[key] for key in SCORING if key in settings}
     if settings.get("add_runs") and source.name in study:
         what = f"{study.path}: collection {source.name!r}"
+        for line in _left(
+            study,
+            source.name,
+            rankings.assign_coords({names.METRIC: study[source.name].cube[names.METRIC]}),
+        ):
+            notify(line)
         rankings = new_runs(study[source.name].rankings, rankings, what)
         scoring["add_runs"] = bool(rankings.sizes[names.RUN])
     if not rankings.sizes[names.RUN]:
@@ -258,10 +271,14 @@ def _read(study: Study, source: Source, *, notify: Callable[[str], None], **opti
 
 
 def _copy(
-    study: Study, source: Source, notify: Callable[[str], None], journal: Journal | None
-) -> list[str]:
-    """Copy the matching collections of another study unless they exist; return their names."""
-    other = open_study(source.settings["study"])
+    study: Study,
+    source: Source,
+    notify: Callable[[str], None],
+    journal: Journal | None,
+    collections: list[str],
+) -> None:
+    """Copy the matching collections of another study unless their scores are those that were copied before; add their names."""
+    other, replace = open_study(source.settings["study"]), source.settings.get("replace", False)
     patterns = source.settings.get("collections", ["*"])
     chosen = matching(list(other), patterns)
     if not chosen:
@@ -270,12 +287,47 @@ def _copy(
             f"{source.location[0]}:{source.location[1]}: no collection of {other.path} matches {', '.join(patterns)}; it has {known}"
         )
     for name in chosen:
+        claim(name, source, collections)
+        collections.append(name)
         with noted(journal, name):
-            if name not in study:
-                rankings = other[name].rankings if other[name].contents()["rankings"] else None
-                study.add(name, cube=other[name].cube, rankings=rankings)
-                notify(f"{name}: copied from {other.path}")
-    return chosen
+            taken = other[name]
+            if name in study and study[name].facts.get(SOURCE) == taken.cube_version:
+                continue
+            copied = "copied again" if name in study else "copied"
+            rankings = taken.rankings if taken.contents()["rankings"] else None
+            study.add(name, cube=taken.cube, rankings=rankings, replace=replace)
+            notify(f"{name}: {copied} from {other.path}")
+            left = _left(study, name, taken.cube)
+            _note_source(study, name, taken.cube_version, left, notify)
+
+
+def _note_source(
+    study: Study, name: str, digest: str, left: Sequence[str], notify: Callable[[str], None]
+) -> None:
+    """Note what a collection was read from, unless it holds more, which is said each time."""
+    for line in left:
+        notify(line)
+    if not left:
+        study[name].note({SOURCE: digest})
+
+
+def claim(name: str, source: Source, collections: Container[str]) -> None:
+    """Refuse the name of a collection that another source has (BadInput)."""
+    if name in collections:
+        raise BadInput(
+            f"another source before this has a collection {name!r}, too: give one of them another name, or leave it out",
+            *source.location,
+        )
+
+
+def _left(study: Study, name: str, cube: Any) -> list[str]:
+    """Return notes on runs and metrics that a collection keeps, though they are no longer in what it is read from."""
+    stored = study[name].cube
+    return [
+        f"{name}: note: {dim} {', '.join(left)} no longer in its source, but still in {study.path}; {option('replace', True)} starts over"
+        for dim in (names.RUN, names.METRIC)
+        if (left := [each for each in labels_of(stored, dim) if each not in labels_of(cube, dim)])
+    ]
 
 
 def matching(known: Sequence[str], patterns: Sequence[str]) -> list[str]:

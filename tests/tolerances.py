@@ -20,6 +20,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_scores", "BLIND"),
         ("statistics.integer_scores", "ALIKE"),
         ("statistics.integer_scores", "DIGITS"),
+        ("statistics.integer_scores", "LEAST_USUAL"),
         ("statistics.integer_scores", "SMALLEST"),
         ("statistics.integer_grid", "MANTISSA_BITS"),
         ("statistics.integer_grid", "MAX_BITS"),

@@ -230,3 +230,11 @@ def test_profiles_and_an_example_come_with_the_package(tmp_path: Path, scorecube
     scorecube("sweep", "--init", file).succeeded()
     assert {source.name for source in read_sweep(file).sources} == {"mytask"}
     assert scorecube("sweep", "--init", file).status == 1
+
+
+def test_an_empty_address_of_a_scheduler_is_one_message(
+    finished_study: Path, scorecube: Cli
+) -> None:
+    told = scorecube("swap", finished_study, "--trials", 5, "--seed", 1, "--scheduler", "")
+    assert told.status == 1
+    assert told.stderr.startswith("error: --scheduler is empty; give that of a running scheduler")

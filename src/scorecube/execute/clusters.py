@@ -266,6 +266,11 @@ def choose_profile(
                 f"{option('profile')} and {option('address')} both name a cluster; use one of them",
                 option="address",
             )
+        if not address.strip():
+            raise BadPlan(
+                f"{option('address')} is empty; give that of a running scheduler such as tcp://host:8786, or leave it out",
+                option="address",
+            )
         chosen = Profile(kind="scheduler", address=address)
     else:
         chosen = profile or Profile(kind="threads")

@@ -32,6 +32,8 @@ DIGITS = 2.0**40
 """Most units in a usual score."""
 PROBED_TOPICS = 256
 """Topics that show what a usual difference is."""
+LEAST_USUAL = 1e-100
+"""Least usual score whose digits are kept, so that products of units and scores are finite."""
 SMALLEST = 1e-300
 """Size of the largest score if all are zero, so that the number of units in a score of 1 is finite."""
 
@@ -185,7 +187,7 @@ def usual_difference(scores: FloatArray) -> float:
 
 def finest_units(scores: FloatArray) -> float:
     """Return the most units in a score of 1: smaller differences come of rounding in the program that computed the scores."""
-    return DIGITS / max(_median_size(scores), SMALLEST)
+    return DIGITS / max(_median_size(scores), LEAST_USUAL)
 
 
 def exact_denominator(scores: FloatArray) -> float:

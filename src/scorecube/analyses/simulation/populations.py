@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -208,12 +209,20 @@ def _vine(scores: Array, n_threads: int) -> Vine:
 
 def _own_margin(grid: ScoreGrid, scores: Array) -> Margin:
     """Return the margin of a system, with the mean and the variance of its scores."""
-    return fit_margin(scores, grid).calibrated(float(scores.mean()), float(scores.var(ddof=1)))
+    with _refused():
+        return fit_margin(scores, grid).calibrated(float(scores.mean()), float(scores.var(ddof=1)))
 
 
 def _moved(margin: Margin, mean: float) -> Margin:
-    try:
+    with _refused():
         return margin.moved(mean)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Refuse margins that cannot have a mean (BadPlan)."""
+    try:
+        yield
     except ValueError as error:
         raise BadPlan(f"{error}; leave out runs with almost the same score on all topics") from None
 

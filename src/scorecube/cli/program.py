@@ -378,6 +378,9 @@ def import_(
 def info(
     study: options.StudyPath,
     form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    warnings: Annotated[
+        bool, typer.Option("--warnings", help="Only what limits or may spoil the numbers.")
+    ] = False,
 ) -> None:
     """Show the collections and results of a study.
 
@@ -392,6 +395,14 @@ def info(
     facts = overview(opened)
     for line in index_note(opened):
         notify(line)
+    if warnings:
+        from scorecube.report.cautions import cautions_of_collection
+
+        for each in facts["collections"]:
+            for caution in cautions_of_collection(each):
+                detail = f" ({caution.detail})" if caution.detail else ""
+                echo(f"{caution.collection}: {caution.text}{detail}")
+        return
     echo(as_json(facts) if form == "json" else wrap_lines(overview_text(facts)))
 
 
@@ -447,9 +458,10 @@ def describe_judgements(rankings: Any) -> str:
 
 def remarks(rankings: Any, cube: Any) -> list[str]:
     """Return notes on topics left out of an evaluation and on missing topics of runs."""
+    from scorecube.collection.doubts import doubts_of
     from scorecube.collection.evaluation import EXCLUDED
 
-    lines = []
+    lines = [f"note: {doubt}" for doubt in doubts_of(cube)]
     if excluded := cube.attrs.get(EXCLUDED):
         lines.append(
             f"{counted(len(excluded), 'topic')} without a relevant document left out: {', '.join(excluded[:10])}"

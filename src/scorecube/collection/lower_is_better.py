@@ -57,8 +57,3 @@ def negated(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
     )
     result = cube.assign({names.SCORE: turned}).assign_coords({names.METRIC: renamed})
     return schema.annotate(result, schema.CUBE)
-
-
-def undeclared(cube: xr.Dataset) -> list[str]:
-    """Return the metrics of a cube that are known to be better where they are smaller, and are stored as they are."""
-    return [label for label in schema.labels_of(cube, names.METRIC) if label in KNOWN]

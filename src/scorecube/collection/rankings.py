@@ -284,12 +284,16 @@ def _compare_topics(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
         )
 
 
+FEWEST = 100
+"""Documents of all runs from which on it is no chance that none is judged."""
+
+
 def _find_judged_documents(
     runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]
 ) -> None:
     """Name runs none of whose documents is judged, which score 0; refuse judgements without a document of any run."""
     without = [run for run in runs if not ((run.levels >= 0).any() or (run.documents >= 0).any())]
-    if len(without) == len(runs):
+    if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:
         raise BadInput(
             f"judges none of the documents of the {counted(len(runs), 'run')}, though some of their topics: runs and judgements are of different "
             "collections, or spell documents in different ways",

@@ -77,6 +77,7 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
                 f"{facts['missing_scores']:,} scores",
             )
         )
+    cautions += [Caution(f"{doubt}.", name) for doubt in facts.get("doubts", ())]
     return cautions
 
 

@@ -22,6 +22,7 @@ CUBE = (
     "metrics",
     "gains",
     "missing_scores",
+    "doubts",
     "origin",
 )
 """Facts of a cube that are listed."""
@@ -61,6 +62,7 @@ def overview_text(facts: dict[str, Any]) -> str:
         lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
         if each["missing_scores"]:
             lines.append(f"  missing  {each['missing_scores']} scores")
+        lines += [f"  warning  {doubt}" for doubt in each.get("doubts", ())]
         if not each["rankings"]:
             lines.append("  imported scores, no rankings")
     if facts["collections"]:

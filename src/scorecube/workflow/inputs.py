@@ -14,8 +14,9 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import more_runs
 from scorecube.collection.arguments import metric_names
+from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate as evaluate_rankings
-from scorecube.collection.lower_is_better import negated, undeclared
+from scorecube.collection.lower_is_better import negated
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Duplicates, Order, Precision, build_rankings
 from scorecube.collection.schema import labels_of
@@ -436,10 +437,8 @@ def import_scores(
         cube = cube_from_scores(files, gain=gain, **labels._asdict(), notify=notify)
         cube = cube if metric is None else select(cube, metrics=[metric])
     turned = negated(cube, metric_names("lower_is_better", lower_is_better))
-    for label in undeclared(turned):
-        (notify or LOGGER.warning)(
-            f"{label}: smaller values are better, and every analysis takes larger scores as better; declare it as lower is better"
-        )
+    for doubt in doubts_of(turned):
+        (notify or LOGGER.warning)(doubt)
     return turned
 
 

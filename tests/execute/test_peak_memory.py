@@ -75,6 +75,13 @@ def study_of_rankings(path: Path) -> Path:
     return path
 
 
+def announced(stderr: str) -> float:
+    """Return the estimate in MB that a command prints."""
+    shown = re.search(r"([\d,]+) MiB in all", stderr)
+    assert shown is not None, stderr
+    return int(shown[1].replace(",", "")) * 2**20 / 1e6
+
+
 TOPIC_SIZES = "45,40,35,30,25,20,15,10,5"
 WORKLOADS: dict[str, tuple[Callable[[Path], Path], list[object]]] = {
     "swap": (lambda path: study_of_scores(path, 400, 1000, 12), ["--trials", 200]),
@@ -109,15 +116,31 @@ def test_a_limit_is_kept(name: str, tmp_path: Path, tree: Callable[[Path], Tree]
     limit = int(1.05 * needed)
     done = measure(*words, "--memory", f"{limit}MB")
     assert done.status == 0, done.stderr
-    shown = re.search(r"([\d,]+) MiB in all", done.stderr)
-    assert shown is not None
-    estimate = int(shown[1].replace(",", "")) * 2**20 / 1e6
+    estimate = announced(done.stderr)
     print(
         f"\n{name}: limit {limit:,} MB, estimate {estimate:,.0f} MB, measured {done.peak:,.0f} MB"
     )
     assert estimate <= limit + 1
     assert abs(done.peak / limit - 1) <= TOLERANCE
     assert abs(done.peak / estimate - 1) <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["swap", "stability", "splits"])
+def test_samples_with_replacement_take_no_memory(name: str, tmp_path: Path) -> None:
+    study = study_of_scores(tmp_path / "study.zarr", 20, 50, 1)
+    words = [name, study, "--sampling", "replacement", "--trials", 6, "--seed", 1, "--workers", 2]
+    draws, limit = 5_000_000, 400
+    done = measure(*words, "--size", draws, "--memory", f"{limit}MB")
+    assert done.status == 0, done.stderr
+    assert done.peak <= limit, done.stderr
+
+
+def test_samples_of_each_pair_are_in_the_estimate(tmp_path: Path) -> None:
+    study = study_of_scores(tmp_path / "study.zarr", 3, 50, 1)
+    words = ["--sampling", "replacement", "--share", "none", "--trials", 8, "--workers", 2]
+    done = measure("swap", study, *words, "--size", 8_000_000, "--seed", 1)
+    assert done.status == 0, done.stderr
+    assert abs(done.peak / announced(done.stderr) - 1) <= TOLERANCE
 
 
 def test_the_limit_of_a_sweep_is_kept(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.random.draws import Sampling, multiplicities, overlap, topic_samples
+from scorecube.kernels.random import draws
+from scorecube.kernels.random.draws import (
+    Sampling,
+    multiplicities,
+    overlap,
+    topic_counts,
+    topic_samples,
+)
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from tests.kernels.random.test_philox import assert_uniform
@@ -254,6 +262,39 @@ def test_overlap_of_sakai_2005_table_5(
         assert abs(shared - expected_common) <= 4 * error * (1000 / trials) ** 0.5
         for found in (first, second):
             assert abs(found - expected_unique) <= 4 * (variance / trials) ** 0.5 + 1e-12
+
+
+@EVERY_SAMPLING
+@examples
+@given(data=st.data(), seed=seeds, words=st.sampled_from([4, 8, 12, 2**12]))
+def test_counts_are_those_of_the_samples(
+    sampling: Sampling, data: st.DataObject, seed: int, words: int
+) -> None:
+    n_topics, size = data.draw(designs(sampling))
+    start = data.draw(st.integers(0, 9))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(draws, "WORDS_AT_ONCE", words)
+        counts = topic_counts(
+            stream_key(seed, Purpose.SWAP_TOPICS), sampling, n_topics, size, start, start + 3
+        )
+
+    expected = multiplicities(draw(sampling, n_topics, size, start, start + 3, seed), n_topics)
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_counting_draws_with_replacement_holds_no_sample() -> None:
+    n_topics, size = 50, 200_000
+    key = stream_key(1, Purpose.SWAP_TOPICS)
+    topic_counts(key, Sampling.REPLACEMENT, n_topics, 1, 0, 1)  # compiles
+    tracemalloc.start()
+    try:
+        counts = topic_counts(key, Sampling.REPLACEMENT, n_topics, size, 0, 4)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts.sum(axis=2).tolist() == [[size] * 4] * 2
+    assert peak < size  # a byte for each draw of one trial
 
 
 @EVERY_SAMPLING

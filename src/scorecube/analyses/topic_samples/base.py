@@ -22,7 +22,7 @@ from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
-from scorecube.kernels.random.draws import Sampling, multiplicities, topic_samples
+from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.integer_grid import Grid, make_grid
 
@@ -178,12 +178,8 @@ def counts_of(
     n_topics = int(inputs["shape"][2])
     if "samples" in inputs:
         positions = np.ascontiguousarray(inputs["samples"][start:stop, :, :size])
-    else:
-        positions = topic_samples(
-            inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop
-        )
-    counts: np.ndarray[Any, np.dtype[np.float64]] = multiplicities(positions, n_topics)
-    return counts
+        return multiplicities(positions, n_topics)
+    return topic_counts(inputs["key"], int(inputs["sampling"]), n_topics, size, start, stop)
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

@@ -327,10 +327,11 @@ class Swap(SwapOptions):
             # Without a group of topics, each half of the runs has a quarter of the pairs.
             repetitions += min(self.groups, n_topics) / 2 + min(self.groups, n_runs)
         if self.share == "none":
+            sample_bytes = 24.0 * self.sizes(cube)[-1]  # two samples of a pair and their words
             return Cost(
                 repetitions * (draws * comparisons * (2e-9 + 8e-9 / count) + 1e-6),
                 0.0,
-                working_bytes,
+                working_bytes + sample_bytes,
                 result_bytes=score_bytes,
                 input_bytes=score_bytes,
             )

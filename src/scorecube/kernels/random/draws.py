@@ -20,6 +20,9 @@ from scorecube.kernels.arrays import (
 from scorecube.kernels.jit import compiled, inlined
 from scorecube.kernels.random.philox import below, fill_words
 
+WORDS_AT_ONCE = 2**12
+"""Random words held while draws are counted, a multiple of 4; the counts do not depend on it."""
+
 
 class Sampling(IntEnum):
     """How a trial's two topic samples are drawn (Sakai 2005, sections 2 and 3)."""
@@ -69,6 +72,44 @@ def _draw_trials(
     for k in range(samples.shape[0]):
         fill_words(key, start + k, words)
         draw_samples(words, sampling, pools, samples[k])
+
+
+def topic_counts(
+    key: UInt64Array1, sampling: int, n_topics: int, size: int, start: int, stop: int
+) -> Float64Array3:
+    """Return the `multiplicities` of the samples of `topic_samples`.
+
+    A sample with replacement, which may be far larger than the number of topics, is never held as a whole.
+
+    Parameters
+    ----------
+    key, sampling, n_topics, size, start, stop
+        As of `topic_samples`.
+
+    Returns
+    -------
+    counts
+        float64 (half, trial, topic).
+    """
+    if sampling != Sampling.REPLACEMENT:
+        return multiplicities(topic_samples(key, sampling, n_topics, size, start, stop), n_topics)
+    counts = np.zeros((2, stop - start, n_topics))
+    _count_replaced(key, start, size, np.empty(min(2 * size, WORDS_AT_ONCE), np.uint64), counts)
+    return counts
+
+
+@compiled
+def _count_replaced(
+    key: UInt64Array1, start: int, size: int, words: UInt64Array1, counts: Float64Array3
+) -> None:
+    """Add the result of `topic_counts` with replacement to `counts`; the words are overwritten."""
+    n_topics = counts.shape[2]
+    for trial in range(counts.shape[1]):
+        for before in range(0, 2 * size, words.shape[0]):
+            part = words[: min(words.shape[0], 2 * size - before)]
+            fill_words(key, start + trial, part, 0, before)
+            for k in range(part.shape[0]):
+                counts[k & 1, trial, below(part[k], n_topics)] += 1.0
 
 
 @inlined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,55 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
+from scorecube.report import text_formats
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import ROWS_AT_ONCE, render, render_parts
 from scorecube.storage import Collection
 from tests.conftest import Cli
+
+
+def table_of(n_rows: int) -> pd.DataFrame:
+    """Return a table whose last row has the widest label, and the only number of a column."""
+    names, values = ["a"] * n_rows, np.random.default_rng(1).random(n_rows)
+    shares = [None] * n_rows
+    return pd.DataFrame(
+        {
+            "name": [*names, "a long name"],
+            "value": [*values, 0.5],
+            "share": pd.Series([*shares, 2], dtype=object),
+        }
+    )
+
+
+@pytest.mark.parametrize("width", [None, 12])
+@pytest.mark.parametrize("n_rows", [0, 7, 8, 9, 21])
+def test_the_parts_of_a_text_are_the_text(
+    n_rows: int, width: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = table_of(n_rows)
+    whole = render(frame, "text", width)
+    monkeypatch.setattr(text_formats, "ROWS_AT_ONCE", 4)
+    parts = list(render_parts(frame, "text", width))
+    assert len(parts) == (-(-len(frame) // 4) if width is None else 1)
+    assert "\n".join(parts) == whole
+
+
+def test_a_text_is_made_without_holding_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    portion = 512
+    monkeypatch.setattr(text_formats, "ROWS_AT_ONCE", portion)
+    frame = table_of(12 * portion)
+
+    def peak(rows: int) -> int:
+        tracemalloc.start()
+        try:
+            for _ in render_parts(frame.iloc[:rows], "text"):
+                pass
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(portion)  # what pandas keeps
+    assert peak(len(frame)) < 2 * peak(2 * portion)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 2 * ROWS_AT_ONCE + 5])

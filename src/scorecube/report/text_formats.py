@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,7 +82,7 @@ PROBABILITIES = {"best", "first_probability"}
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
 ROWS_AT_ONCE = 2**16
-"""Rows of a csv that are made at a time."""
+"""Rows of csv and text that are made at a time."""
 NONE = "-"
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
 MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
@@ -253,61 +253,96 @@ def render(
         return as_json([{name: _plain(value) for name, value in row.items()} for row in records])
     if form == "csv":
         return _csv(frame)
+    if form == "text":
+        return "\n".join(_text_parts(frame, width, first))
     frame = merge_gains(estimates_first(without_second_names(frame)))
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
-    body = [[cell_text(column, record[column]) for column in columns] for record in records]
+    body, numeric = _cells(records, columns)
     bold = [[isinstance(record[column], Bold) for column in columns] for record in records]
     if form == "markdown":
         body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
         body = _in_bold(body, bold, "**{}**")
-    numeric = [
-        any(isinstance(record[column], int | float | Marked) for record in records)
-        for column in columns
-    ]
     if form == "latex":
         escaped = [[_escaped(cell) for cell in row] for row in body]
         return _latex(columns, _in_bold(escaped, bold, r"\textbf{{{}}}"), numeric)
     widths = [max(len(row[k]) for row in [columns, *body]) for k in range(len(columns))]
-    if form == "text" and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
-        return fit(columns, body, numeric, width, CONDITIONS, first)
+    rule = [
+        "-" * (wide - 1) + ":" if right else "-" * wide
+        for wide, right in zip(widths, numeric, strict=True)
+    ]
+    rows = [_aligned(columns, widths, numeric), rule]
+    rows += [_aligned(cells, widths, numeric) for cells in body]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
 
-    def line(cells: list[str]) -> list[str]:
-        return [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, numeric, strict=True)
-        ]
 
-    if form == "markdown":
-        rule = [
-            "-" * (width - 1) + ":" if right else "-" * width
-            for width, right in zip(widths, numeric, strict=True)
-        ]
-        return "\n".join(
-            "| " + " | ".join(cells) + " |" for cells in [line(columns), rule, *map(line, body)]
-        )
-    return "\n".join(
-        "  ".join(line(cells)).rstrip()
-        for cells in [columns, ["-" * width for width in widths], *body]
-    )
+def _cells(
+    records: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> tuple[list[list[str]], list[bool]]:
+    """Return the cells of rows as text, and whether each column has numbers."""
+    body = [[cell_text(column, record[column]) for column in columns] for record in records]
+    numeric = [
+        any(isinstance(record[column], int | float | Marked) for record in records)
+        for column in columns
+    ]
+    return body, numeric
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+    """Return the cells of a row, as wide as their columns."""
+    return [
+        cell.rjust(wide) if right else cell.ljust(wide)
+        for cell, wide, right in zip(cells, widths, numeric, strict=True)
+    ]
+
+
+def _portions(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a table some at a time; a table without rows is one portion."""
+    for start in range(0, max(len(frame), 1), ROWS_AT_ONCE):
+        yield frame.iloc[start : start + ROWS_AT_ONCE]
+
+
+def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) -> Iterator[str]:
+    """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
+    frame = merge_gains(estimates_first(without_second_names(frame)))
+    columns = [str(column) for column in frame.columns]
+    widths, numeric = [len(column) for column in columns], [False] * len(columns)
+    body: list[list[str]] = []
+    for portion in _portions(frame):
+        body, numbers = _cells(as_records(portion), columns)
+        widths = [max([wide, *(len(row[k]) for row in body)]) for k, wide in enumerate(widths)]
+        numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        body = _cells(as_records(frame), columns)[0]
+        yield fit(columns, body, numeric, width, CONDITIONS, first)
+        return
+    head = [columns, ["-" * wide for wide in widths]]
+    for portion in _portions(frame):
+        if len(frame) > ROWS_AT_ONCE:  # the cells of a single portion are at hand
+            body = _cells(as_records(portion), columns)[0]
+        rows = [_aligned(cells, widths, numeric) for cells in [*head, *body]]
+        yield "\n".join("  ".join(cells).rstrip() for cells in rows)
+        head = []
 
 
 def render_parts(
     frame: pd.DataFrame, form: str, width: int | None = None, first: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield the text of `render` in parts without their last newline: csv some rows at a time, which bounds the memory.
+    """Yield the text of `render` in parts without their last newline: csv and text some rows at a time, which bounds the memory.
 
     Parameters
     ----------
     frame, form, width, first
         As of `render`.
     """
-    if form != "csv":
+    if form == "text":
+        yield from _text_parts(frame, width, first)
+    elif form == "csv":
+        for k, portion in enumerate(_portions(frame)):
+            text = render(portion, form)
+            yield text.partition("\n")[2] if k else text
+    else:
         yield render(frame, form, width, first)
-        return
-    yield render(frame.iloc[:ROWS_AT_ONCE], form)
-    for start in range(ROWS_AT_ONCE, len(frame), ROWS_AT_ONCE):
-        yield render(frame.iloc[start : start + ROWS_AT_ONCE], form).partition("\n")[2]
 
 
 def formulas(frame: pd.DataFrame) -> list[str]:

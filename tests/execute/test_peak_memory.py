@@ -135,6 +135,14 @@ def test_samples_with_replacement_take_no_memory(name: str, tmp_path: Path) -> N
     assert done.peak <= limit, done.stderr
 
 
+@pytest.mark.parametrize("name", ["swap", "stability", "splits"])
+def test_counts_of_many_topics_are_in_the_estimate(name: str, tmp_path: Path) -> None:
+    study = study_of_scores(tmp_path / "study.zarr", 4, 50_000, 1)
+    done = measure(name, study, "--size", 50, "--trials", 2000, "--seed", 1, "--workers", 2)
+    assert done.status == 0, done.stderr
+    assert done.peak <= (1 + TOLERANCE) * announced(done.stderr)
+
+
 def test_samples_of_each_pair_are_in_the_estimate(tmp_path: Path) -> None:
     study = study_of_scores(tmp_path / "study.zarr", 3, 50, 1)
     words = ["--sampling", "replacement", "--share", "none", "--trials", 8, "--workers", 2]

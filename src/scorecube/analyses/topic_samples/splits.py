@@ -96,11 +96,12 @@ class Splits(TopicSampling):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
+        n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (len(inputs["sizes"]), n_cells, stop - start)
         outputs: Arrays = {name: np.empty(shape, np.int32) for name in INTEGERS}
         outputs |= {"same_best": np.empty(shape, np.int8), "tau_ap": np.empty(shape)}
-        first, chunk = np.arange(n_cells), trials_at_once(n_cells * n_runs)
+        first = np.arange(n_cells)
+        chunk = trials_at_once(max(n_cells * n_runs, n_topics))
         for step, size in enumerate(map(int, inputs["sizes"])):
             units, tolerances = (
                 units_of(inputs, step),
@@ -208,7 +209,8 @@ class Splits(TopicSampling):
             1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
         )
         score_bytes = 8.0 * n_cells * n_runs * n_topics
-        working_bytes = score_bytes + 96.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
+        chunk = min(trials, trials_at_once(max(n_cells * n_runs, n_topics)))
+        working_bytes = score_bytes + chunk * (96.0 * n_cells * n_runs + 16.0 * n_topics)
         output_bytes = 29.0 * n_sizes * n_cells
         result_bytes = (
             output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]

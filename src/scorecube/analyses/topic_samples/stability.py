@@ -89,7 +89,7 @@ class Stability(TopicSampling):
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
         """See `Analysis.block`."""
-        n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
+        n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (
             len(inputs["sizes"]),
             len(inputs["fuzziness"]),
@@ -97,7 +97,7 @@ class Stability(TopicSampling):
             n_runs * (n_runs - 1) // 2,
         )
         first, second = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        chunk = trials_at_once(n_cells * n_runs)
+        chunk = trials_at_once(max(n_cells * n_runs, n_topics))
         for step, size in enumerate(map(int, inputs["sizes"])):
             units = units_of(inputs, step)
             for low in range(start, stop, chunk):
@@ -155,7 +155,8 @@ class Stability(TopicSampling):
         )
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
         score_bytes = 8.0 * count * n_runs * n_topics
-        working_bytes = score_bytes + 8.0 * count * n_runs * trials_at_once(count * n_runs)
+        chunk = min(trials, trials_at_once(max(count * n_runs, n_topics)))
+        working_bytes = score_bytes + 8.0 * chunk * (count * n_runs + 2 * n_topics)
         return Cost(
             per_size * n_sizes + 12e-9 * sum(self.sizes(cube)),
             0.0,

@@ -255,7 +255,7 @@ class Swap(SwapOptions):
         self, inputs: Mapping[str, np.ndarray[Any, Any]], step: int, start: int, stop: int
     ) -> tuple[Tally, IntArray]:
         """Return the counts of a size, with samples for all pairs of runs."""
-        n_cells, n_runs, _ = (int(length) for length in inputs["shape"])
+        n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         size, tolerance, widths = (
             int(inputs["sizes"][step]),
             float(inputs["tolerances"][step]),
@@ -271,7 +271,7 @@ class Swap(SwapOptions):
             else choose_kernel(n_runs, n_bins, largest_sum, widths, tolerance)
         )
         overlaps = np.zeros(3, np.int64)
-        chunk = trials_at_once(n_cells * (n_runs + places // 2))
+        chunk = trials_at_once(max(n_cells * (n_runs + places // 2), n_topics))
         for low in range(start, stop, chunk):
             counts = counts_of(inputs, size, low, min(low + chunk, stop))
             add_trials(
@@ -319,9 +319,11 @@ class Swap(SwapOptions):
         draws = 2 * sum(self.sizes(cube))
         n_bins = prepared.shared.number
         places = self.places(n_bins)
-        chunk = trials_at_once(count * (n_runs + places // 2))
+        chunk = min(trials, trials_at_once(max(count * (n_runs + places // 2), n_topics)))
         score_bytes = 8.0 * count * n_runs * n_topics
-        working_bytes = 2 * score_bytes + 8.0 * count * chunk * (5 * n_runs + places)
+        working_bytes = 2 * score_bytes + 8.0 * chunk * (
+            count * (5 * n_runs + places) + 2 * n_topics
+        )
         repetitions = 1.0
         if self.interval == "population":
             # Without a group of topics, each half of the runs has a quarter of the pairs.

@@ -98,7 +98,7 @@ def _count(inputs: Mapping[str, Array], step: int, start: int, stop: int, groups
     size, units = int(inputs["sizes"][step]), units_of(inputs, step)
     n_bins = int(inputs["n_bins"])
     counted = np.zeros((n_cells, 2 + int(groups.max()), n_places(n_bins)), np.int64)
-    chunk = trials_at_once(n_cells * n_runs)
+    chunk = trials_at_once(max(n_cells * n_runs, n_topics))
     for low in range(start, stop, chunk):
         counts = counts_of(inputs, size, low, min(low + chunk, stop))
         rows = counts.reshape(-1, n_topics)

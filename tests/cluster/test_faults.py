@@ -8,8 +8,10 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from distributed.comm.core import CommClosedError
 
 from scorecube.analyses import Swap
 from scorecube.errors import ClusterFailed
-from scorecube.execute.clients import open_client, translate_errors
+from scorecube.execute.clients import map_on_client, open_client, translate_errors
 from scorecube.execute.clusters import choose_profile, open_executor, quiet_connection_losses
 from scorecube.execute.worker_plugin import CompileKernels
 from scorecube.testing import simulate_cube
@@ -238,3 +240,70 @@ def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
     message = r"6 workers ended while they computed the same block, the last at tls://10.0.0.7:1"
     with pytest.raises(ClusterFailed, match=message), translate_errors(client):
         raise KilledWorker("swap-0", last, 5)
+
+
+@pytest.mark.parametrize("frozen", ["scheduler", "worker"])
+def test_a_frozen_process_is_named_and_an_interruption_ends_the_run(
+    small: xr.Dataset,
+    frozen: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("scorecube.execute.clients.SILENT_SECONDS", 2.0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
+    interrupted: list[float] = []
+
+    def interrupt() -> None:
+        wait_until("a message", lambda: f"the dask {frozen} at tcp://" in caplog.text, 30)
+        interrupted.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    own = bare_scheduler() if frozen == "scheduler" else nullcontext((None, None))
+    profile = None if frozen == "scheduler" else {"kind": "processes", "workers": 1}
+    with own as (process, address), open_client(profile, address) as client:
+        assert client is not None
+        pid = process.pid if process is not None else client.run(os.getpid).popitem()[1]
+        watcher = threading.Thread(target=interrupt)
+
+        def freeze(done: int, total: int) -> None:
+            if watcher.ident is None:
+                os.kill(pid, signal.SIGSTOP)
+                watcher.start()
+
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                analyse(small, Swap(), client=client, progress=freeze, **HOW)
+            assert time.monotonic() - interrupted[0] < 5
+        finally:
+            os.kill(pid, signal.SIGCONT)
+            watcher.join()
+    assert caplog.text.count("has been silent for 2 s and is waited for") == 1
+
+
+class Unsendable(Exception):
+    """Can be pickled, and not be made of the pickle."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"{reason} {code}")
+
+
+class Unpicklable(Exception):
+    """Holds what no pickle may hold."""
+
+    def __init__(self) -> None:
+        super().__init__("disk 7 failed")
+        self.lock = threading.Lock()
+
+
+def fail(item: int) -> int:
+    raise Unsendable(item, "disk") if item else Unpicklable
+
+
+def test_an_error_that_cannot_be_sent_ends_the_run_with_a_message() -> None:
+    message = r"^the worker at tcp://.* failed with Unpicklable: disk 7 failed\. The error cannot"
+    with open_client({"kind": "processes", "workers": 1}) as client:
+        assert client is not None
+        with pytest.raises(ClusterFailed, match=message):
+            map_on_client(client, fail, [0], lambda _: None)
+        with pytest.raises((ClusterFailed, Unsendable), match="disk 7"):  # as dask's version can
+            map_on_client(client, fail, [7], lambda _: None)

@@ -7,9 +7,11 @@ lost with its worker; the result is bit-identical.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,8 @@ from scorecube.execute.worker_versions import (
 )
 
 if TYPE_CHECKING:
+    import concurrent.futures
+
     from distributed import Client, Future
 
     from scorecube.execute.graph import Interval, OnBlock
@@ -36,6 +40,13 @@ MAX_PLUGIN_BYTES = 2**20
 """Larger inputs are not sent to workers for compiling kernels before their first block."""
 _OPEN: list[tuple[Any, list[Any]]] = []
 """Clients and the futures that are waited for."""
+_ASKED: dict[concurrent.futures.Future[Any], Any] = {}
+"""Requests that are waited for, and their clients."""
+SILENT_SECONDS = 30.0
+"""Silence of a scheduler or worker after which it is said what the run waits for."""
+CLEANUP_SECONDS = 1.0
+"""Longest wait for each request of a run that has ended: a frozen process answers none."""
+LOGGER = logging.getLogger("scorecube")
 RESUME_HINT = "Recorded blocks are kept; rerun the same command to resume"
 
 
@@ -98,7 +109,7 @@ def _checked_workers(client: Client) -> Iterator[None]:
                 await asyncio.sleep(0.2)
 
     plugin = stating_plugin(f"scorecube-versions-{uuid.uuid4().hex}")
-    with translate_errors(client):
+    with translate_errors(client), _watched(client):
         check_workers(client)
         client.subscribe_topic(plugin.name, check)
         try:
@@ -112,7 +123,79 @@ def _checked_workers(client: Client) -> Iterator[None]:
             ended.append(True)
             with suppress(Exception):  # a lost scheduler has neither
                 client.unsubscribe_topic(plugin.name)
-                client.unregister_worker_plugin(plugin.name)
+                _ask(client, client.unregister_worker_plugin, plugin.name, seconds=CLEANUP_SECONDS)
+
+
+@contextmanager
+def _watched(client: Client) -> Iterator[None]:
+    """Say it, once for each, when the scheduler does not answer or it hears nothing of a worker: both may be frozen."""
+    watch = _begin(client, _watch(client))
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+async def _watch(client: Client) -> None:
+    heard: dict[str, tuple[float, float]] = {}  # what the scheduler's clock said, and since when
+    silent: set[str] = set()
+    while client.scheduler is not None:
+        names = {f"scheduler at {client.scheduler.address}"}
+        try:
+            answer = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), SILENT_SECONDS)
+        except TimeoutError:
+            pass
+        except OSError:  # lost: the run fails
+            return
+        else:
+            now, workers = time.monotonic(), answer["workers"]
+            heard = {
+                name: heard[name]
+                if name in heard and heard[name][0] == each["last_seen"]
+                else (each["last_seen"], now)
+                for name, each in workers.items()
+            }
+            names = {
+                f"worker at {name}"
+                for name, (_, since) in heard.items()
+                if now - since >= SILENT_SECONDS
+            }
+        for name in sorted(names - silent):
+            LOGGER.warning(
+                "the dask %s has been silent for %.0f s and is waited for: is it stopped, or its machine? Ctrl-C ends the run. %s",
+                name,
+                SILENT_SECONDS,
+                RESUME_HINT,
+            )
+        silent = names
+        await asyncio.sleep(SILENT_SECONDS / 10)
+
+
+def _ask(
+    client: Client,
+    request: Callable[..., Any],
+    *arguments: Any,
+    seconds: float | None = None,
+    **options: Any,
+) -> Any:
+    """Call a method of a client that waits for other processes; `cancel_open` ends the wait, and so does a limit in seconds."""
+
+    async def answer() -> Any:
+        return await request(*arguments, **options)  # on the client's loop, where it is a coroutine
+
+    asked = _begin(client, answer())
+    _ASKED[asked] = client
+    try:
+        return asked.result(seconds)
+    finally:
+        del _ASKED[asked]
+        asked.cancel()
+
+
+def _begin(client: Client, work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
+    """Run a coroutine on a client's loop."""
+    loop: Any = client.loop
+    return asyncio.run_coroutine_threadsafe(work, loop.asyncio_loop)
 
 
 def _register(client: Client, plugin: Any) -> None:
@@ -120,7 +203,7 @@ def _register(client: Client, plugin: Any) -> None:
     from distributed.comm.core import CommClosedError
 
     try:
-        client.register_plugin(plugin, name=plugin.name)
+        _ask(client, client.register_plugin, plugin, name=plugin.name)
     except OSError as error:
         if not _is_reachable(
             client
@@ -137,7 +220,7 @@ def check_workers(client: Client) -> None:
     ClusterFailed
         A worker has other versions than this process.
     """
-    answers = client.run(versions_function(), on_error="return")
+    answers = _ask(client, client.run, versions_function(), on_error="return")
     for worker, versions in sorted(answers.items()):
         if isinstance(versions, dict):  # others are errors of workers that are lost meanwhile
             check_versions(worker, versions)
@@ -188,7 +271,9 @@ def _as_completed(client: Client, futures: list[Future[Any]]) -> Iterator[tuple[
 
 
 def cancel_open(client: Client) -> None:
-    """Cancel the tasks of all runs on a cluster, so that whatever waits for them fails."""
+    """Cancel the tasks and requests of all runs on a cluster, so that whatever waits for them fails."""
+    for asked in [asked for asked, other in list(_ASKED.items()) if other is client]:
+        asked.cancel()
     for other, futures in list(_OPEN):
         if other is client:
             with suppress(Exception):
@@ -240,7 +325,7 @@ def _kernels_compiled(
         yield
     finally:
         with suppress(Exception):  # a lost scheduler has no plugins
-            client.unregister_worker_plugin(plugin.name)
+            _ask(client, client.unregister_worker_plugin, plugin.name, seconds=CLEANUP_SECONDS)
 
 
 def _is_reachable(client: Client) -> bool:
@@ -248,7 +333,7 @@ def _is_reachable(client: Client) -> bool:
     if client.scheduler is None:
         return False
     try:
-        client.sync(client.scheduler.identity)
+        _ask(client, client.scheduler.identity)
     except OSError:
         return False
     return True
@@ -259,4 +344,4 @@ def _identity(data: Any) -> Any:
 
 
 def _apply(item: Any, function: Callable[[Any], Any]) -> Stated:
-    return stated(function(item))
+    return stated(function, item)

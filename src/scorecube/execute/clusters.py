@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 ALLOWED_FAILURES = 5
 """Workers that may be lost while they compute the same block before the run fails."""
+CLOSE_SECONDS = 2.0
+"""Longest wait for a running scheduler to say goodbye."""
 LOGGER = logging.getLogger("scorecube")
 TASK_LOGGERS = (
     "asyncio",
@@ -218,16 +220,21 @@ def _connect(profile: Profile, stack: ExitStack) -> Client:
                 f"{address} needs certificates: use a profile of kind scheduler with 'tls: DIRECTORY'"
             )
     try:
-        client: Client = stack.enter_context(
-            Client(
-                address, security=security, set_as_default=False, timeout=profile.timeout("connect")
-            )
+        client = Client(
+            address, security=security, set_as_default=False, timeout=profile.timeout("connect")
         )
     except (OSError, ValueError, TimeoutError) as error:
         raise BadPlan(
             f"cannot connect to the dask scheduler at {address} ({error}); check its address, and the certificates of a tls:// address"
         ) from None
+    stack.callback(_close, client)
     return client
+
+
+def _close(client: Client) -> None:
+    """Close a client, whose scheduler may be frozen."""
+    with suppress(TimeoutError):
+        client.close(timeout=CLOSE_SECONDS)
 
 
 def _address_in(profile: Profile) -> str:

@@ -31,7 +31,7 @@ def compute_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> 
 
 def compute_stated_block(analysis: Analysis, inputs: Arrays, start: int, stop: int) -> Stated:
     """Compute one block on a worker of a cluster, which states its versions with it."""
-    return stated(compute_block(analysis, inputs, start, stop))
+    return stated(compute_block, analysis, inputs, start, stop)
 
 
 def build_graph(

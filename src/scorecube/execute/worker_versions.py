@@ -6,6 +6,7 @@ later; the blocks of others are refused before they are recorded.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -86,11 +87,35 @@ def own_versions() -> Versions:
     return versions_function()()
 
 
-def stated(value: Any) -> Stated:
-    """Return a value that this worker computed, with its address and versions."""
+def stated(function: Callable[..., Any], *arguments: Any) -> Stated:
+    """Return what this worker computes by a function, with its address and versions.
+
+    Raises
+    ------
+    ClusterFailed
+        In place of an error of the function that cannot be sent.
+    """
     from distributed import get_worker
 
-    return Stated(get_worker().address, own_versions(), value)
+    address = get_worker().address
+    try:
+        return Stated(address, own_versions(), function(*arguments))
+    except Exception as error:
+        if _can_be_sent(error):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+    raise ClusterFailed(  # here, as the other error would be sent with it as its context
+        f"the worker at {address} failed with {reason}. The error cannot be sent; the worker's log says more. Recorded blocks are "
+        "kept; rerun the same command to resume"
+    )
+
+
+def _can_be_sent(error: Exception) -> bool:
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - its own
+    except Exception:
+        return False
+    return True
 
 
 def check_versions(worker: str, versions: Versions) -> None:

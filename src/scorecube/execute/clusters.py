@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import resource_tracker
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -56,9 +57,16 @@ def open_executor(profile: Profile) -> Iterator[Executor]:
     import dask
     import distributed  # noqa: F401  # before the settings: its own defaults would be removed with them at the end
 
+    own_place = None if profile.kind in BATCH else profile.local_directory
     # During the run only: other users of dask in this process keep their settings.
     with (
-        dask.config.set(configuration(profile)),
+        # dask imports from its scratch folder, which in a shared directory may be another user's; this one has mode 0700.
+        TemporaryDirectory(
+            prefix="scorecube-",
+            dir=own_place or dask.config.get("temporary-directory", None),
+            ignore_cleanup_errors=True,
+        ) as scratch,
+        dask.config.set({**configuration(profile), "temporary-directory": scratch}),
         quiet_connection_losses() as silence,
         ExitStack() as stack,
     ):
@@ -188,7 +196,6 @@ def _start_local(profile: Profile, stack: ExitStack) -> Client:
                 dashboard_address=f"{LOOPBACK}:0",
                 scheduler_kwargs={"dashboard": profile.dashboard},
                 memory_limit=profile.memory or "auto",
-                local_directory=profile.local_directory,
             )
         )
     if profile.adapt:

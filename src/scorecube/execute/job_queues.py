@@ -204,6 +204,9 @@ def _exports(profile: Profile) -> list[str]:
     if profile.cache_directory is not None:
         cache = str(Path(profile.cache_directory).absolute())
         exports.append(f"export NUMBA_CACHE_DIR={shlex.quote(cache)}")
+    if profile.local_directory is None:
+        # Of mode 0700: dask imports from it. No $(), which HTCondor reads.
+        exports.append("export DASK_TEMPORARY_DIRECTORY=`mktemp -d`")
     return exports + [
         f"export DASK_DISTRIBUTED__COMM__TIMEOUTS__{name.upper()}={profile.timeout(name)}"
         for name in ("tcp", "connect")

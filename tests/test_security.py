@@ -71,6 +71,17 @@ def test_the_page_is_linked_and_names_tests_that_are_there() -> None:
     assert "@" not in PAGE.replace("`@`", "")  # no address that nobody reads
 
 
+def test_every_promise_names_a_test_that_is_there() -> None:
+    tables = PAGE.split("| promise | where | test |\n|---|---|---|\n")[1:]
+    rows = [line for table in tables for line in table.split("\n\n")[0].splitlines()]
+    assert len(rows) >= 13
+    for row in rows:
+        found = re.search(r"\| `(tests/[\w/]+\.py)::(test_\w+)` \|$", row)
+        assert found is not None, row
+        text = (REPO / found[1]).read_text(encoding="utf-8")
+        assert f"def {found[2]}(" in text, row
+
+
 def test_certificates_in_kubernetes_are_mounted_for_the_group_of_the_pods() -> None:
     assert "mounted 0440" in PAGE
     mounts = [

@@ -157,6 +157,22 @@ def test_links_lead_nowhere(place: Path, link: str) -> None:
     assert state(place) == before
 
 
+@pytest.mark.parametrize(
+    "forged", [{"commit": "x"}, {"commit": None}, {"attributes": 7}, {"attributes": []}]
+)
+def test_forged_facts_of_a_result_end_in_a_message(place: Path, forged: dict[str, Any]) -> None:
+    def forge(manifest: dict[str, Any]) -> None:
+        entries = manifest["entries"]
+        next(each for name, each in entries.items() if name.startswith("results/"))["facts"] |= (
+            forged
+        )
+
+    change_manifest(place / "evil.zarr" / "small" / METADATA, forge)
+    collection = sc.open_study(place / "evil.zarr")["small"]
+    with pytest.raises(CorruptStudy, match="does not hold a manifest"):
+        collection.result("swap")
+
+
 def test_a_link_to_a_whole_study_is_followed(place: Path) -> None:
     (place / "other.zarr").symlink_to("evil.zarr")
     study = sc.open_study(place / "other.zarr", mode="a")

@@ -213,7 +213,7 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
             _entry_name(name, where): Entry(
                 inside(entry["path"], where),
                 _checked_files(entry.get("files"), where),
-                dict(entry.get("facts", EMPTY)),
+                _checked_facts(entry.get("facts", EMPTY)),
             )
             for name, entry in stored["entries"].items()
         }
@@ -224,6 +224,14 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
 
 def _entry_name(name: str, where: str) -> str:
     return name if name in (CUBE, RANKINGS) else inside(name, where, parts=3)
+
+
+def _checked_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(facts.get(COMMIT, 0), int) or not isinstance(
+        facts.get("attributes", {}), dict
+    ):
+        raise TypeError
+    return dict(facts)
 
 
 def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:

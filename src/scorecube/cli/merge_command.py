@@ -58,13 +58,9 @@ def describe(merged: Merged) -> str:
 
 def notes(merged: Merged) -> list[str]:
     """Return a note on parts of a sweep that were not merged."""
-    from scorecube.workflow.sweep_parts import missing_parts, numbers_of_parts
+    from scorecube.workflow.sweep_parts import missing_parts
 
     numbers, total = missing_parts(merged.parts)
-    if len(several := numbers_of_parts(merged.parts)) > 1:
-        return [
-            f"note: these are parts of sweeps in {' and in '.join(map(str, several))} parts, so it is not known whether all are there; merge those of one"
-        ]
     if not numbers:
         return []
     shown = ", ".join(map(str, numbers[:10])) + (", ..." if len(numbers) > 10 else "")

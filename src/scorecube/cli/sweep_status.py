@@ -182,9 +182,10 @@ def _state(status: Mapping[str, Any]) -> str:
 
 def _part_lines(path: str) -> list[str]:
     """Return one line for each part of a sweep that has a status, and one for all."""
+    from scorecube.storage.layout import numbers_of_parts
     from scorecube.storage.location import open_location
     from scorecube.storage.status import names_with_status, read_status
-    from scorecube.workflow.sweep_parts import numbers_of_parts, parts_of
+    from scorecube.workflow.sweep_parts import parts_of
 
     lines, total, done, failed = [], 0, 0, 0
     parts = parts_of(path, names_with_status(open_location(path)))

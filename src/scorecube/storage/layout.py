@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from scorecube.errors import CorruptStudy
@@ -14,6 +16,19 @@ VERSION: Final = "scorecube_format"
 """Attribute of the root: the version."""
 UNSETTLED: Final = "being written"
 """Stamp of a manifest that may change, see `Location.stamps`; a row of the index with it is not stored."""
+PART_OF: Final = re.compile(r"\.part-0*([0-9]+)-of-([0-9]+)(?:\.[^./]*)?$")
+"""End of the path of the study of a part of a sweep."""
+
+
+def numbers_of_parts(paths: Iterable[str]) -> list[int]:
+    """Return the numbers of parts of the sweeps whose parts' studies are among paths.
+
+    Examples
+    --------
+    >>> numbers_of_parts(["s.part-1-of-4.zarr", "s.part-2-of-4.zarr", "s.part-1-of-2.zarr", "s.zarr"])
+    [2, 4]
+    """
+    return sorted({int(found[2]) for found in map(PART_OF.search, paths) if found is not None})
 
 
 def inside(path: object, where: str, *, parts: int | None = None) -> str:

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
 from scorecube.storage.collection import Collection
-from scorecube.storage.layout import METADATA
+from scorecube.storage.layout import METADATA, PART_OF, numbers_of_parts
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
@@ -90,7 +90,7 @@ def merge(
     Raises
     ------
     BadStudy
-        No study at a path, `out` among the parts, or conflicts: other scores or rankings of a collection with the same name, another
+        No study at a path, `out` among the parts, parts of one sweep in different numbers of parts, or conflicts: other scores or rankings of a collection with the same name, another
         content of the result of the same plan. Nothing was written.
     CorruptStudy
         Damage in a part; nothing of any part was written.
@@ -133,9 +133,25 @@ def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) 
         if identity not in known:
             known.add(identity)
             opened.append(study if mode == "r" else open_study(path, mode=mode))
+    _refuse_other_parts([study.path for study in opened])
     if not opened:
         raise BadStudy(f"no studies to merge into {out.path}; name at least one", option="parts")
     return opened
+
+
+def _refuse_other_parts(paths: Sequence[str]) -> None:
+    """Refuse parts of one sweep in different numbers of parts: together they seem complete and are not (BadStudy)."""
+    by_sweep: dict[str, list[str]] = {}
+    for path in paths:
+        by_sweep.setdefault(PART_OF.sub("", path), []).append(path)
+    for group in by_sweep.values():
+        if len(several := numbers_of_parts(group)) > 1:
+            examples = [next(p for p in group if numbers_of_parts([p]) == [n]) for n in several]
+            raise BadStudy(
+                f"parts of sweeps in {' and in '.join(map(str, several))} parts: {' and '.join(examples)}; they divide the collections differently, "
+                "so nothing was merged: name those of one number of parts",
+                option="parts",
+            )
 
 
 def _identity(location: Location) -> str:

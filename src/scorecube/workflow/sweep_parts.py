@@ -19,6 +19,7 @@ from typing import Any
 from scorecube.analyses.base import ANY_NUMBER
 from scorecube.errors import BadInput, BadPlan, BadStudy, nearest, option
 from scorecube.storage import open_study
+from scorecube.storage.layout import PART_OF
 from scorecube.workflow.sweep_file import STUDY, Entry, Source, SweepFile
 from scorecube.workflow.sweep_sources import claim, files_of, matching
 
@@ -79,10 +80,6 @@ def parse_part(text: str) -> Part:
     return part
 
 
-PART_OF = re.compile(r"\.part-0*([0-9]+)-of-([0-9]+)(?:\.[^./]*)?$")
-"""End of the path of a part's study."""
-
-
 def missing_parts(paths: Iterable[str]) -> tuple[list[int], int]:
     """Return the numbers of parts that are not among paths of one sweep's parts, and the number of parts.
 
@@ -101,17 +98,6 @@ def missing_parts(paths: Iterable[str]) -> tuple[list[int], int]:
     (total,) = totals
     present = {int(each[1]) for each in named}
     return [number for number in range(1, total + 1) if number not in present], total
-
-
-def numbers_of_parts(paths: Iterable[str]) -> list[int]:
-    """Return the numbers of parts of the sweeps whose parts' studies are among paths.
-
-    Examples
-    --------
-    >>> numbers_of_parts(["s.part-1-of-4.zarr", "s.part-2-of-4.zarr", "s.part-1-of-2.zarr", "s.zarr"])
-    [2, 4]
-    """
-    return sorted({int(found[2]) for found in map(PART_OF.search, paths) if found is not None})
 
 
 def parts_of(study: str, names: Iterable[str]) -> list[tuple[Part, str]]:

@@ -207,6 +207,7 @@ def test_a_metric_that_does_not_parse(
             "gain setting '4:3:2:1' has 4 values, but the collection has 3 relevant levels",
         ),
         ("3:two:1", "gain setting '3:two:1' is not 'auto' or numbers joined by colons"),
+        ("0:0:0", "gain setting '0:0:0': all gains are 0"),
         ("3:2:-1", "gain setting '3:2:-1': gains must be finite and not negative"),
     ],
 )

@@ -33,7 +33,7 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     Raises
     ------
     BadName
-        A value that is not 0 or a number between `SMALLEST_GAIN` and `LARGEST_GAIN`; a lower level with a larger gain; more or fewer values than levels.
+        A value that is not 0 or a number between `SMALLEST_GAIN` and `LARGEST_GAIN`; only zeros; a lower level with a larger gain; more or fewer values than levels.
 
     Examples
     --------
@@ -53,6 +53,10 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     if any(value and not SMALLEST_GAIN <= value <= LARGEST_GAIN for value in values):
         raise BadName(
             f"gain setting {text!r}: gains must be 0, or between {SMALLEST_GAIN:g} and {LARGEST_GAIN:g}; scale them"
+        )
+    if not any(values):
+        raise BadName(
+            f"gain setting {text!r}: all gains are 0, so every score would be; give the highest level at least a gain above 0"
         )
     if len(values) != n_levels:
         raise BadName(

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import scorecube as sc
 from scorecube.collection.doubts import RULES, doubts_of
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.storage import open_study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli
+from tests.odd_inputs.reading import QRELS, ranked
 
 TOPICS = [str(301 + k) for k in range(8)]
 GOOD = pd.DataFrame(np.random.default_rng(1).random((4, 8)).round(1), index=list("abcd"), columns=TOPICS)  # fmt: skip
@@ -120,3 +122,38 @@ def test_of_the_collections_only_what_was_looked_at_is_said(data: Path) -> None:
         assert any(where == name and groups in doubt for where, doubt in alike), name
     unknown = {(n, d) for n, d in other - alike if not any(n == m and d.startswith(s) for m, s in OTHER)}  # fmt: skip
     assert unknown == set()
+
+
+RUNS_LISTED = {
+    "trec-covid-r1": (
+        "1 run (BERT): different scores are equal as 32-bit floats",
+        "CincyMedIR-run2 = CincyMedIR-run3, uogTrDPH_QE = uogTrDPH_QE_QQ, wistud_bing = wistud_indri = wistud_noSearch;",
+    ),
+    "clef-ehealth-2015": (
+        "6 runs (KISTI_EN_RUN.2, KISTI_EN_RUN.3, KISTI_EN_RUN.5, KISTI_EN_RUN.6, KISTI_EN_RUN.7 and 1 more): different scores are equal as",
+        "FDUSGInfo_EN_Run.10 = FDUSGInfo_EN_Run.9, FDUSGInfo_EN_Run.6 = FDUSGInfo_EN_Run.7 = FDUSGInfo_EN_Run.8, LIMSI_EN_run.4 = LIMSI_EN_run.5;",
+    ),
+}
+"""What is said of run files: runs whose files are equal in what was judged, and runs whose scores differ beyond 32 bits."""
+
+
+@pytest.mark.parametrize("name", RUNS_LISTED)
+def test_of_run_files_only_what_was_looked_at_is_said(name: str, data: Path) -> None:
+    rankings = sc.read_rankings(
+        data / name / "runs", data / name / "qrels.txt", run_name="file", duplicates="first"
+    )
+    found = sc.doubts(rankings)
+    assert len(found) == len(RUNS_LISTED[name])
+    assert all(text in doubt for text, doubt in zip(RUNS_LISTED[name], found, strict=True))
+    assert sc.doubts(sc.evaluate(rankings, ["AP"]))[: len(found)] == found
+
+
+def test_doubts_of_run_files_are_kept_with_their_scores(tmp_path: Path, scorecube: Cli) -> None:
+    (tmp_path / "a").write_bytes(ranked(lambda rank: rank))
+    (tmp_path / "qrels").write_bytes(QRELS)
+    study = tmp_path / "study.zarr"
+    words = ("--name", "c", "--runs", tmp_path / "a", "--qrels", tmp_path / "qrels")
+    said = scorecube("evaluate", study, *words).succeeded().stderr
+    assert said.count("1 run (a): scores rise along the file") == 1
+    kept = scorecube("info", study, "--warnings").succeeded().stdout
+    assert "1 run (a): scores rise along the file" in kept

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import (
         analyse,
         cube_from_scores,
+        doubts,
         evaluate,
         figure,
         import_scores,
@@ -102,6 +103,7 @@ __all__ = [
     "Unpaired",
     "analyse",
     "cube_from_scores",
+    "doubts",
     "evaluate",
     "fetch",
     "figure",

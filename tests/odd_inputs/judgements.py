@@ -39,4 +39,8 @@ JUDGEMENTS = {
     'judgements by topic with an empty line': Odd('qrels', b"d1 L1\n\n# c\nd2 L0\n", 'a: 1=1 | 1 topic of the runs not judged, left out: 2', name='1.rel'),
     'judgements by topic with a level above': Odd('qrels', b"d1 L999\n", "error: FILE:1: level 'L999' is not one of L0 to L127", name='1.rel'),
     'judgements by topic of nothing': Odd('qrels', b"# c\n", 'error: FILE: no line of a .rel file; expected document level', name='1.rel'),
+    'judgements of relevant documents only': Odd('qrels', b"".join(b"%d 0 d%d 1\n" % (topic, k) for topic in (1, 2) for k in range(4)), 'a: 1=0.5 2=0.25 | all 8 judged documents are relevant: measures that need others, such as bpref and those of judged documents only, have no sense; perhaps the lines of level 0 were left out'),
+    'judgements with levels 0, 50 and 100': Odd('qrels', QRELS.replace(b"d1 1", b"d1 100").replace(b"d2 1", b"d2 50"), 'a: 1=1 2=0.5 | the relevance levels are 50, 100, and gains auto are the levels; map them to numbers without gaps, or choose the gains'),
+    'judgements with levels 0, 1 and 10': Odd('qrels', QRELS.replace(b"d1 1", b"d1 10"), 'a: 1=1 2=0.5 | the relevance levels are 1, 10, and gains auto are the levels; map them to numbers without gaps, or choose the gains'),
+    'judgements with levels 0 and 4': Odd('qrels', QRELS.replace(b" 1\n", b" 4\n"), 'a: 1=1 2=0.5'),
 }  # fmt: skip

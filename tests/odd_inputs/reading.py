@@ -122,3 +122,9 @@ def wide(n_runs: int, n_topics: int) -> bytes:
 def judged_topics(n_topics: int) -> bytes:
     """Return judgements of topic 1 and of many other topics."""
     return b"1 0 d1 1\n" + b"".join(b"t%d 0 d1 1\n" % k for k in range(n_topics))
+
+
+def ranked(score: Callable[[int], object]) -> bytes:
+    """Return a run of 6 documents on each of 2 topics, whose scores are made of their ranks."""
+    lines = [f"{topic} Q0 d{k} {k} {score(k)} a" for topic in (1, 2) for k in range(1, 7)]
+    return "\n".join([*lines, ""]).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from tests.odd_inputs.reading import QRELS, RUN, Odd, bomb
+from tests.odd_inputs.reading import QRELS, RUN, Odd, bomb, ranked
 
 RUNS = {
     'run in CRLF': Odd('runs', RUN.replace(b"\n", b"\r\n"), 'a: 1=1 2=0.5'),
@@ -36,10 +36,10 @@ RUNS = {
     'run with blank lines': Odd('runs', RUN.replace(b"\n", b"\n\n \n"), 'a: 1=1 2=0.5'),
     'run with form feeds': Odd('runs', RUN.replace(b" Q0", b"\fQ0"), 'a: 1=1 2=0.5'),
     'run score of a million digits': Odd('runs', RUN + b"2 Q0 d9 2 0." + b"1" * 1_000_000 + b" a\n", 'a: 1=1 2=0.5'),
-    'run score of 5,000 digits': Odd('runs', RUN + b"2 Q0 d9 2 " + b"9" * 5000 + b" a\n", 'a: 1=1 2=0.25'),
+    'run score of 5,000 digits': Odd('runs', RUN + b"2 Q0 d9 2 " + b"9" * 5000 + b" a\n", 'a: 1=1 2=0.25 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
     'run score nan': Odd('runs', RUN + b"2 Q0 d9 2 nan a\n", "error: FILE:4: score 'nan' is not a number"),
-    'run score inf': Odd('runs', RUN + b"2 Q0 d9 2 inf a\n", 'a: 1=1 2=0.25'),
-    'run score 1e400': Odd('runs', RUN + b"2 Q0 d2 2 1e400 a\n", 'a: 1=1 2=1'),
+    'run score inf': Odd('runs', RUN + b"2 Q0 d9 2 inf a\n", 'a: 1=1 2=0.25 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
+    'run score 1e400': Odd('runs', RUN + b"2 Q0 d2 2 1e400 a\n", 'a: 1=1 2=1 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
     'run score with a comma': Odd('runs', RUN + b"2 Q0 d9 2 0,5 a\n", "error: FILE:4: score '0,5' is not a number"),
     'run score in hexadecimal': Odd('runs', RUN + b"2 Q0 d9 2 0x1p3 a\n", "error: FILE:4: score '0x1p3' is not a number"),
     'run score with underscore': Odd('runs', RUN + b"2 Q0 d9 2 1_0 a\n", "error: FILE:4: score '1_0' is not a number"),
@@ -68,4 +68,16 @@ RUNS = {
     'gzip bomb as run': Odd('runs', bomb, 'error: FILE: the gzip file decompresses to more than 100 times its size, which text does not; if it is valid, decompress it first'),
     'zip archive as run': Odd('runs', b"PK\x03\x04" + bytes(26) + RUN, 'error: FILE: is a zip archive of files, not text; unpack it (unzip odd.run), then name the files, or the folder with them'),
     'tar archive as run': Odd('runs', b"a.run" + bytes(95) + RUN.ljust(512, b"\0"), 'error: FILE: not a text file in UTF-8 (zero bytes in it); save it as UTF-8'),
+    'run with rising scores': Odd('runs', ranked(lambda rank: rank), "a: 1=0.166667 2=0.266667 | 1 run (a): scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores"),
+    'run with rising negative scores': Odd('runs', ranked(lambda rank: rank - 100), "a: 1=0.166667 2=0.266667 | 1 run (a): scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores"),
+    'run with equal scores': Odd('runs', ranked(lambda _: 1), "a: 1=0.166667 2=0.266667 | 1 run (a): all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'"),
+    'run with zero scores': Odd('runs', ranked(lambda _: 0), "a: 1=0.166667 2=0.266667 | 1 run (a): all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'"),
+    'run with rising scores by rank': Odd('runs', ranked(lambda rank: rank), 'a: 1=1 2=1', options={'order': 'rank'}),
+    'run with equal scores by file': Odd('runs', ranked(lambda _: 1), 'a: 1=1 2=1', options={'order': 'file'}),
+    'run with falling scores': Odd('runs', ranked(lambda rank: -rank), 'a: 1=1 2=1'),
+    'run with an infinite score': Odd('runs', ranked(lambda rank: -rank if rank > 1 else float("inf")), 'a: 1=1 2=1 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
+    'run with negative infinite scores': Odd('runs', ranked(lambda rank: -rank if rank < 5 else -float("inf")), 'a: 1=1 2=1 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
+    'run with scores of many digits': Odd('runs', ranked(lambda rank: f"100.{999999 - rank:06d}9"), "a: 1=0.333333 2=0.583333 | 1 run (a): different scores are equal as 32-bit floats, so that document ids decide the order of at least 1 % of the documents: use the precision 'double'"),
+    'run with scores above 2**24': Odd('runs', ranked(lambda rank: 2**27 - rank), "a: 1=0.25 2=0.416667 | 1 run (a): different scores are equal as 32-bit floats, so that document ids decide the order of at least 1 % of the documents: use the precision 'double'"),
+    'run with scores of many digits in double': Odd('runs', ranked(lambda rank: 2**27 - rank), 'a: 1=1 2=1', options={'precision': 'double'}),
 }  # fmt: skip

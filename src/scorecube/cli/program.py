@@ -464,7 +464,8 @@ def remarks(rankings: Any, cube: Any) -> list[str]:
     from scorecube.collection.doubts import doubts_of
     from scorecube.collection.evaluation import EXCLUDED
 
-    lines = [f"note: {doubt}" for doubt in doubts_of(cube)]
+    said = doubts_of(rankings)  # when they were read
+    lines = [f"note: {doubt}" for doubt in doubts_of(cube) if doubt not in said]
     if excluded := cube.attrs.get(EXCLUDED):
         lines.append(
             f"{counted(len(excluded), 'topic')} without a relevant document left out: {', '.join(excluded[:10])}"

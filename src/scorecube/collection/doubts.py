@@ -1,4 +1,4 @@
-"""Doubts about scores: what is possible, and more often a mistake in a file or in how it was read.
+"""Doubts about scores, runs and judgements: what is possible, and more often a mistake in a file or in how it was read.
 
 One function for each rule: it returns what was found, where, and what to do. They look at labels and values alone, so the same sentences are
 said when scores are read, in `info --warnings` and on the page.
@@ -7,16 +7,18 @@ said when scores are read, in `info --warnings` and on the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.judgements import RunLines
 from scorecube.collection.lower_is_better import KNOWN, PREFIX
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
+from scorecube.errors import counted
 
 UNIT_METRICS = frozenset(
     ("AP", "P", "R", "Rprec", "RR", "nDCG", "Q", "nERR", "ERR", "RBP", "bpref", "Success", "infAP")
@@ -34,10 +36,33 @@ DIGITS_LOST = 1e-3
 """Largest distance of k times a P@k from a whole number that comes of rounding its decimals."""
 FEWEST = 5
 """Different scores of a run, or topics of a metric, from which on equal ones are no chance."""
+FEWEST_PAIRS = 10
+"""Pairs of successive documents of a run from which on rising scores are no chance."""
+MERGED = 0.01
+"""Share of the pairs of successive documents that are equal in single precision only, from which on it is said."""
+DOUBTS = "doubts"
+"""Attribute of rankings and cubes: what was found in run files, whose scores are not kept."""
+IN_SCORES = {
+    "rise": "scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores",
+    "equal": "all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'",
+    "infinite": "infinite scores, which are ties with each other: write finite ones",
+    "merged": "different scores are equal as 32-bit floats, so that document ids decide the order of at least 1 % of the documents: use the precision 'double'",
+}
+"""Kind of doubt about the scores of a run -> what it is and what to do."""
 
 
 def doubts_of(cube: xr.Dataset) -> list[str]:
-    """Return doubts about the scores of a cube ``score[metric, gain, run, topic]``, one sentence each.
+    """Return doubts about scores, or about rankings as from `read_rankings`: what is possible, and more often a mistake.
+
+    Parameters
+    ----------
+    cube
+        ``score[metric, gain, run, topic]``, or rankings.
+
+    Returns
+    -------
+    doubts
+        One sentence each: what was found, where, and what to do.
 
     Examples
     --------
@@ -47,7 +72,35 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     >>> doubts_of(cube)
     ['AP lies between 0 and 1, and 4 scores do not, such as 54.3 of run a on topic 1: perhaps percentages, sentinels, or estimates of it']
     """
-    return [doubt for rule in RULES for doubt in rule(cube)]
+    rules = RULES if names.SCORE in cube else RANKING_RULES
+    noted = cube.attrs.get(DOUBTS, ())
+    return [*map(str, noted), *(doubt for rule in rules for doubt in rule(cube))]
+
+
+def doubts_of_lines(run: RunLines, *, single: bool) -> tuple[str, ...]:
+    """Return the kinds of doubts, of `IN_SCORES`, about the scores of a run that order its documents."""
+    same = run.topic_of[1:] == run.topic_of[:-1]
+    before, after = run.scores[:-1][same], run.scores[1:][same]
+    found = []
+    if not np.isfinite(run.scores).all():
+        found.append("infinite")
+    if len(before) >= FEWEST_PAIRS and not (after < before).any():
+        found.append("rise" if (after > before).any() else "equal")
+    if single and len(before) >= FEWEST_PAIRS:
+        with np.errstate(over="ignore"):
+            ties = before.astype(np.float32) == after.astype(np.float32)
+        if np.count_nonzero(ties & (before != after)) >= MERGED * len(before):
+            found.append("merged")
+    return tuple(found)
+
+
+def said_of_runs(kinds: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return the doubts about runs, of pairs (name, kinds of `doubts_of_lines`), one sentence for each kind."""
+    lines = []
+    for kind, text in IN_SCORES.items():
+        if runs := [name for name, found in kinds if kind in found]:
+            lines.append(f"{counted(len(runs), 'run')} ({listed(runs)}): {text}")
+    return lines
 
 
 def _by_metric(cube: xr.Dataset) -> Iterator[tuple[str, Any]]:
@@ -121,8 +174,41 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
         for run, values in zip(labels_of(cube, names.RUN), scores, strict=True)
         if len(np.unique(values)) >= many
     ]
-    if alike := _alike(runs):
+    said = " ".join(cube.attrs.get(DOUBTS, ()))  # of equal rankings
+    if alike := [group for group in _alike(runs) if group not in said]:
         yield f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names"
+
+
+def _only_relevant_judged(rankings: xr.Dataset) -> Iterator[str]:
+    judged = rankings[names.N_JUDGED].values.sum(axis=0)
+    if judged[0] == 0 and judged.sum() >= FEWEST:
+        yield (
+            f"all {judged.sum():,} judged documents are relevant: measures that need others, such as bpref and those of judged documents only, have no "
+            "sense; perhaps the lines of level 0 were left out"
+        )
+
+
+def _gaps_in_levels(rankings: xr.Dataset) -> Iterator[str]:
+    judged = rankings[names.N_JUDGED].values.sum(axis=0)
+    levels = [level for level in range(1, len(judged)) if judged[level]]
+    if len(levels) > 1 and levels[-1] > 2 * len(levels):
+        yield (
+            f"the relevance levels are {listed([str(level) for level in levels])}, and gains {names.AUTO} are the levels; map them to numbers without "
+            "gaps, or choose the gains"
+        )
+
+
+def _equal_rankings(rankings: xr.Dataset) -> Iterator[str]:
+    if names.DOCUMENT_AT_RANK not in rankings:
+        return
+    documents = rankings[names.DOCUMENT_AT_RANK].transpose(names.RUN, ...).values
+    lengths = rankings[names.N_RETRIEVED].transpose(names.RUN, ...).values
+    groups: dict[bytes, list[str]] = {}
+    for run, found, length in zip(labels_of(rankings, names.RUN), documents, lengths, strict=True):
+        if np.count_nonzero(found >= 0) >= FEWEST:
+            groups.setdefault(found.tobytes() + length.tobytes(), []).append(run)
+    if alike := [" = ".join(group) for group in groups.values() if len(group) > 1]:
+        yield f"runs with equal rankings of judged documents: {listed(alike)}; perhaps one run under two names"
 
 
 def _alike(named: Iterable[tuple[str, Any]]) -> list[str]:
@@ -146,3 +232,9 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _equal_runs,
 )
 """Each returns its doubts about a cube."""
+RANKING_RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
+    _only_relevant_judged,
+    _gaps_in_levels,
+    _equal_rankings,
+)
+"""Each returns its doubts about rankings."""

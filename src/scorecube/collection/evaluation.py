@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
+from scorecube.collection.doubts import DOUBTS, doubts_of
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
@@ -112,6 +113,8 @@ def evaluate(
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
+    if doubts := doubts_of(rankings):
+        attrs[DOUBTS] = doubts
     cube = cube_dataset(
         scores,
         parsed,

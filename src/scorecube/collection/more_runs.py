@@ -7,6 +7,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.doubts import DOUBTS
 from scorecube.errors import BadStudy, counted, option
 
 
@@ -57,6 +58,8 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     )
     order = np.argsort(np.array(schema.labels_of(both, names.RUN), object), kind="stable")
     arrays = both.isel({names.RUN: order})
+    if doubts := [*stored.attrs.get(DOUBTS, ()), *new.attrs.get(DOUBTS, ())]:
+        arrays.attrs[DOUBTS] = doubts
     return arrays.assign(
         {name: arrays[name].transpose(*array.dims) for name, array in stored.data_vars.items()}
     )
@@ -79,7 +82,11 @@ def refuse_other_reading(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.D
             f"{what} was evaluated with other judgements or levels (they differ in {', '.join(differing) or 'their kind'}); give the same "
             f"judgements, all runs with {option('replace', True)}, or another {option('name')}"
         )
-    settings = [key for key, value in stored.attrs.items() if new.attrs.get(key) != value]
+    settings = [
+        key
+        for key, value in stored.attrs.items()
+        if key != DOUBTS and new.attrs.get(key) != value  # of the runs, not of their reading
+    ]
     if settings:
         raise BadStudy(
             f"{what} was read with other options: {', '.join(f'{key}={stored.attrs[key]}, now {new.attrs.get(key)}' for key in settings)}; use the "

@@ -16,6 +16,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.doubts import DOUBTS, doubts_of, doubts_of_lines, said_of_runs
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, counted, option
@@ -111,6 +112,8 @@ class JudgedRun:
     documents: np.ndarray[Any, np.dtype[np.int32]]
     unjudged: tuple[str, ...] = ()
     """Topics of the run that are not judged."""
+    doubts: tuple[str, ...] = ()
+    """Kinds of doubts about its scores, see `scorecube.collection.doubts`."""
 
 
 def judge(
@@ -178,7 +181,9 @@ def judge(
     if qrels.classes is not None:
         judge_run.keep_first_of_class(levels, documents, qrels.classes)
     unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
-    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged)
+    by_score = rule not in (Order.RANK, Order.FILE)
+    doubts = doubts_of_lines(run, single=single) if by_score else ()
+    return JudgedRun(run.name, run.path, levels, lengths, documents, unjudged, doubts)
 
 
 def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
@@ -245,6 +250,7 @@ def build_rankings(
     ordered = [by_name[name] for name in sorted(by_name)]
     _compare_topics(ordered, qrels, notify)
     _find_judged_documents(ordered, qrels, notify)
+    said = said_of_runs([(run.name, run.doubts) for run in ordered])
     keys = qrels.document_keys()
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
@@ -253,12 +259,14 @@ def build_rankings(
         [run.name for run in ordered],
         qrels.topics,
         teams_of([run.name for run in ordered], teams, path=teams_path, notify=notify),
-        attrs or {},
+        {**(attrs or {}), **({DOUBTS: said} if said else {})},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
     )
     dataset = schema.annotate(
         dataset.assign({names.DOCUMENT_KEY: (schema.KEYS[0].dims, keys)}), schema.KEYS
     )
+    for doubt in doubts_of(dataset):
+        notify(doubt)
     return dataset if qrels.intents is None else with_intents(dataset, qrels.intents)
 
 

@@ -16,6 +16,7 @@ from scorecube.analyses.plan import check_analysis, make_plan, new_seed
 from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection.arguments import check_cube
+from scorecube.collection.doubts import doubts_of as doubts
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor
@@ -235,6 +236,7 @@ __all__ = [
     "condensed",
     "cube_from_scores",
     "digest",
+    "doubts",
     "evaluate",
     "evaluate_into",
     "figure",

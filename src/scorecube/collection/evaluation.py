@@ -108,13 +108,11 @@ def evaluate(
     if missing_topic == "nan":
         scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
-    attrs = dict(rankings.attrs) | {
+    attrs = dict(rankings.attrs, **_doubts(rankings)) | {
         "missing_topic": missing_topic,
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
     }
-    if doubts := doubts_of(rankings):
-        attrs[DOUBTS] = doubts
     cube = cube_dataset(
         scores,
         parsed,
@@ -125,6 +123,11 @@ def evaluate(
         attrs,
     )
     return _with_systems_of(rankings, cube)
+
+
+def _doubts(rankings: xr.Dataset) -> dict[str, list[str]]:
+    """Return the doubts about rankings as an attribute of their scores, none without any."""
+    return {DOUBTS: found} if (found := doubts_of(rankings)) else {}
 
 
 def _marked_levels(

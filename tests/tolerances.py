@@ -24,6 +24,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_scores", "SMALLEST"),
         ("statistics.integer_grid", "MANTISSA_BITS"),
         ("statistics.integer_grid", "MAX_BITS"),
+        ("statistics.integer_grid", "FINEST_BITS"),
         ("statistics.integer_grid", "ROUNDING"),
         ("analyses.topic_samples.swap_result", "DECIMALS"),
         ("analyses.topic_samples.swap_limits", "SHARE_FLOOR"),

@@ -5,7 +5,8 @@ Sums, bins and ties of such integers are exact. A score x is represented in a sa
 and on any machine below 2**53. A bin is 2**bits units wide, so binning is exact as well. Rounding changes a difference
 of two means by at most one unit for each of its 2 * c scores; `tolerance` is that bound. Differences within it are
 ties, and a difference that is below a bin's lower edge by no more than it belongs to the bin. Two unequal means that
-are closer than that (2.3e-13 for 50 topics, scores in [0, 1]) are treated as equal.
+are closer than that (2.3e-13 for 50 topics, scores in [0, 1]) are treated as equal. Where that is more than a share `ALIKE` of a
+usual difference, units are as fine as sums allow; where it still is more than `BLIND` of its standard error, there is no grid.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.statistics.integer_scores import ALIKE, BLIND, finest_units, usual_difference
+
 MANTISSA_BITS = 53
 """Bits of a float64: integers up to 2**53 are exact."""
 ROUNDING = 1.0
 """Units by which a score may be off: half a unit by `rint`, and less than half by the product that is rounded."""
 MAX_BITS = 42
 """Finest grid: sort keys of 100 bins and 8,192 runs fit into 62 bits, and `rint` is the only relevant rounding."""
+FINEST_BITS = 49
+"""Finest grid of scores so small that `MAX_BITS` would be coarse: a sum below a bin and a run number fit into 62 bits."""
 
 
 FloatArray = NDArray[np.float64]
@@ -76,22 +81,45 @@ class Grid:
         return units * float(self.width) / self.units_per_bin
 
 
-def make_grid(size: int, width: Fraction, scores: FloatArray) -> Grid:
+def make_grid(size: int, width: Fraction, scores: FloatArray, *, binned: bool = True) -> Grid:
     """Return the finest grid on which sums of `size` scores are exact, in each cell.
 
-    All cells with scores in [-1, 1] have the same grid, so that the results of a cell do not depend on the other cells.
+    All cells with usual scores in [-1, 1] have the same grid, so that the results of a cell do not depend on the other cells.
 
     Parameters
     ----------
     size
-        Scores in a sample.
+        Scores in a sample, or in the largest of several.
     width
         Bin width in score units.
     scores
-        float64 (cell, ...).
+        float64 (cell, ...), topics last.
+    binned
+        Whether differences are counted by bin; else units may be of any size.
+
+    Raises
+    ------
+    OverflowError
+        No such grid is fine enough for the differences of the scores.
     """
-    bits = []
-    for cell in scores:
-        spread = max(float(np.max(np.abs(cell))), 1.0) / float(width)
-        bits.append(min(MAX_BITS, MANTISSA_BITS - 2 - math.ceil(math.log2(spread))))
-    return Grid(size, width, tuple(bits))
+    return Grid(size, width, tuple(_bits(size, width, cell, binned) for cell in scores))
+
+
+def _bits(size: int, width: Fraction, cell: FloatArray, binned: bool) -> int:
+    largest = float(np.max(np.abs(cell)))
+    room = MANTISSA_BITS - 2
+    bits = min(MAX_BITS, room - math.ceil(math.log2(max(largest, 1.0) / float(width))))
+    usual = usual_difference(np.atleast_2d(cell))
+    tolerance = 2 * size * ROUNDING * float(width)
+    if tolerance <= ALIKE * usual * 2.0**bits or usual * finest_units(cell) < 1.0:
+        return bits
+    bits = room - math.ceil(math.log2(largest / float(width)))
+    bits = min(FINEST_BITS, bits) if binned else bits
+    needed = BLIND * usual / math.sqrt(size)
+    if tolerance > needed * 2.0**bits:
+        raise OverflowError(
+            f"scores of up to {largest:.3g} differ by about {usual:.3g} on a topic: means of samples of {size:,} topics hold differences "
+            f"down to {tolerance / 2.0**bits:.1g}, and {needed:.1g} is needed. Look for sentinels and leave these topics out, choose "
+            "smaller samples, or scale the scores; the tests of paired compare topic by topic"
+        )
+    return bits

@@ -27,13 +27,13 @@ from scorecube.analyses.base import (
 )
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import check_runs
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.reliability.facets import FACET_VARIABLES, facets_of
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, counted, option
-from scorecube.statistics.integer_scores import whole_scores
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
@@ -317,8 +317,11 @@ def n_dropped(n_runs: int, drop: float) -> int:
 
 def kept_runs(scores: np.ndarray[Any, Any], drop: float) -> np.ndarray[Any, Any]:
     """Return which runs (run,) stay; of runs with equal means all stay, or none."""
-    sums = whole_scores(scores)[0].sum(axis=1)
-    return np.asarray(sums >= np.sort(sums)[n_dropped(len(sums), drop)])
+    lowest = n_dropped(len(scores), drop)
+    if not lowest:
+        return np.ones(len(scores), bool)
+    sums = comparable(scores)[0].sum(axis=1)
+    return np.asarray(sums >= np.sort(sums)[lowest])
 
 
 def teams_of(cube: xr.Dataset) -> np.ndarray[Any, Any]:

@@ -138,11 +138,11 @@ class TopicSampling(Analysis):
             "sampling": np.array(Sampling[self.sampling.upper()]),
         }
 
-    def grids(self, cube: xr.Dataset, width: Fraction) -> list[Grid]:
-        """Return the integer grid of the sample means for each size."""
+    def grids(self, cube: xr.Dataset, width: Fraction | None = None) -> list[Grid]:
+        """Return the integer grid of the sample means for each size; without a width nothing is counted by bin."""
         scores = cells(cube)[0]
-        first = make_grid(self.sizes(cube)[0], width, scores)
-        return [Grid(size, width, first.bits) for size in self.sizes(cube)]
+        bits = grid_of(self.sizes(cube)[-1], width, scores).bits
+        return [Grid(size, width or WIDTH, bits) for size in self.sizes(cube)]
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return the drawn ``topic_sample[trial, half, draw]`` of the largest size."""
@@ -155,6 +155,14 @@ class TopicSampling(Analysis):
             key, sampling, cube.sizes[names.TOPIC], self.sizes(cube)[-1], 0, trials
         )
         return labelled_samples(positions, cube).assign_attrs(seed=str(seed))
+
+
+def grid_of(size: int, width: Fraction | None, scores: np.ndarray[Any, Any]) -> Grid:
+    """Return the grid of means of samples of the scores (cell, run, topic), see `TopicSampling.grids`; BadPlan where there is none."""
+    try:
+        return make_grid(size, width or WIDTH, scores, binned=width is not None)
+    except OverflowError as error:
+        raise BadPlan(str(error)) from None
 
 
 def scales(grid: Grid) -> list[float]:

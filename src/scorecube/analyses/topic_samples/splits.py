@@ -22,7 +22,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -82,7 +82,7 @@ class Splits(TopicSampling):
     ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
-        return self.sampling_inputs(cube, self.grids(cube, WIDTH), seed) | (samples or {})
+        return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`."""

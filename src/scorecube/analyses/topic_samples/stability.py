@@ -15,7 +15,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import WIDTH, TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
@@ -69,7 +69,7 @@ class Stability(TopicSampling):
     ) -> Arrays:
         """See `Analysis.inputs`."""
         cube = prepared.cube
-        inputs = self.sampling_inputs(cube, self.grids(cube, WIDTH), seed)
+        inputs = self.sampling_inputs(cube, self.grids(cube), seed)
         return inputs | (samples or {}) | {"fuzziness": np.array(self.fuzziness)}
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:

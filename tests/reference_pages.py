@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -109,8 +110,10 @@ def _documented(path: str, value: Any, *settings: str) -> str:
     if isinstance(value, type) and not issubclass(value, BaseException):
         own = [
             name
-            for name, member in vars(value).items()
-            if not name.startswith("_") and callable(getattr(value, name)) and member.__doc__
+            for name in vars(value)
+            if not name.startswith("_")
+            and callable(getattr(value, name))
+            and inspect.getdoc(getattr(value, name))
         ]
         lines += [f"   :members: {', '.join(own)}"] if own else []
     return "\n".join(["```{eval-rst}", *lines, "```\n"])

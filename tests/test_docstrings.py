@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -155,6 +156,22 @@ def test_what_the_package_offers_is_told_in_full() -> None:
 def test_what_has_a_page_is_told(module: str) -> None:
     problems = [line for name, thing in public(module) for line in lacking(name, thing, full=False)]
     assert not problems, f"docstrings ({RULES}):\n" + "\n".join(problems)
+
+
+def test_public_methods_have_a_docstring_or_that_of_a_base_class() -> None:
+    found = [
+        f"{kind.__module__}.{kind.__qualname__}.{name}"
+        for module in pkgutil.walk_packages(scorecube.__path__, "scorecube.")
+        if module.name.rpartition(".")[2] != "__main__"
+        for kind in vars(import_module(module.name)).values()
+        if inspect.isclass(kind) and kind.__module__ == module.name
+        for name, member in vars(kind).items()
+        if not kind.__name__.startswith("_") and not name.startswith("_")
+        if getattr(member, "__qualname__", "") == f"{kind.__qualname__}.{name}"
+        or isinstance(member, property)
+        if not inspect.getdoc(getattr(kind, name))
+    ]
+    assert not found, f"no docstring ({RULES}):\n" + "\n".join(found)
 
 
 def test_the_page_with_the_rules_is_there() -> None:

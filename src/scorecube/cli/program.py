@@ -58,7 +58,6 @@ class Program(Commands):
     """All commands: those of this package, and one per analysis."""
 
     def find_sources(self) -> dict[str, CommandSource]:
-        """See `Commands.find_sources`."""
         load_plugins()
         analyses = {
             entry.name: CommandSource(entry.summary, partial(analysis_command, entry.name))

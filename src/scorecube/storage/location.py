@@ -29,21 +29,14 @@ SCHEMES = ("s3", "gs", "az")
 class Location(Protocol):
     """Where one zarr hierarchy lies; keys and paths are relative to it."""
 
-    @property
-    def name(self) -> str:
-        """Path or URL, as the user wrote it."""
-
-    @property
-    def store(self) -> Any:
-        """What zarr and xarray open."""
-
-    @property
-    def counts_requests(self) -> bool:
-        """Whether small groups are written to be read by few requests, because each costs about as much as a megabyte."""
-
-    @property
-    def has_stamps(self) -> bool:
-        """Whether `stamps` notice every change; otherwise lock files say what may have changed."""
+    name: str
+    """Path or URL, as the user wrote it."""
+    store: Any
+    """What zarr and xarray open."""
+    counts_requests: bool
+    """Whether small groups are written to be read by few requests, because each costs about as much as a megabyte."""
+    has_stamps: bool
+    """Whether `stamps` notice every change; otherwise lock files say what may have changed."""
 
     def holds_zarr(self, path: str = "") -> bool:
         """Whether there is a zarr node at a path, by default the root."""
@@ -135,7 +128,7 @@ def is_started_study(name: str) -> bool:
     return is_lock(name) or (name.startswith(METADATA) and name.endswith(files.PARTIAL))
 
 
-class LocalDirectory:
+class LocalDirectory(Location):
     """A directory.
 
     Parameters
@@ -150,15 +143,12 @@ class LocalDirectory:
         self.name = self.store = path
 
     def holds_zarr(self, path: str = "") -> bool:
-        """See `Location`."""
         return Path(self.name, path, METADATA).exists()
 
     def exists(self) -> bool:
-        """See `Location`."""
         return Path(self.name).exists()
 
     def refuse_occupied(self) -> None:
-        """See `Location`."""
         path = Path(self.name)
         if path.is_file() or any(not is_started_study(name) for name in self.children("")):
             raise BadStudy(f"{path} exists and is not a study; choose another path")
@@ -167,7 +157,6 @@ class LocalDirectory:
             raise BadStudy(f"{path} lies below {parent}, which is a file; choose another path")
 
     def check_writable(self) -> None:
-        """See `Location`."""
         path = Path(self.name).absolute()
         parent = next(parent for parent in path.parents if parent.exists())
         if not parent.is_dir():
@@ -176,36 +165,30 @@ class LocalDirectory:
             raise BadStudy(f"{path} cannot be written: {parent} is read-only; choose another path")
 
     def failures(self) -> AbstractContextManager[None]:
-        """See `Location`."""
         return files.translate_errors(self.name)
 
     def read(self, key: str) -> bytes | None:
-        """See `Location`."""
         try:
             return Path(self.name, key).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
     def read_many(self, keys: Iterable[str]) -> dict[str, bytes | None]:
-        """See `Location`."""
         return {key: self.read(key) for key in keys}
 
     def children(self, path: str) -> list[str]:
-        """See `Location`."""
         try:
             return sorted(os.listdir(Path(self.name, path)))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def metadata(self, path: str) -> dict[str, bytes]:
-        """See `Location`."""
         root = Path(self.name, path)
         return {
             file.relative_to(root).as_posix(): file.read_bytes() for file in root.rglob(METADATA)
         }
 
     def exchange(self, key: str, old: bytes | None, new: bytes) -> bool:
-        """See `Location`."""
         self.check_inside(key)
         path = Path(self.name, key)
         if key != METADATA:
@@ -218,11 +201,9 @@ class LocalDirectory:
         return True
 
     def stamps(self, keys: Mapping[str, str]) -> dict[str, str]:
-        """See `Location`."""
         return {name: self.stamp(key) for name, key in keys.items()}
 
     def stamp(self, key: str) -> str:
-        """See `Location`."""
         try:
             found = os.stat(os.path.join(self.name, key))  # noqa: PTH118, PTH116 - of thousands of files
         except (FileNotFoundError, NotADirectoryError):
@@ -230,7 +211,6 @@ class LocalDirectory:
         return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
     def write_cached(self, key: str, content: bytes) -> None:
-        """See `Location`."""
         self.check_inside(key)
         self.check_there()
         path = Path(self.name, key)
@@ -248,7 +228,6 @@ class LocalDirectory:
                 partial.unlink(missing_ok=True)
 
     def remove_object(self, key: str) -> None:
-        """See `Location`."""
         self.check_inside(key.rpartition("/")[0])
         path = Path(self.name, key)
         path.unlink(missing_ok=True)
@@ -256,11 +235,9 @@ class LocalDirectory:
             path.parent.rmdir()
 
     def staging_path(self, path: str) -> str:
-        """See `Location`."""
         return f"{path}.{secrets.token_hex(4)}{STAGED}"
 
     def install(self, staged: str, path: str) -> str:
-        """See `Location`."""
         self.check_inside(path)
         source, target = Path(self.name, staged), Path(self.name, path)
         try:
@@ -274,12 +251,10 @@ class LocalDirectory:
         return path
 
     def remove(self, path: str) -> None:
-        """See `Location`."""
         self.check_inside(path.rpartition("/")[0])
         files.remove_tree(Path(self.name, path))
 
     def write_new(self, group: str, objects: Mapping[str, bytes]) -> None:
-        """See `Location`."""
         self.check_inside(group)
         if group:
             self.check_there()
@@ -312,7 +287,6 @@ class LocalDirectory:
         return keys
 
     def take(self, other: Location, source: str, target: str, *, link: bool) -> bool:
-        """See `Location`."""
         if not isinstance(other, LocalDirectory):
             return False
         self.check_inside(target)
@@ -327,7 +301,6 @@ class LocalDirectory:
         return True
 
     def check_inside(self, path: str) -> None:
-        """See `Location`."""
         root, found = os.path.realpath(self.name), os.path.realpath(os.path.join(self.name, path))  # noqa: PTH118
         if found != root and not found.startswith(os.path.join(root, "")):  # noqa: PTH118
             raise CorruptStudy(
@@ -335,7 +308,6 @@ class LocalDirectory:
             )
 
     def check_there(self) -> None:
-        """See `Location`."""
         if not Path(self.name).is_dir():
             raise BadStudy(
                 f"{self.name}: the study was moved or removed while it was in use; nothing was stored since. Run the same command again "
@@ -343,20 +315,16 @@ class LocalDirectory:
             )
 
     def parent(self) -> tuple[Location, str]:
-        """See `Location`."""
         path = Path(os.path.realpath(self.name))
         return LocalDirectory(str(path.parent)), path.name
 
     def sync(self, path: str) -> None:
-        """See `Location`."""
         files.sync_file_system(Path(self.name, path))
 
     def is_below_zarr(self) -> bool:
-        """See `Location`."""
         return any(Path(parent, METADATA).exists() for parent in Path(self.name).resolve().parents)
 
     def replace_all(self, objects: Mapping[str, bytes]) -> None:
-        """See `Location`."""
         path = Path(self.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         staged, old = Path(self.staging_path(self.name)), Path(self.staging_path(self.name))
@@ -372,7 +340,6 @@ class LocalDirectory:
         files.sync_directories([path.parent])
 
     def lock_file(self, collection: str = "") -> LockFile:
-        """See `Location`."""
         return LocalLockFile(
             Path(os.path.realpath(self.name), lock_suffix(collection)),
             lock_subject(self.name, collection),

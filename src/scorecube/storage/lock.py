@@ -64,13 +64,10 @@ def is_lock(name: str) -> bool:
 class LockFile(Protocol):
     """A lock file in some store."""
 
-    @property
-    def name(self) -> str:
-        """Path or URL; identifies the lock within this process."""
-
-    @property
-    def subject(self) -> str:
-        """Study, and collection, for messages."""
+    name: str
+    """Path or URL; identifies the lock within this process."""
+    subject: str
+    """Study, and collection, for messages."""
 
     def create(self, content: str) -> bool:
         """Create the file; False if it exists."""
@@ -88,7 +85,7 @@ class LockFile(Protocol):
         """Remove the file if it has this content."""
 
 
-class LocalLockFile:
+class LocalLockFile(LockFile):
     """A lock file in a file system.
 
     Parameters
@@ -106,7 +103,6 @@ class LocalLockFile:
         self._last_read = ""
 
     def create(self, content: str) -> bool:
-        """See `LockFile`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         remove_left(self.path.parent)
         temporary = self._temporary_path()
@@ -134,7 +130,6 @@ class LocalLockFile:
         return True
 
     def read(self) -> tuple[str, float] | None:
-        """See `LockFile`."""
         if self.path.is_symlink():
             raise BadStudy(
                 f"{self.path} is a symbolic link where a lock file belongs; remove it, then run the same command again"
@@ -158,11 +153,9 @@ class LocalLockFile:
                 temporary.unlink(missing_ok=True)
 
     def take_over(self, content: str) -> bool:
-        """See `LockFile`."""
         return self._remove(self._last_read) and self.create(content)
 
     def renew(self, content: str) -> None:
-        """See `LockFile`."""
         with self.path.open(encoding="utf-8") as file:
             # The open file: another one may have taken its place meanwhile.
             if file.read() == content:

@@ -33,7 +33,7 @@ from zarr.storage import ObjectStore
 
 from scorecube.errors import BadStudy, StoreFailed
 from scorecube.storage.layout import METADATA, UNSETTLED
-from scorecube.storage.lock import lock_subject, lock_suffix
+from scorecube.storage.lock import LockFile, lock_subject, lock_suffix
 from scorecube.storage.network import is_loopback
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
@@ -309,7 +309,7 @@ async def _read_many(store: ErrorTranslatingStore, keys: list[str]) -> list[byte
     return list(await asyncio.gather(*map(download, keys)))
 
 
-class ObjectLockFile:
+class ObjectLockFile(LockFile):
     """A lock file in an object store; see `scorecube.storage.lock.LockFile`."""
 
     def __init__(self, store: Any, key: str, url: str, subject: str) -> None:
@@ -317,7 +317,6 @@ class ObjectLockFile:
         self._tag: str | None = None
 
     def create(self, content: str) -> bool:
-        """See `LockFile`."""
         try:
             with translate_errors(self.name):
                 obstore.put(
@@ -328,7 +327,6 @@ class ObjectLockFile:
         return True
 
     def read(self) -> tuple[str, float] | None:
-        """See `LockFile`."""
         try:
             with translate_errors(self.name):
                 response = obstore.get(self._store, self._key)
@@ -339,7 +337,6 @@ class ObjectLockFile:
         return content, (datetime.now(UTC) - response.meta["last_modified"]).total_seconds()
 
     def take_over(self, content: str) -> bool:
-        """See `LockFile`."""
         try:
             with translate_errors(self.name):
                 unchanged: Any = {"e_tag": self._tag}
@@ -351,7 +348,6 @@ class ObjectLockFile:
         return True
 
     def renew(self, content: str) -> None:
-        """See `LockFile`."""
         found = self.read()
         if found is not None and found[0] == content:
             self.take_over(content)
@@ -379,39 +375,32 @@ class ErrorTranslatingStore(ObjectStore[Any]):
         self.url = url
 
     def with_read_only(self, read_only: bool = False) -> ErrorTranslatingStore:
-        """See `zarr.abc.store.Store`."""
         return ErrorTranslatingStore(self.store, read_only=read_only, url=self.url)
 
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             return await super().get(key, prototype, byte_range)
 
     async def exists(self, key: str) -> bool:
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             return await super().exists(key)
 
     async def set(self, key: str, value: Buffer) -> None:
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             await super().set(key, value)
 
     async def delete(self, key: str) -> None:
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             await super().delete(key)
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:  # type: ignore[override]
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             async for key in super().list_prefix(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:  # type: ignore[override]
-        """See `zarr.abc.store.Store`."""
         with translate_errors(self.url):
             async for key in super().list_dir(prefix):
                 yield key

@@ -156,11 +156,9 @@ class Judges(Analysis):
     )
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
-        """See `Analysis.prepare`."""
         return Prepared(cube, judged_scores(cube))
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube, judged = prepared.cube, _shared(prepared)
         if self.truth and self.truth != judged.sets[0]:
             raise BadPlan(
@@ -216,7 +214,6 @@ class Judges(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube, judged = prepared.cube, _shared(prepared)
         runs = schema.labels_of(cube, names.RUN)
         return {
@@ -227,7 +224,6 @@ class Judges(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         sizes = self._sizes(prepared)
         n_cells = _shared(prepared).scores.shape[1]
         return tuple(
@@ -244,7 +240,6 @@ class Judges(Analysis):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         found = [self._of_judge(inputs, judge) for judge in range(start, stop)]
         return {
             each.name: np.stack([np.asarray(one[each.name], np.float64) for one in found], axis=-1)

@@ -114,7 +114,6 @@ class PairTest(Analysis):
     baseline: str | None = baseline_field()
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         check_runs(
             prepared.cube,
             f"the {self.name} test",

@@ -127,11 +127,9 @@ class Bootstrap(PairTest):
         return warnings
 
     def missing_scores(self) -> str | None:
-        """See `PairTest.missing_scores`."""
         return self.missing
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         cube, n = prepared.cube, prepared.cube.sizes[names.TOPIC]
         check_complete(cube)
         return {"counts": topic_counts(sample_positions(samples, cube, n, halves=1)[:trials], n)}
@@ -244,7 +242,6 @@ class Bootstrap(PairTest):
         )
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        """See `PairTest.seconds_per_trial`."""
         base, per_topic = (1.6e-9, 4.2e-11) if self.precision == "double" else (1.3e-9, 2.2e-11)
         return base + per_topic * n_topics / (2 if has_wide_registers() else 1)
 

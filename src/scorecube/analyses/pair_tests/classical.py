@@ -134,7 +134,6 @@ class Paired(Analysis):
 
     @property
     def uses_systems(self) -> bool:
-        """See `Analysis.uses_systems`."""
         return self.by_system
 
     @property
@@ -147,7 +146,6 @@ class Paired(Analysis):
         return Prepared(*systems_of(cube), source=cube) if self.by_system else Prepared(cube)
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         remarks = self.check_systems(prepared) if self.by_system else []
         check_runs(prepared.cube, "a paired test", missing=self.missing)
         if len(set(self.tests)) < len(self.tests):
@@ -204,12 +202,10 @@ class Paired(Analysis):
         return inputs
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         shape = (n_cells(prepared.cube), len(self.tests_done))
         return (Output("p", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         if "repetitions" in inputs:
             pairs = (inputs["first"][start:stop], inputs["second"][start:stop])
             return {"p": moments_of_systems(inputs, pairs).unequal()[:, np.newaxis]}
@@ -231,7 +227,6 @@ class Paired(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`."""
         cube = prepared.cube
         scores, cell_of = cells(cube)
         p = totals["p"]
@@ -292,7 +287,6 @@ class Paired(Analysis):
         return values
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cube = prepared.cube
         count = n_cells(cube)
         n_topics = cube.sizes[names.TOPIC]

@@ -76,7 +76,6 @@ class Randomisation(PairTest):
     by_system: bool = refused_by_system_field()
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         refuse_systems(
             self.by_system,
             "no randomisation test over topics and repetitions is known: signs of topics say nothing about other repetitions",
@@ -84,11 +83,9 @@ class Randomisation(PairTest):
         return super().check(prepared)
 
     def missing_scores(self) -> str | None:
-        """See `PairTest.missing_scores`."""
         return self.missing
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         schema.check(samples, SIGNS, "the samples")
         if schema.labels_of(samples, names.TOPIC) != schema.labels_of(prepared.cube, names.TOPIC):
             raise BadPlan(
@@ -100,7 +97,6 @@ class Randomisation(PairTest):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube = prepared.cube
         first, second = self.block_pairs(cube)
         return (
@@ -152,7 +148,6 @@ class Randomisation(PairTest):
         return {"reached": reached, "kth": kth, "degenerate": np.zeros((n_cells, 2), np.int64)}
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        """See `PairTest.seconds_per_trial`."""
         return 2e-9
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -237,20 +237,16 @@ class OverRepetitions(Moderated):
         return moderated_variances(self.single, self.counts, self.weight)
 
     def spread(self, pairs: Pairs, squares: Any) -> Any:
-        """See `Moderated.spread`."""
         return squares + self.own[pairs[0]] + self.own[pairs[1]]
 
     def pooled(self, pairs: Pairs, squares: Any) -> Any:
-        """See `Moderated.pooled`."""
         return super().pooled(pairs, squares) + self.of_means[pairs[0]] + self.of_means[pairs[1]]
 
     def statistic(self, pairs: Pairs, totals: Any, squares: Any) -> Any:
-        """See `Moderated.statistic`."""
         n = self.units.n_topics
         return totals * totals * (n * (n - 1)) / self.pooled(pairs, squares)
 
     def t_of(self, statistic: Any) -> Any:
-        """See `Moderated.t_of`."""
         return np.sqrt(statistic)
 
     def errors_of_means(self, over_topics: Any) -> tuple[Any, Any]:

@@ -110,7 +110,6 @@ class StepDown(Analysis):
 
     @property
     def uses_systems(self) -> bool:
-        """See `Analysis.uses_systems`."""
         return self.by_system
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
@@ -127,7 +126,6 @@ class StepDown(Analysis):
         return True
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         check_runs(cube, self.subject)
         check_baseline(cube, getattr(self, "baseline", None))
@@ -142,7 +140,6 @@ class StepDown(Analysis):
         return remarks
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         cube = prepared.cube
         drawn = sample_positions(samples, cube, cube.sizes[names.TOPIC], halves=1)
         if prepared.shared is None:
@@ -194,7 +191,6 @@ class StepDown(Analysis):
         return (reached, largest) if self.has_limits else (reached,)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         count = sum(name.startswith("centred_") for name in inputs)
         n_topics = inputs["centred_0"].shape[1]
         reached = np.zeros((count, int(inputs["n_pairs"])), np.int64)
@@ -293,7 +289,6 @@ class StepDown(Analysis):
         return statistic.t_of(np.array(chosen))
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         families = self.families(cube)

@@ -70,12 +70,10 @@ class Tukey(Analysis):
     plus_one: bool = plus_one_field()
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         check_runs(prepared.cube, "the Tukey test")
         return []
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         return {"samples": replayed_permutations(samples, prepared.cube)[:trials]}
 
     def inputs(
@@ -90,11 +88,9 @@ class Tukey(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         return (Output("range", (n_cells(prepared.cube),), Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         ranges = np.empty((stop - start, inputs["scores"].shape[1]))
         if "samples" in inputs:
             given_ranges(
@@ -107,7 +103,6 @@ class Tukey(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`."""
         cube = prepared.cube
         reached = self._reached(cube, totals["range"], trials)
         return pair_result(
@@ -129,7 +124,6 @@ class Tukey(Analysis):
         return reached
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cube = prepared.cube
         n_cells, n_runs, n_topics = cells(cube)[0].shape
         n_scores = n_runs * n_topics

@@ -63,7 +63,6 @@ class Unpaired(PairTest):
     sided: int = option_field(2, "2; there is no one-sided form.", on_command_line=False)
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         if self.sided != 2:
             raise BadPlan(
                 f"{option('sided', self.sided)}: the unpaired test is two-sided (2)", option="sided"
@@ -71,7 +70,6 @@ class Unpaired(PairTest):
         return super().check(prepared)
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         return {
             "samples": sample_positions(
                 samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=2
@@ -81,7 +79,6 @@ class Unpaired(PairTest):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube = prepared.cube
         first, second = self.block_pairs(cube)
         scores = cells(cube)[0]
@@ -167,7 +164,6 @@ class Unpaired(PairTest):
         return result
 
     def seconds_per_trial(self, n_topics: int) -> float:
-        """See `PairTest.seconds_per_trial`."""
         return 3e-9 + 1e-10 * n_topics
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

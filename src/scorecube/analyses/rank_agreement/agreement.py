@@ -137,7 +137,6 @@ class Agreement(Analysis):
     )
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         sets = judgement_set_names(cube)
         expected = (self.first or sets[0], self.second or sets[1])
@@ -154,7 +153,6 @@ class Agreement(Analysis):
         return warnings
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         return {
             "samples": sample_positions(
                 samples, prepared.cube, prepared.cube.sizes[names.TOPIC], halves=1
@@ -172,7 +170,6 @@ class Agreement(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         shape = (len(judgement_set_cells(prepared.cube)[0]) // 2,)
         return (
             *(Output(name, shape, Combine.CONCAT, "int32") for name in INTEGERS),
@@ -180,7 +177,6 @@ class Agreement(Analysis):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         n_rankings, n_runs, n_topics = (int(number) for number in inputs["shape"])
         parts, at_once = [], trials_at_once(n_rankings * n_runs)
         for low in range(start, stop, at_once):

@@ -89,7 +89,6 @@ class Leaderboard(RankSets):
         )
 
     def room(self, inputs: Mapping[str, np.ndarray[Any, Any]], n_trials: int) -> Arrays:
-        """See `StepDown.room`."""
         count = sum(name.startswith("centred_") for name in inputs)
         n_runs = len(inputs["centred_0"])
         return {
@@ -100,7 +99,6 @@ class Leaderboard(RankSets):
     def observe(
         self, inputs: Mapping[str, np.ndarray[Any, Any]], replicates: Replicates, out: Arrays
     ) -> None:
-        """See `StepDown.observe`."""
         cell, scores, errors, trials, place = replicates
         n_runs, n = scores.centred.shape
         chosen = (slice(n_runs), slice(*trials))
@@ -193,7 +191,6 @@ class Leaderboard(RankSets):
         }
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cost, cube = super().cost(prepared, trials), prepared.cube
         numbers = n_cells(cube) * cube.sizes[names.RUN]
         return replace(

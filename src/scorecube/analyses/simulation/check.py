@@ -161,7 +161,6 @@ class Check(Analysis):
         return Teams().prepare(cube)
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         if self.null and self.subject not in ("ranks", "reliability"):
             raise BadPlan(
                 f"{option('null')}: without differences of runs there is nothing to check of {self.subject}; leave it out",
@@ -225,7 +224,6 @@ class Check(Analysis):
         return (Output("claimed", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         if self.subject == TEAMS:
             leaves = tuple(inputs["leaves"].tolist())
             teams = TeamClaims(leaves, self.inner_trials)
@@ -264,7 +262,6 @@ class Check(Analysis):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         count, n_runs = cells(prepared.cube)[0].shape[:2]
         written = 8.0 * len(VALUES) * count * len(self.claims(prepared))
         if self.subject == TEAMS:

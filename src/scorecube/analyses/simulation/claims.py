@@ -138,7 +138,6 @@ class SwapClaims(Subject):
 
     @property
     def claims(self) -> list[Claim]:
-        """See `Subject.claims`."""
         half = self.n // 2
         rates = [
             Claim(f"swap rate, difference {BIN_WIDTH * k:.2f}", size, np.nan)
@@ -174,11 +173,9 @@ class SwapClaims(Subject):
         return chosen
 
     def seconds(self, n_runs: int) -> float:
-        """See `Subject.seconds`."""
         return 4e-9 * n_runs**2 * self.trials * len(self.sizes)
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
-        """See `Subject.measure`."""
         swap = Swap(sampling="disjoint", size=self.sizes, bin_width=BIN_WIDTH)
         found = result_of(swap, cube, self.trials, seed)
         at = found.isel({names.SIZE: -1, names.CONFIDENCE: 0})
@@ -204,7 +201,6 @@ class CorrelateClaims(Subject):
 
     @property
     def claims(self) -> list[Claim]:
-        """See `Subject.claims`."""
         return [Claim(f"tau with {label}", self.n) for label in self.labels[1:]]
 
     @property
@@ -214,7 +210,6 @@ class CorrelateClaims(Subject):
         return first, second
 
     def truth(self, population: Population, seed: int) -> Arrays:
-        """See `Subject.truth`."""
         first, second = self.pairs
         ranking = true_ranking(population)
         counts = compare(ranking[np.newaxis], np.zeros(len(ranking)), first, second)
@@ -229,11 +224,9 @@ class CorrelateClaims(Subject):
         return placed
 
     def seconds(self, n_runs: int) -> float:
-        """See `Subject.seconds`."""
         return 2e-4 * n_runs * len(self.labels)
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
-        """See `Subject.measure`."""
         analysis = Correlation(along=("metric",), intervals=(), confidence=LEVEL)
         found = result_of(analysis, cube, 1, seed).sel({names.STATISTIC: "tau"})
         estimate, low, high = (
@@ -248,7 +241,6 @@ class DesignClaims(Subject):
 
     @property
     def claims(self) -> list[Claim]:
-        """See `Subject.claims`."""
         about = ("one-way", "two-way")
         return [Claim(f"topics, {kind}", self.n) for kind in about] + [
             Claim(f"power with them, {kind}", self.n, np.nan) for kind in about
@@ -278,7 +270,6 @@ class DesignClaims(Subject):
         return int(size["topics"])
 
     def seconds(self, n_runs: int) -> float:
-        """See `Subject.seconds`."""
         return 1e-5 * n_runs**2
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
@@ -306,7 +297,6 @@ class RanksClaims(Subject):
 
     @property
     def claims(self) -> list[Claim]:
-        """See `Subject.claims`."""
         sets = ["all ranks together", "each rank by itself"]
         return [Claim(name, self.n) for name in [*sets, *(f"the {k} best" for k in TOPS)]]
 
@@ -323,7 +313,6 @@ class RanksClaims(Subject):
         return {"truth": np.stack([shared, shared, *best], axis=1).astype(float), "ranks": ranks}
 
     def seconds(self, n_runs: int) -> float:
-        """See `Subject.seconds`."""
         return 4e-10 * self.n * self.trials * n_runs**2
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
@@ -354,7 +343,6 @@ class ReliabilityClaims(Subject):
 
     @property
     def claims(self) -> list[Claim]:
-        """See `Subject.claims`."""
         return [
             Claim(text.format(self.titles[name], f"{TARGET:g}", interval), self.n)
             for text in ("{0}, {2}", "topics for {0} {1}, {2}")
@@ -377,11 +365,9 @@ class ReliabilityClaims(Subject):
         return {"truth": np.array(rows)}
 
     def seconds(self, n_runs: int) -> float:
-        """See `Subject.seconds`."""
         return 4e-6 * self.n * n_runs
 
     def measure(self, cube: xr.Dataset, true: Inputs, seed: int) -> Array:
-        """See `Subject.measure`."""
         analysis = Reliability(topic_sizes=(self.n,), target=(TARGET,), confidence=LEVEL)
         found = result_of(analysis, cube, 1, 0)
         columns = [

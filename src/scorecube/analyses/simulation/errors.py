@@ -171,7 +171,6 @@ class Errors(Analysis):
             object.__setattr__(self, option_name, tuple(sorted(set(getattr(self, option_name)))))
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         refuse_other_summaries(cube, "a simulation of experiments")
         scores = cells(cube)[0]
@@ -268,7 +267,6 @@ class Errors(Analysis):
         return (Output("experiments", (*shape, 3, len(self.alphas) + 2), Combine.ADD),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         cells_count = int(inputs["n_cells"])
         shape = (cells_count, len(self.deltas), len(self.n), len(self.tests))
         counts = np.zeros((*shape, 3, len(self.alphas) + 2), np.int64)
@@ -380,7 +378,6 @@ class Errors(Analysis):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         count, n_runs, _ = cells(prepared.cube)[0].shape
         experiments, largest = count * len(self.deltas), max(self.n)
         n_resampling = sum(test in RESAMPLING for test in self.tests)

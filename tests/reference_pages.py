@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import scorecube
 from scorecube.analyses import registry
-from scorecube.analyses.options import markdown_table, option_table
+from scorecube.analyses.options import describe_type, options_of
 from scorecube.cli import program
 
 MODULES = [
@@ -71,6 +71,32 @@ def options_page() -> str:
             row |= {key: f"`{row[key]}`" for key in ("argument", "flag", "default") if row[key]}
         parts.append(f"## {entry.name}\n\n{entry.summary}\n\n{markdown_table(rows)}\n")
     return "\n".join(parts)
+
+
+def option_table(kind: type) -> list[dict[str, str]]:
+    """Return the options of an analysis as rows of text, by the names of columns."""
+    return [
+        {
+            "argument": declared.name,
+            "flag": declared.flag if declared.on_command_line else "",
+            "values": ", ".join(map(str, declared.choices)) or describe_type(declared.type),
+            "unit": declared.unit,
+            "default": {True: "yes", False: "no"}[declared.default]
+            if isinstance(declared.default, bool)
+            else declared.default_text() or "",
+            "meaning": declared.help,
+        }
+        for declared in options_of(kind).values()
+    ]
+
+
+def markdown_table(rows: list[dict[str, str]]) -> str:
+    """Return rows of text as a Markdown table."""
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows
+    ]
+    return "\n".join(lines)
 
 
 def index() -> str:

@@ -13,14 +13,14 @@ import typer
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.analyses.options import Option, option_field, option_table, options_of
+from scorecube.analyses.options import Option, option_field, options_of
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.cli.program import app
 from scorecube.collection.selection import select
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.sweep_file import read_sweep
-from tests.reference_pages import options_page
+from tests.reference_pages import option_table, options_page
 
 EVERY = [
     (name, option)

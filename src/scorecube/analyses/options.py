@@ -116,11 +116,6 @@ class Option:
             for word in typing.get_args(member)
         )
 
-    @property
-    def optional(self) -> bool:
-        """Whether None is an allowed value."""
-        return type(None) in typing.get_args(self.type)
-
     def parse(self, text: str) -> Any:
         """Return the value of a text from the command line or a sweep file.
 
@@ -299,47 +294,6 @@ def options_of(kind: type) -> Mapping[str, Option]:
         )
         for entry in dataclasses.fields(kind)
     }
-
-
-def option_table(kind: type) -> list[dict[str, str]]:
-    """Return the options of an analysis as rows of text, by the names of columns.
-
-    Examples
-    --------
-    >>> from scorecube.analyses.topic_samples.swap import Swap
-    >>> [row["default"] for row in option_table(Swap) if row["argument"] in ("confidence", "signed")]
-    ['0.95,0.9,0.8', 'no']
-    """
-    return [
-        {
-            "argument": declared.name,
-            "flag": declared.flag if declared.on_command_line else "",
-            "values": ", ".join(map(str, declared.choices)) or describe_type(declared.type),
-            "unit": declared.unit,
-            "default": {True: "yes", False: "no"}[declared.default]
-            if isinstance(declared.default, bool)
-            else declared.default_text() or "",
-            "meaning": declared.help,
-        }
-        for declared in options_of(kind).values()
-    ]
-
-
-def markdown_table(rows: list[dict[str, str]]) -> str:
-    r"""Return rows of text as a Markdown table.
-
-    Examples
-    --------
-    >>> print(markdown_table([{"flag": "--rule", "values": "s0|s1"}]))
-    | flag | values |
-    |---|---|
-    | --rule | s0\|s1 |
-    """
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    lines += [
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row.values()) + " |" for row in rows
-    ]
-    return "\n".join(lines)
 
 
 def split_list(text: str) -> list[str]:

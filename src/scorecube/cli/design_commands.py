@@ -129,13 +129,8 @@ def design(
         for name, text in {"topics": topics, "systems": systems}.items()
     }
     settings |= {"method": method, "mode": mode, "sided": sided}
-    selection = {
-        "metrics": split(metrics),
-        "gains": split(gains),
-        "runs": split(runs),
-        "top_runs": top_runs,
-        "by": by,
-    }
+    labels = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs)}
+    selection = {**labels, "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []
     for name, variances in find_variances(study, variance, split(collection), selection).items():
@@ -185,13 +180,8 @@ def wcw(
         "alpha": numbers_of("--alpha", alpha),
         "beta": numbers_of("--beta", beta),
     }
-    selection = {
-        "metrics": split(metrics),
-        "gains": split(gains),
-        "runs": split(runs),
-        "top_runs": top_runs,
-        "by": by,
-    }
+    labels = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs)}
+    selection = {**labels, "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []
     for name, found in find_variances(study, variance, split(collection), selection).items():

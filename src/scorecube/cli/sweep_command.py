@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -24,7 +24,7 @@ from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadStudy, SweepFailed, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scorecube.execute.executor import Executor
     from scorecube.execute.profiles import Profile
@@ -263,15 +263,7 @@ def compute_in_processes(
         f"{study.path}: {counted(stored + count, 'plan')}, {stored} done already; "
         f"{counted(len(wanted), 'small collection')} in {f'{workers} processes'}"
     )
-    with (
-        announced_compilation("sweep", COMPILE_SECONDS),
-        track_progress("sweep", None, journal.line) as show,
-    ):
-
-        def progress(done: int, total: int) -> None:
-            journal.work(done, total)
-            show(done, total)
-
+    with shown_progress(journal) as progress:
         outcome = sweep_in_processes(
             study.path,
             settings.entries,
@@ -288,11 +280,9 @@ def compute_in_processes(
     report_completion(study.path, outcome.stored, seconds, Utilisation(busy, on_core))
 
 
-def compute(study: str, pending: Sequence[Task], executor: Executor, journal: Journal) -> None:
-    """Run the tasks of a sweep with progress, and print how long they took."""
-    from scorecube.workflow.sweep_run import run_sweep
-
-    start = time.monotonic()
+@contextmanager
+def shown_progress(journal: Journal) -> Iterator[Callable[[int, int], None]]:
+    """Yield what shows the work that is done, out of how much, and records it for others."""
     with (
         announced_compilation("sweep", COMPILE_SECONDS),
         track_progress("sweep", None, journal.line) as show,
@@ -302,6 +292,15 @@ def compute(study: str, pending: Sequence[Task], executor: Executor, journal: Jo
             journal.work(done, total)
             show(done, total)
 
+        yield progress
+
+
+def compute(study: str, pending: Sequence[Task], executor: Executor, journal: Journal) -> None:
+    """Run the tasks of a sweep with progress, and print how long they took."""
+    from scorecube.workflow.sweep_run import run_sweep
+
+    start = time.monotonic()
+    with shown_progress(journal) as progress:
         utilisation = run_sweep(
             pending,
             client=executor.client,

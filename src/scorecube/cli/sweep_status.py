@@ -70,7 +70,6 @@ def failure_lines(
 
 def failure_summary(journal: Journal) -> str:
     """Return the message of a sweep some of whose collections failed."""
-    journal.reported = True
     numbers = journal.collections()
     head = f"{numbers['failed']:,} of {counted(numbers['total'], 'collection')} failed; the others are done"
     failures = [(each.collection, each.what, each.message) for each in journal.failures]

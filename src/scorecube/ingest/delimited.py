@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import PathLike, read_bytes, refuse_binary
@@ -160,11 +160,14 @@ def read_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, li
     at = [words.index(column) for column in columns]
     for line, cells in body:
         cells = [*cells, *[""] * (len(header) - len(cells))]
-        if len(cells) != len(header):
-            raise BadInput(
-                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
-            )
+        refuse_other_width(cells, header, path, line)
         yield line, [cells[k] for k in at]
+
+
+def refuse_other_width(cells: Sized, header: Sized, path: PathLike, line: int) -> None:
+    """Refuse a line with more or fewer cells than the header (BadInput)."""
+    if len(cells) != len(header):
+        raise BadInput(f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line)
 
 
 def split_rows(text: str, path: PathLike) -> Iterator[Row]:

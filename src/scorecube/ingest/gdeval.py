@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from scorecube.errors import BadInput, counted
-from scorecube.ingest.delimited import read_rows, score
+from scorecube.errors import BadInput
+from scorecube.ingest.delimited import read_rows, refuse_other_width, score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import Matrices, matrices_of
@@ -91,10 +91,7 @@ class TrecTool:
                     path,
                     line,
                 )
-            if len(cells) != len(header):
-                raise BadInput(
-                    f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
-                )
+            refuse_other_width(cells, header, path, line)
             run, topic = sys.intern(cells[0]), sys.intern(cells[1])
             if not run or not topic:
                 raise BadInput(f"the {'run' if not run else 'topic'} is missing", path, line)

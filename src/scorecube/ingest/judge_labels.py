@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from scorecube.errors import BadInput, counted
+from scorecube.errors import BadInput
 from scorecube.files import write_file
-from scorecube.ingest.delimited import TOPIC_HEADERS, header_word, read_rows
+from scorecube.ingest.delimited import TOPIC_HEADERS, header_word, read_rows, refuse_other_width
 from scorecube.ingest.files import PathLike, bare_name, refuse_unprintable
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
@@ -65,10 +65,7 @@ def write_qrels(path: PathLike, folder: Path) -> dict[str, Path]:
     lines: dict[str, list[str]] = {}
     seen: set[tuple[str, str, str]] = set()
     for line, cells in body:
-        if len(cells) != len(header):
-            raise BadInput(
-                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
-            )
+        refuse_other_width(cells, header, path, line)
         topic, document = (cells[columns[name]].strip() for name in ("topic", "document"))
         judge = cells[columns["judge"]].strip() if "judge" in columns else own
         for value, what in ((topic, "topic"), (document, "document"), (judge, "judge")):

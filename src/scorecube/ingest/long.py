@@ -5,9 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from scorecube.errors import BadInput, counted, option
+from scorecube.errors import BadInput, option
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import COLLECTION_HEADERS, header_word, read_rows, score
+from scorecube.ingest.delimited import (
+    COLLECTION_HEADERS,
+    header_word,
+    read_rows,
+    refuse_other_width,
+    score,
+)
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import BUILT_IN, FileHead, Format
 from scorecube.ingest.in_memory import NOTES, Matrices, matrices_of
@@ -105,10 +111,7 @@ def _read_one(
     name = metric or metric_of_file(path)
     inner = next((role for role in ("system", "seed") if role in at), "")
     for line, cells in body:
-        if len(cells) != len(header):
-            raise BadInput(
-                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
-            )
+        refuse_other_width(cells, header, path, line)
         for role in ("run", "topic", "metric", "seed", "system"):
             if role in at and not cells[at[role]]:
                 raise BadInput(f"the {role} is missing", path, line)

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from scorecube.errors import BadInput, BadName, BadPlan, counted, option
+from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.delimited import (
     DECIMAL_COMMA,
     LARGEST_SCORE,
@@ -25,6 +25,7 @@ from scorecube.ingest.delimited import (
     header_word,
     is_score,
     read_rows,
+    refuse_other_width,
     score,
 )
 from scorecube.ingest.files import PathLike, bare_name
@@ -136,10 +137,7 @@ def read_matrix(path: PathLike, *, transpose: bool = False) -> pd.DataFrame:
     lines: list[str] = []
     numbers, parts = [], []
     for line, cells in chain([beginning], rows):
-        if len(cells) != len(header):
-            raise BadInput(
-                f"{counted(len(cells), 'cell')}, the header has {len(header)}", path, line
-            )
+        refuse_other_width(cells, header, path, line)
         lines.append(cells[0] if skip else str(len(lines) + 1))
         numbers.append(line)
         if not lines[-1]:

@@ -12,12 +12,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.views.phrases import Z
 from scorecube.report.views.registry import view_of
 
 FEW_TOPICS = 25
 """Fewer than the smallest set that is usually regarded as sufficient (Buckley and Voorhees 2000)."""
 FEW_RUNS = 10
-Z = 1.96
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,3 @@ def child_groups(group: zarr.Group) -> dict[str, zarr.Group]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Object at .* is not recognized", ZarrUserWarning)
         return dict(group.groups())
-
-
-def member_names(group: zarr.Group | None) -> list[str]:
-    """Return the names of a group's members, sorted; an empty list for None."""
-    return sorted(str(key) for key in group.keys()) if group is not None else []  # noqa: SIM118

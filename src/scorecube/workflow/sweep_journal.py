@@ -15,7 +15,7 @@ from scorecube.errors import ClusterFailed, ScorecubeError, StoreFailed
 from scorecube.storage.location import Location
 from scorecube.storage.status import beat_seconds, process_facts, write_status
 
-READING, PLANNING, COMPUTING = "reading", "planning", "computing"
+READING, COMPUTING = "reading", "computing"
 DONE, FAILED, STOPPED = "done", "failed", "stopped"
 """States of a sweep; the last three are final."""
 MAX_NAMES: Final = 20
@@ -59,8 +59,6 @@ class Journal:
     def __init__(self, command: str, study: str, part: str = "", expected: int = 0) -> None:
         self.command = command
         self.failures: list[Failure] = []
-        self.reported = False
-        """Whether the failures have been printed."""
         self._facts = {"command": command, "study": study, "part": part, "since": time.time()}
         self._expected = expected
         self._lock = threading.Lock()

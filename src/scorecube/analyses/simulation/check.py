@@ -20,6 +20,7 @@ from scorecube.analyses.base import (
     labelled_result,
 )
 from scorecube.analyses.options import option_field
+from scorecube.analyses.reliability.reliability import teams_of
 from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject
 from scorecube.analyses.simulation.populations import (
     COPULAS,
@@ -292,12 +293,6 @@ def cell_labels(cube: xr.Dataset) -> tuple[str, ...]:
     for (i, j), cell in np.ndenumerate(cells(cube)[1]):
         labels.setdefault(int(cell), f"{metrics[i]}, {gains[j]}" if several[i] else metrics[i])
     return tuple(labels[cell] for cell in range(len(labels)))
-
-
-def teams_of(cube: xr.Dataset) -> Array:
-    """Return the number of the team of each run; each run is a team if none are known."""
-    labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
-    return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
 
 
 def summary(claimed: Array) -> dict[str, Array]:

@@ -67,7 +67,7 @@ MOST_SUM = 2**24
 SECONDS_PER_POINT, SECONDS_PER_TEST, SECONDS_PER_SUM = 4e-7, 4e-6, 3.5e-11
 SECONDS_PER_PRODUCT = 2e-10
 """A pair of runs, topic and resample of a test of all pairs."""
-SECONDS_PER_PAIR, SECONDS_PER_MARGIN = 2.5e-3, 0.04
+SECONDS_PER_PAIR = 2.5e-3
 """Of fitting models."""
 
 

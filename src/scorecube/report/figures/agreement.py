@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
 from scorecube.report.tables.agreement import conditions
 from scorecube.report.tables.population import estimate_text, estimates
@@ -38,8 +39,7 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
         Gain setting; the first by default.
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
-    metrics = labels_of(result, names.METRIC)
-    shown = metrics[:MOST_METRICS]
+    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
     with rc_context(STYLE):
         figure = Figure(
             figsize=(FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)), layout="constrained"
@@ -52,17 +52,7 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
             _ranks(panels[k, 1], at, colours, result.attrs)
             tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
             panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
-        more = (
-            ""
-            if len(shown) == len(metrics)
-            else f"; {len(metrics) - len(shown)} more metrics in the tables"
-        )
-        figure.suptitle(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}",
-            x=0.01,
-            ha="left",
-            fontsize=9,
-        )
+        name_conditions(figure, conditions(result), cells, shown)
     return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.labels import name_conditions
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
 from scorecube.report.tables.judges import conditions, sizes_of
 
@@ -31,8 +32,7 @@ def judge_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
         Gain setting; the first by default.
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
-    metrics = labels_of(result, names.METRIC)
-    shown = metrics[:MOST_METRICS]
+    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
     with rc_context(STYLE):
         figure = Figure(figsize=(FIGURE_SIZE[0], 0.6 + height * len(shown)), layout="constrained")
@@ -44,17 +44,7 @@ def judge_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
                 panels[k, 1], at
             )
             panels[k, 0].set_title(metric, loc="left", fontsize=9)
-        more = (
-            ""
-            if len(shown) == len(metrics)
-            else f"; {len(metrics) - len(shown)} more metrics in the tables"
-        )
-        figure.suptitle(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}{more}",
-            x=0.01,
-            ha="left",
-            fontsize=9,
-        )
+        name_conditions(figure, conditions(result), cells, shown)
     return figure
 
 

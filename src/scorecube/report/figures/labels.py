@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import xarray as xr
+from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
@@ -68,6 +69,14 @@ def with_figure_labels(
         }
         shown.append(result.assign_coords(labels).assign_attrs(attributes))
     return shown, None if gain is None else maps[names.GAIN].get(gain, gain)
+
+
+def name_conditions(figure: Figure, text: str, cells: xr.Dataset, shown: Sequence[str]) -> None:
+    """Write above a figure what holds for all its panels, the gain setting, and how many metrics are left out."""
+    left_out = cells.sizes[names.METRIC] - len(shown)
+    more = f"; {left_out} more metrics in the tables" if left_out else ""
+    title = f"{text}, gains {cells[names.GAIN].item()}{more}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
 
 
 def _named_after(result: xr.Dataset, dim: str) -> list[str]:

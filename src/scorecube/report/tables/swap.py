@@ -52,11 +52,6 @@ def values_of(data: xr.Dataset, name: str) -> list[float]:
     return values
 
 
-def required_rule(result: xr.Dataset) -> str:
-    """Return the rule of the required differences; version 0.1.0 had one."""
-    return str(result.attrs.get("required", "suffix"))
-
-
 def sensitivity(result: xr.Dataset) -> pd.DataFrame:
     """Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
     rows, used = [], [name for name in READ if name in result]

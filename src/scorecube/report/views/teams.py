@@ -145,11 +145,16 @@ def _topics_needed(result: xr.Dataset) -> list[str]:
     ]
 
 
+def _fewest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the fewest teams left out, but any."""
+    left_out = frame[teams.LEFT_OUT]
+    fewest: pd.DataFrame = frame[left_out == left_out[left_out > 0].min()]
+    return fewest
+
+
 def _order_kept(frame: pd.DataFrame) -> list[str]:
     """Return how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
-    fewest = frame[
-        frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()
-    ]
+    fewest = _fewest(frame)
     # With equal means tau is below 1 even with all teams.
     whole = frame.loc[frame[teams.LEFT_OUT] == 0, "tau_mean"].to_numpy()
     fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
@@ -180,10 +185,7 @@ def answer(findings: Findings) -> Lines:
             )
     if "reusability" in findings.frames:
         frame = findings.frames["reusability"].dropna(subset="tau_mean")
-        fewest = frame[
-            frame[teams.LEFT_OUT] == frame.loc[frame[teams.LEFT_OUT] > 0, teams.LEFT_OUT].min()
-        ]
-        for name, rows in fewest.groupby(COLLECTION, sort=False):
+        for name, rows in _fewest(frame).groupby(COLLECTION, sort=False):
             worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
             yield (
                 f"{name}: without {_teams(worst[teams.LEFT_OUT])} the order of the other runs has tau "

@@ -72,7 +72,7 @@ def with_figure_labels(
 
 
 def name_conditions(figure: Figure, text: str, cells: xr.Dataset, shown: Sequence[str]) -> None:
-    """Write above a figure what holds for all its panels, the gain setting, and how many metrics are left out."""
+    """Write conditions, gain setting and the number of metrics left out above a figure."""
     left_out = cells.sizes[names.METRIC] - len(shown)
     more = f"; {left_out} more metrics in the tables" if left_out else ""
     title = f"{text}, gains {cells[names.GAIN].item()}{more}"

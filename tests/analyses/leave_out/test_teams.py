@@ -28,7 +28,7 @@ from scorecube.testing import simulate_cube, simulate_rankings
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
-GAINS = ("auto", "1:1:1", "10:0:0", "0:0:0")
+GAINS = ("auto", "1:1:1", "10:0:0")
 METRICS = ["AP", "Q", "nDCG@10", "bpref", "AP(rel=3)"]
 
 

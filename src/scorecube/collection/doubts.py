@@ -46,7 +46,7 @@ IN_SCORES = {
     "rise": "scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores",
     "equal": "all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'",
     "infinite": "infinite scores, which are ties with each other: write finite ones",
-    "merged": "different scores are equal as 32-bit floats, so that document ids decide the order of at least 1 % of the documents: use the precision 'double'",
+    "merged": "different scores are equal as 32-bit floats, so that document ids decide the order of at least 1% of the documents: use the precision 'double'",
 }
 """Kind of doubt about the scores of a run -> what it is and what to do."""
 

@@ -10,7 +10,7 @@ from tests.conftest import Cli
 from tests.odd_inputs import CASES, observe
 from tests.odd_inputs.reading import SHOWN
 
-FLAGS = {"dialect": "--qrels-format", "run_name": "--run-name"}
+FLAGS = {"dialect": "--qrels-format", "run_name": "--run-name", "precision": "--score-precision"}
 
 
 def test_the_corpus_is_large() -> None:

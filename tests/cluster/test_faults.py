@@ -254,9 +254,11 @@ def test_a_frozen_process_is_named_and_an_interruption_ends_the_run(
     interrupted: list[float] = []
 
     def interrupt() -> None:
-        wait_until("a message", lambda: f"the dask {frozen} at tcp://" in caplog.text, 30)
-        interrupted.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            wait_until("a message", lambda: f"the dask {frozen} at tcp://" in caplog.text, 30)
+        finally:  # without a message, too, the run must end
+            interrupted.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
 
     own = bare_scheduler() if frozen == "scheduler" else nullcontext((None, None))
     profile = None if frozen == "scheduler" else {"kind": "processes", "workers": 1}

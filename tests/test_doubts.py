@@ -138,7 +138,7 @@ RUNS_LISTED = {
 
 
 @pytest.mark.parametrize("name", RUNS_LISTED)
-def test_of_run_files_only_what_was_looked_at_is_said(name: str, data: Path) -> None:
+def test_of_run_files_only_listed_doubts_are_said(name: str, data: Path) -> None:
     rankings = sc.read_rankings(
         data / name / "runs", data / name / "qrels.txt", run_name="file", duplicates="first"
     )

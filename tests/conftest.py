@@ -96,6 +96,7 @@ def scorecube() -> Cli:
         out, err = io.StringIO(), io.StringIO()
         status: object = 0
         with (
+            mock.patch.dict(os.environ),  # what a command sets for its processes ends with it
             mock.patch.object(sys, "argv", ["scorecube", *map(str, words)]),
             redirect_stdout(out),
             redirect_stderr(err),

@@ -68,6 +68,7 @@ def on_screen(monkeypatch: pytest.MonkeyPatch, kind: str = "xterm") -> Iterator[
     shown = Screen()
     monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.setenv("TERM", kind)
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which main sets, and later tests do not expect
     with redirect_stdout(shown), redirect_stderr(shown):
         yield shown
 

@@ -14,11 +14,13 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import CorruptStudy, ScorecubeError
+from scorecube.storage.fact_types import ATTRIBUTE_TYPES
 from scorecube.storage.layout import METADATA, inside
-from scorecube.storage.manifest import DIGEST, MANIFEST, OUTDATED, decode, sealed
+from scorecube.storage.manifest import DIGEST, MANIFEST, OUTDATED, decode, digest_of, sealed
 from scorecube.storage.merge import merge
 from scorecube.storage.verify import verify_study
 from scorecube.testing import simulate_cube
+from tests.conftest import Cli
 
 HOSTILE: tuple[Any, ...] = (
     "..",
@@ -241,3 +243,67 @@ def test_mutated_manifests_touch_nothing_outside(
         refused += bool(use(place))
         assert state(place) == before, number
     assert refused > count / 2
+
+
+def forge_result(study: Path, random: Random) -> str:
+    """Change the facts of a result, its attributes, or its plan in both; return the name of its analysis.
+
+    Of the attributes those that all results have: nothing says yet what others must be.
+    """
+    file = study / "small" / METADATA
+    manifest = json.loads(file.read_bytes())["attributes"][MANIFEST]
+    name = random.choice(sorted(each for each in manifest["entries"] if "results/" in each))
+    stored = study / "small" / manifest["entries"][name]["path"] / METADATA
+    group = json.loads(stored.read_bytes())
+    attributes = group["attributes"]
+    which = random.choice(("facts", "attributes", "plan"))
+    if which == "plan":
+        plan = json.loads(attributes["plan"])
+        mutate(plan, random, "/outside")
+        attributes["plan"] = json.dumps(plan)
+    elif which == "attributes":
+        shared = {key: attributes.pop(key) for key in ATTRIBUTE_TYPES if key in attributes}
+        mutate(shared, random, "/outside")
+        attributes |= shared
+    stored.write_bytes(json.dumps(group).encode())
+
+    def change(manifest: dict[str, Any]) -> None:
+        entry = manifest["entries"][name]
+        if which == "facts":
+            others = entry["facts"].pop("attributes")
+            mutate(entry["facts"], random, "/outside")
+            entry["facts"].setdefault("attributes", others)
+        else:
+            own = {key: value for key, value in attributes.items() if key != "content_sha256"}
+            entry["facts"]["attributes"] = own
+        entry["files"][METADATA] = digest_of(stored.read_bytes())
+
+    change_manifest(file, change)
+    return str(name.split("/")[1])
+
+
+@pytest.mark.slow
+def test_forged_results_are_shown_or_end_in_a_message(
+    analysed_study: Path, tmp_path: Path, scorecube: Cli
+) -> None:
+    """Also options that no analysis has, and attributes that are missing or of other types."""
+    count = int(os.environ.get("SCORECUBE_MUTATIONS", "12"))
+    random, study, refused = Random(3), tmp_path / "evil.zarr", 0
+    for number in range(count):
+        shutil.rmtree(study, ignore_errors=True)
+        shutil.copytree(analysed_study, study)
+        analysis = forge_result(study, random)
+        again = () if analysis == "judges" else ((analysis, study, "--trials", 5, "--seed", 1),)
+        report = () if number % 4 else (("report", study, "--out", tmp_path / "page.html"),)
+        for words in (
+            ("info", study),
+            ("verify", study),
+            ("show", study, analysis, "--all", "--format", "json"),
+            *again,
+            *report,
+        ):
+            done = scorecube(*words)
+            messages = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+            assert (done.status, len(messages)) in ((0, 0), (1, 1)), (number, words, done.stderr)
+            refused += done.status
+    assert refused > count

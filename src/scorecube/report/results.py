@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 
+from scorecube.analyses import registry
+from scorecube.analyses.options import describe_type, has_type, normal_value, options_of
 from scorecube.errors import BadName
 from scorecube.report.views.registry import view_of
+from scorecube.storage.fact_types import plan_of, unreadable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,6 +117,21 @@ class Tables(Mapping[str, pd.DataFrame]):
     def __len__(self) -> int:
         """Number of the tables that are not too long."""
         return sum(1 for _ in self)
+
+
+def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a stored result; CorruptStudy if one is missing that its analysis has always had, or has another type."""
+    options: dict[str, Any] = plan_of(attributes)["options"]
+    name = attributes.get("analysis")
+    known = options_of(registry.load(name)) if name in registry.names() else {}
+    for option in known.values():
+        value = options.get(option.name, option.default if option.since else None)
+        if not has_type(normal_value(value), option.type):
+            error = TypeError(
+                f"{option.name} is {value!r:.60}, expected {describe_type(option.type)}"
+            )
+            raise unreadable(f"the options of {name}", error)
+    return options
 
 
 def most_rows(view: View, name: str) -> int:

@@ -17,6 +17,7 @@ from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import Source
 from scorecube.storage.catalogue import MADE_BY, Describe
+from scorecube.storage.fact_types import unreadable
 
 TABLE = "table"
 """Fact of a result: its default table; None for one that is made when it is shown."""
@@ -111,17 +112,22 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = Fals
     keep
         Keep the collections that the tables name.
     """
-    columns, types = tables[0][1]["columns"], tables[0][1]["types"]
-    parts: dict[str, list[Any]] = {name: [] for name in columns}
-    for collection, table in tables:
-        for name, values in zip(columns, table["values"], strict=True):
-            parts[name] += [collection] * len(values) if name == COLLECTION and not keep else values
-    return pd.DataFrame(
-        {
-            name: pd.Series(parts[name], dtype=dtype)
-            for name, dtype in zip(columns, types, strict=True)
-        }
-    )
+    try:
+        columns, types = tables[0][1]["columns"], tables[0][1]["types"]
+        parts: dict[str, list[Any]] = {name: [] for name in columns}
+        for collection, table in tables:
+            for name, values in zip(columns, table["values"], strict=True):
+                parts[name] += (
+                    [collection] * len(values) if name == COLLECTION and not keep else values
+                )
+        return pd.DataFrame(
+            {
+                name: pd.Series(parts[name], dtype=dtype)
+                for name, dtype in zip(columns, types, strict=True)
+            }
+        )
+    except (KeyError, TypeError, ValueError, NotImplementedError) as error:  # the last from pandas
+        raise unreadable("a table in the facts of a result", error) from None
 
 
 def shape_of(table: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -19,12 +19,13 @@ from scorecube.storage.datasets import (
     Form,
     is_made_on_use,
     missing_values,
-    open_dataset,
+    open_lazily,
     read_dataset,
     read_or_open,
     write_dataset,
 )
 from scorecube.storage.entry_facts import attribute_facts, facts_of, plan_options
+from scorecube.storage.fact_types import checked_attributes
 from scorecube.storage.html import html_of_collections
 from scorecube.storage.index import Row, row_of
 from scorecube.storage.layout import METADATA
@@ -268,7 +269,7 @@ class Collection:
                 raise CorruptStudy(
                     f"{self.study.path}: {path}: {'; '.join(problems) or 'is missing'}; run scorecube verify and compute it again"
                 )
-            return dict(json.loads(content).get("attributes", {}))
+            return checked_attributes(json.loads(content).get("attributes", {}), path)
 
         noted = entry.facts.get(ATTRIBUTES)
         return dict(noted) if noted is not None else self._read(name, read)
@@ -296,11 +297,16 @@ class Collection:
                 entries[name] = replace(entry, facts={**entry.facts, **made})
         return manifest.with_entries(entries)
 
-    def _read_result(self, analysis: str, digest: str) -> xr.Dataset:
-        return self._read(
-            f"{RESULTS}/{analysis}/{digest}",
-            lambda path, files: read_or_open(self.location, path, files),
-        )
+    def _read_result(self, analysis: str, digest: str, *, lazily: bool = False) -> xr.Dataset:
+        def read(path: str, files: Mapping[str, str] | None) -> xr.Dataset:
+            if lazily:
+                return open_lazily(self.location, path)
+            return read_or_open(self.location, path, files)
+
+        name = f"{RESULTS}/{analysis}/{digest}"
+        result = self._read(name, read)
+        checked_attributes(result.attrs, f"{self.study.path}: {self.name}/{name}")
+        return result
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last; see `result`."""
@@ -331,9 +337,7 @@ class Collection:
 
     def open_result(self, analysis: str, digest: str) -> xr.Dataset:
         """Return the result of a plan; its values are read on use."""
-        return self._read(
-            f"{RESULTS}/{analysis}/{digest}", lambda path, _: open_dataset(self.location, path)
-        )
+        return self._read_result(analysis, digest, lazily=True)
 
     def write_results(self, results: Sequence[NewResult], *, packed: bool = False) -> None:
         """Write finished results and commit them together; outdated results of the same options are removed.

@@ -14,6 +14,7 @@ from scorecube.collection.doubts import doubts_of
 from scorecube.collection.schema import labels_of
 from scorecube.storage.catalogue import ATTRIBUTES, DOUBTS
 from scorecube.storage.datasets import CONTENT
+from scorecube.storage.fact_types import plan_of
 from scorecube.storage.manifest import CUBE, RANKINGS
 
 ORIGIN = ("source", "licence", "cite", "note")
@@ -62,12 +63,8 @@ def _systems(dataset: xr.Dataset) -> dict[str, int]:
 
 def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result's plan without what does not distinguish one analysis of other scores from another."""
-    try:
-        plan = dict(json.loads(str(attributes.get("plan", "{}"))))
-    except ValueError:
-        return {}
     return {
         key: value
-        for key, value in plan.items()
+        for key, value in plan_of(attributes).items()
         if key not in ("cube", "teams", "systems", "seed", "trials")
     }

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from scorecube.storage.fact_types import checked_facts, unreadable
 from scorecube.storage.layout import METADATA, UNSETTLED
 from scorecube.storage.location import Location
 from scorecube.storage.manifest import (
@@ -76,12 +77,15 @@ class Row:
 
     def results(self, analysis: str, *, outdated: bool = False) -> dict[str, dict[str, Any]]:
         """Return the facts of an analysis' results by digest: of the stored scores, or the outdated ones."""
-        found = json.loads(self.texts.get(analysis, "{}"))
-        return {
-            digest: facts
-            for digest, facts in found.items()
-            if bool(facts.get(OUTDATED)) is outdated
-        }
+        try:
+            found = json.loads(self.texts.get(analysis, "{}"))
+            return {
+                digest: checked_facts(RESULTS, facts)
+                for digest, facts in found.items()
+                if bool(facts.get(OUTDATED)) is outdated
+            }
+        except (ValueError, TypeError, AttributeError) as error:
+            raise unreadable(f"{self.collection}: {analysis} in {INDEX}", error) from None
 
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
@@ -246,6 +250,9 @@ def _decode(content: bytes) -> list[Row] | None:
 
 def _row(head: list[Any], texts: dict[str, str]) -> Row:
     collection, commit, digest, stamp, facts = head
+    facts[CUBE] = checked_facts(CUBE, facts[CUBE])
+    if facts[RANKINGS] is not None:
+        checked_facts(RANKINGS, facts[RANKINGS])
     return Row(collection, commit, digest, stamp, facts, texts)
 
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scorecube.errors import CorruptStudy
+from scorecube.storage.fact_types import checked_facts
 from scorecube.storage.layout import METADATA, inside
 from scorecube.storage.location import Location
 
@@ -213,25 +214,17 @@ def decode(content: bytes | None, collection: str, where: str) -> Manifest:
             _entry_name(name, where): Entry(
                 inside(entry["path"], where),
                 _checked_files(entry.get("files"), where),
-                _checked_facts(entry.get("facts", EMPTY)),
+                checked_facts(name, entry.get("facts", {})),
             )
             for name, entry in stored["entries"].items()
         }
         return Manifest(collection, int(stored["commit"]), entries, dict(stored["facts"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged(where, f"its {METADATA} does not hold a manifest") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(where, f"its {METADATA} does not hold a manifest: {error}") from None
 
 
 def _entry_name(name: str, where: str) -> str:
     return name if name in (CUBE, RANKINGS) else inside(name, where, parts=3)
-
-
-def _checked_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(facts.get(COMMIT, 0), int) or not isinstance(
-        facts.get("attributes", {}), dict
-    ):
-        raise TypeError
-    return dict(facts)
 
 
 def _checked_files(files: Mapping[str, str] | None, where: str) -> Mapping[str, str] | None:

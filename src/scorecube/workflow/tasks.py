@@ -35,6 +35,7 @@ from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
 from scorecube.report.stored_tables import result_facts
 from scorecube.storage import Collection, NewResult, Study
 from scorecube.storage.blocks import BlockStore, select_disjoint
+from scorecube.storage.fact_types import plan_of
 
 REQUEST = "request"
 """Fact of a result of a sweep: digest of what was asked for."""
@@ -508,7 +509,7 @@ def _seed_of_stored(collection: Collection, plan: Plan) -> int:
         return {key: value for key, value in record.items() if key not in ("seed", "trials")}
 
     for attributes in reversed(collection.result_attributes(plan.analysis.name)):
-        stored = json.loads(attributes["plan"])
-        if comparable(stored) == comparable(plan.record()) and stored["seed"]:
+        stored = plan_of(attributes)
+        if comparable(stored) == comparable(plan.record()) and stored.get("seed"):
             return int(stored["seed"])
     return plan.seed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.style import STYLE
 from scorecube.report.figures.target import drawn_into
+from scorecube.report.results import options_of_result
 
 COLUMNS = 3
 PANEL = 4.4, 3.9
@@ -87,7 +87,7 @@ def _panels(
         return {setting: (latest, setting) for setting in labels_of(latest, names.GAIN)}
     panels: dict[str, tuple[xr.Dataset, str | None]] = {}
     for result in results:
-        options: dict[str, Any] = json.loads(result.attrs["plan"])["options"]
+        options: dict[str, Any] = options_of_result(result.attrs)
         if by not in options:
             raise BadPlan(
                 f"{option('by', by)}: expected {names.GAIN}, or an option of {result.attrs['analysis']}: {', '.join(sorted(options))}",

@@ -24,6 +24,7 @@ from scorecube.report.page.sections import Part, Section
 from scorecube.report.page.templates import page_file, script_and_hash, template
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.storage import Study
+from scorecube.storage.fact_types import plan_of
 
 MANY = 8
 """With more collections the figures of each are folded."""
@@ -165,7 +166,7 @@ def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, A
 
 def _facts_of_result(part: Part) -> dict[str, Any]:
     facts = part.facts
-    plan = json.loads(facts["plan"])
+    plan = plan_of(facts)
     options = ", ".join(
         f"{key}={value}" for key, value in plan["options"].items() if value is not None
     )

@@ -21,7 +21,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.cautions import Caution, cautions_of
 from scorecube.report.page.html import download, html_table, picture
 from scorecube.report.page.script_data import design_data, leaderboard_data
-from scorecube.report.results import MOST_ROWS, Tables, most_rows, view_of_result
+from scorecube.report.results import MOST_ROWS, Tables, most_rows, options_of_result, view_of_result
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
 from scorecube.report.views.view import Findings, View
@@ -85,7 +85,7 @@ def in_report_order(kinds: Iterable[str]) -> list[str]:
 
 def options_text(facts: Mapping[str, Any]) -> str:
     """Return the options of a result as text; equal texts are equal options."""
-    return json.dumps(json.loads(str(facts["plan"]))["options"], sort_keys=True)
+    return json.dumps(options_of_result(facts), sort_keys=True)
 
 
 @dataclass

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
+
+from scorecube.storage.fact_types import plan_of
 
 
 def topics_and_teams(*facts: Mapping[str, Any]) -> str:
@@ -17,7 +18,7 @@ def topics_and_teams(*facts: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> topics_and_teams({"plan": '{"teams": "d3e8"}'}), topics_and_teams({"plan": "{}"})
+    >>> topics_and_teams({"plan": '{"teams": "d3e8", "options": {}}'}), topics_and_teams({"plan": '{"options": {}}'})
     ('topics and teams', 'topics and runs')
     """
     known = {_has_teams(each) for each in facts}
@@ -27,5 +28,5 @@ def topics_and_teams(*facts: Mapping[str, Any]) -> str:
 
 
 def _has_teams(facts: Mapping[str, Any]) -> bool:
-    plan = json.loads(facts.get("plan", "{}"))
-    return "teams" in plan and plan.get("options", {}).get("run_groups", "teams") == "teams"
+    plan = plan_of(facts)
+    return "teams" in plan and plan["options"].get("run_groups", "teams") == "teams"

@@ -16,6 +16,7 @@ from scorecube.design import (
     topic_set_size,
     wcw,
 )
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.design import (
     CONDITIONS,
     four_z_squared,
@@ -35,7 +36,7 @@ def ys(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def test_figure_1_of_s2() -> None:
-    axes = noncentrality_curves().axes[0]
+    axes = drawn(noncentrality_curves).axes[0]
     lines = axes.get_lines()
     m = np.arange(2.0, 31.0)
     np.testing.assert_allclose(ys(lines[6]), tool_noncentrality(m, np.array(0.05), np.array(0.2)))
@@ -53,7 +54,7 @@ def test_figure_1_of_s2() -> None:
 
 @pytest.mark.parametrize("mode", ["sakai", "exact"])
 def test_figure_2_of_s2(mode: str) -> None:
-    figure = tools_compared([0.0182, 0.1145], mode)
+    figure = drawn(tools_compared, [0.0182, 0.1145], mode)
     for axes, variance in zip(figure.axes, (0.0182, 0.1145), strict=True):
         intervals, anova = axes.get_lines()
         x = xs(anova)
@@ -73,7 +74,7 @@ def test_figure_3_of_s2() -> None:
         "stc": [0.1144, 0.0193],
     }
     results = {title: wcw(variances, route="anova-tool") for title, variances in panels.items()}
-    figure = wcw_panels(results)
+    figure = drawn(wcw_panels, results)
     assert [axes.get_title(loc="left").split(",")[0] for axes in figure.axes] == list(panels)
     for axes, (title, variances) in zip(figure.axes, panels.items(), strict=True):
         for line, variance in zip(axes.get_lines(), variances, strict=True):

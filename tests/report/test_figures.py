@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 import scorecube as sc
 from scorecube.errors import BadPlan
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.style import COLOURS, STYLE
 from scorecube.report.figures.swap import sensitivity_bars, swap_rates
 from scorecube.report.page.html import picture
@@ -35,7 +36,7 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("draw", ["rates", "bars"])
 def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, draw: str) -> None:
-    figure = swap_rates(result) if draw == "rates" else sensitivity_bars([result])
+    figure = drawn(swap_rates, result) if draw == "rates" else drawn(sensitivity_bars, [result])
     raw = io.StringIO()
     with rc_context(STYLE):
         figure.savefig(raw, format="svg")
@@ -49,7 +50,7 @@ def test_numbers_to_be_read_keep_their_decimals() -> None:
 
 
 def test_ticks_are_edges_of_bins(result: xr.Dataset) -> None:
-    figure = swap_rates(result)
+    figure = drawn(swap_rates, result)
     figure.canvas.draw()
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert labels == [f"{k / 50:.2f}" for k in range(11)]
@@ -57,14 +58,16 @@ def test_ticks_are_edges_of_bins(result: xr.Dataset) -> None:
 
 def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
     for gain in ("3:2:1", "1:1:1"):
-        lines = {line.get_label(): line for line in swap_rates(result, gain).axes[0].get_lines()}
+        lines = {
+            line.get_label(): line for line in drawn(swap_rates, result, gain).axes[0].get_lines()
+        }
         for metric in ("AP", "RR"):
             expected = result["swap_rate"].sel(metric=metric, gain=gain).isel(size=0).values
             np.testing.assert_array_equal(lines[metric].get_ydata(), expected)
 
 
 def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
-    widths = [bar.get_width() for bar in sensitivity_bars([result]).axes[0].patches]  # type: ignore[attr-defined]
+    widths = [bar.get_width() for bar in drawn(sensitivity_bars, [result]).axes[0].patches]  # type: ignore[attr-defined]
     expected = (
         100 * result["share"].sel(gain="3:2:1", confidence=0.95).isel(size=0).fillna(0.0).values
     )
@@ -72,7 +75,7 @@ def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
 
 
 def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
-    assert picture(swap_rates(result), "d") == picture(swap_rates(result), "d")
+    assert picture(drawn(swap_rates, result), "d") == picture(drawn(swap_rates, result), "d")
 
 
 def test_the_page_has_the_colours_of_figures() -> None:

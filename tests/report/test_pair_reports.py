@@ -16,6 +16,7 @@ from scipy.stats import false_discovery_control
 
 import scorecube as sc
 from scorecube.analyses import registry
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.pairs import p_value_curves, power_bars
 from scorecube.report.page.html import html_table, picture
 from scorecube.report.results import headline
@@ -193,7 +194,7 @@ def test_curves_keep_clear_of_their_legend(name: str, n_metrics: int, n_runs: in
 @pytest.mark.parametrize("n_metrics", [1, 6, 18])
 def test_bars_are_shares_and_their_legend_fits(n_metrics: int) -> None:
     result = made("bootstrap", n_metrics, 5)
-    figure = power_bars([result, result.assign_attrs(collection="d")])
+    figure = drawn(power_bars, [result, result.assign_attrs(collection="d")])
     figure.draw_without_rendering()
     bars = figure.axes[0].patches
     heights = [bar.get_height() for bar in bars]  # type: ignore[attr-defined]
@@ -206,7 +207,7 @@ def test_bars_are_shares_and_their_legend_fits(n_metrics: int) -> None:
 
 
 def test_very_many_pairs_are_drawn_with_few_points() -> None:
-    figure = p_value_curves(made("tukey", 2, 120))
+    figure = drawn(p_value_curves, made("tukey", 2, 120))
     ranks = np.asarray(figure.axes[0].get_lines()[0].get_xdata())
     assert len(ranks) == 1000
     assert (ranks[0], ranks[-1]) == (1, 7140)

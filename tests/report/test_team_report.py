@@ -16,6 +16,7 @@ import scorecube as sc
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.collection.rankings import with_rankings
 from scorecube.design import topic_set_size_of_cube, variance_intervals
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.teams import leave_out_panels
 from scorecube.report.page.html import picture
 from scorecube.report.results import headline
@@ -55,7 +56,7 @@ def extent(axes: Axes) -> BboxBase:
 
 def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
     for gain in GAINS:
-        figure = leave_out_panels(result, gain)
+        figure = drawn(leave_out_panels, result, gain)
         variance, tau, drop, fewest, by_topics = figure.axes
         for metric in result["metric"].values:
             at = result.sel(metric=metric, gain=gain)
@@ -83,7 +84,7 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
 def test_rings_are_at_the_last_number_of_teams_within_the_margin() -> None:
     result = made(2, None)
     result["variance"].values[0] *= np.linspace(1, 1.2, result.sizes["leave"])[:, None, None]
-    axes = leave_out_panels(result).axes[0]
+    axes = drawn(leave_out_panels, result).axes[0]
     rings = [
         float(np.asarray(line.get_xdata())[0])
         for line in axes.get_lines()
@@ -100,7 +101,7 @@ def test_rings_are_at_the_last_number_of_teams_within_the_margin() -> None:
 def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(
     n_metrics: int, steps: tuple[int, ...] | None
 ) -> None:
-    figure = leave_out_panels(made(n_metrics, steps))
+    figure = drawn(leave_out_panels, made(n_metrics, steps))
     figure.draw_without_rendering()
     assert len(figure.axes) == (3 if steps is None else 5)
     (legend,) = figure.legends
@@ -118,7 +119,7 @@ def test_many_metrics_are_told_apart_and_the_legend_keeps_clear(
 
 
 def test_titles_of_panels_do_not_run_into_each_other(result: xr.Dataset) -> None:
-    figure = leave_out_panels(result)
+    figure = drawn(leave_out_panels, result)
     figure.draw_without_rendering()
     boxes = [extent(axes) for axes in figure.axes]
     for k, box in enumerate(boxes):
@@ -210,9 +211,7 @@ def test_the_report_designs_topic_sets_from_every_collection(
     for size in (expected["topics"].min(), expected["topics"].max()):
         assert f"about {about({'topics': int(size)})} (" in line
     assert "the collection has 8; 95% intervals" in line
-    draw_designs = view_of("design").overview
-    assert draw_designs is not None
-    panels = draw_designs(list(found.values())).axes
+    panels = view_of("design").draw_overview(list(found.values())).axes
     assert [axes.get_title(loc="left").split(",")[0] for axes in panels] == list(found)
     scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
     page = (tmp_path / "page.html").read_text()

@@ -23,6 +23,7 @@ from matplotlib.image import imread
 
 import scorecube as sc
 from scorecube.analyses.topic_samples.subsets import RANDOM_SUBSETS, topic_subsets
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.scores import LEVELS, MISSING, heat_map, order
 from scorecube.report.page.heat_maps import MOST_MAPS, MOST_SCORES, MOST_TOPICS, heat_maps
 from scorecube.report.page.writing import write_page
@@ -182,7 +183,9 @@ def test_the_heat_map_is_sorted_both_ways_and_labels_do_not_overlap() -> None:
     assert (np.diff(scores.mean(axis=1)[runs]) <= 0).all()
     assert (np.diff(scores.mean(axis=0)[topics]) <= 0).all()
     for n_runs, n_topics in ((2, 2), (126, 50), (600, 250)):
-        figure = heat_map(cube_of(np.random.default_rng(1).random((n_runs, n_topics)).tolist()))
+        figure = drawn(
+            heat_map, cube_of(np.random.default_rng(1).random((n_runs, n_topics)).tolist())
+        )
         canvas = FigureCanvasAgg(figure)
         canvas.draw()  # type: ignore[no-untyped-call]
         axes, renderer = figure.axes[0], canvas.get_renderer()  # type: ignore[no-untyped-call]

@@ -281,12 +281,13 @@ def show(results: Sequence[xr.Dataset], form: str, figure: Path | None) -> None:
     echo_table(combine([table(result) for result in results]), form)
     if figure is None:
         return
+    from scorecube.report.figures.canvas import drawn
     from scorecube.report.figures.design import size_panels, wcw_of_collections
     from scorecube.report.figures.files import save_figure
     from scorecube.report.figures.labels import with_figure_labels
 
     draw = size_panels if results[0].attrs["analysis"] == "design" else wcw_of_collections
-    for note in save_figure(draw(with_figure_labels(results)[0]), figure):
+    for note in save_figure(drawn(draw, with_figure_labels(results)[0]), figure):
         notify(f"note: {note}")
     notify(f"figure written to {figure}")
 

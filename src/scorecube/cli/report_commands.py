@@ -208,19 +208,20 @@ def design_curves(
     """
     from scorecube.errors import BadPlan
     from scorecube.report.figures import design
+    from scorecube.report.figures.canvas import drawn
     from scorecube.report.figures.files import check_figure_path, save_figure
 
     check_figure_path(out)
     if curves == "tools":
         variances = options.parse_numbers("--variance", variance) if variance else None
-        drawn = design.tools_compared(variances or design.EXTREME_VARIANCES, mode)
+        figure = drawn(design.tools_compared, variances or design.EXTREME_VARIANCES, mode)
     elif variance is not None:
         raise BadPlan(
             "--variance belongs to the curves of tools; noncentrality depends on no variance"
         )
     else:
-        drawn = design.noncentrality_curves()
-    for note in save_figure(drawn, out):
+        figure = drawn(design.noncentrality_curves)
+    for note in save_figure(figure, out):
         notify(f"note: {note}")
     notify(f"figure written to {out}")
 

@@ -59,7 +59,7 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     return view_of_result(result).find_table(name)[1].make(result)
 
 
-def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+def figure(result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
     """Return the figure of a result.
 
     Parameters
@@ -68,6 +68,8 @@ def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
         A result of an analysis.
     gain
         Gain setting that is drawn; the first by default.
+    axes
+        Where a figure of one panel is drawn; None for a figure of its own.
 
     Returns
     -------
@@ -78,11 +80,13 @@ def figure(result: xr.Dataset, gain: str | None = None) -> Figure:
     ------
     BadName
         A result of an analysis that has no figure.
+    BadPlan
+        Axes, and a figure of several panels.
     """
     view = view_of_result(result)
     if view.figure is None:
         raise BadName(no_figure(view))
-    return view.draw(result, gain)
+    return view.draw(result, gain, axes)
 
 
 class Tables(Mapping[str, pd.DataFrame]):

@@ -12,7 +12,7 @@ from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
-from scorecube.report.results import figure, no_figure
+from scorecube.report.results import no_figure
 from scorecube.report.study_overview import find_view
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.view import View
@@ -111,14 +111,6 @@ def shown(drawn: Figure) -> Figure:
 
     drawn.__class__ = ShownFigure
     return drawn
-
-
-def draw_into(axes: Any, result: xr.Dataset, gain: str | None) -> Figure:
-    """Draw the figure of a result into axes, and return their figure; refuse a figure of several panels."""
-    from scorecube.report.figures.target import drawn_into
-
-    with drawn_into(axes, str(result.attrs.get("analysis", "scores"))):
-        return figure(result, gain)
 
 
 def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:

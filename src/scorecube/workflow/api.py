@@ -169,7 +169,7 @@ def figure(
     True
     """
     from scorecube.report.results import figure as draw
-    from scorecube.report.study_figure import draw_into, of_metrics, shown
+    from scorecube.report.study_figure import of_metrics, shown
 
     chosen = of_metrics(result, metrics)
     if ax is not None:
@@ -178,7 +178,7 @@ def figure(
                 f"{option('size')} is that of the figure of {option('ax')}; leave one of them out",
                 option="size",
             )
-        return draw_into(ax, chosen, gain)
+        return draw(chosen, gain, ax)
     drawn = shown(draw(chosen, gain))
     if size is not None:
         drawn.set_size_inches(*size)

@@ -18,6 +18,7 @@ from scorecube.analyses import Correlation
 from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client
+from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.correlation import (
     average_matrix,
     matrix_figure,
@@ -336,18 +337,22 @@ def test_averages_over_collections(cube: xr.Dataset) -> None:
 
 def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     result = analyse(cube, Correlation(), trials=20, seed=1).assign_attrs(collection="c")
-    shown = {text.get_text() for text in matrix_figure(result).axes[0].texts}
+    shown = {text.get_text() for text in drawn(matrix_figure, result).axes[0].texts}
     expected = {f"{tau:.3f}".replace("0.", ".", 1) for tau in result["tau"].values}
     assert expected <= shown
-    assert expected <= {text.get_text() for text in average_matrix([result, result]).axes[0].texts}
+    assert expected <= {
+        text.get_text() for text in drawn(average_matrix, [result, result]).axes[0].texts
+    }
     apart = [
         analyse(cube.isel(metric=two), Correlation(), trials=5, seed=1) for two in ([0, 1], [1, 2])
     ]
-    assert [text.get_text() for text in average_matrix(apart).axes[0].texts] == [
+    assert [text.get_text() for text in drawn(average_matrix, apart).axes[0].texts] == [
         "fewer than two metrics in all collections"
     ]
     swops = table(result, "swops").set_index("metric")["swops"]
-    lines = {str(line.get_label()): line for line in system_curves(result).axes[0].get_lines()}
+    lines = {
+        str(line.get_label()): line for line in drawn(system_curves, result).axes[0].get_lines()
+    }
     first = result["metric"].values[0]
     assert set(lines) == {
         first,
@@ -358,7 +363,7 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     for label, line in lines.items():
         rises = int((np.diff(np.asarray(line.get_ydata())) > 1e-12).sum())
         assert label == first or label.endswith(f", {rises} swops")
-    assert len(mean_distribution(result).axes[0].collections) == result.sizes["metric"]
+    assert len(drawn(mean_distribution, result).axes[0].collections) == result.sizes["metric"]
     assert sc.figure(result).get_size_inches()[0] > 5
 
 

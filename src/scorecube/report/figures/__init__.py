@@ -1,1 +1,1 @@
-"""Figures of results, as in the papers: functions that return a matplotlib Figure, one file an analysis."""
+"""Figures of results, as in the papers: functions that draw on a canvas, one file an analysis."""

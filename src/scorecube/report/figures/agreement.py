@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.tables.agreement import conditions
 from scorecube.report.tables.population import estimate_text, estimates
 
@@ -26,7 +25,7 @@ MOVED = 0.1
 """Share of the runs by which a rank must change for its line to have a colour."""
 
 
-def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
+def agreement_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Means under both sets with the diagonal, and ranks under both sets joined by lines; a row a metric.
 
     Runs that lose many ranks are red, those that gain many are blue; the one that loses most is ringed and named.
@@ -40,20 +39,16 @@ def agreement_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     shown = labels_of(result, names.METRIC)[:MOST_METRICS]
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)), layout="constrained"
-        )
-        panels = figure.subplots(len(shown), 2, squeeze=False)
-        for k, metric in enumerate(shown):
-            at = cells.isel(metric=k)
-            colours = _colours(at)
-            _means(panels[k, 0], at, colours, result.attrs)
-            _ranks(panels[k, 1], at, colours, result.attrs)
-            tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
-            panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
-        name_conditions(figure, conditions(result), cells, shown)
-    return figure
+    figure = canvas.figure((FIGURE_SIZE[0], 0.5 + ROW_HEIGHT * len(shown)))
+    panels = figure.subplots(len(shown), 2, squeeze=False)
+    for k, metric in enumerate(shown):
+        at = cells.isel(metric=k)
+        colours = _colours(at)
+        _means(panels[k, 0], at, colours, result.attrs)
+        _ranks(panels[k, 1], at, colours, result.attrs)
+        tau, found = float(at["agreement"].values[0]), estimate_text(estimates(at, "tau"))
+        panels[k, 0].set_title(f"{metric}: tau {tau:.3f}{found}", loc="left", fontsize=9)
+    name_conditions(figure, conditions(result), cells, shown)
 
 
 def _colours(at: xr.Dataset) -> list[str]:

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS, STYLE
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, MARKERS
 
 MOST_METRICS = 6
 ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
 
 
-def coverage(result: xr.Dataset, gain: str | None = None) -> Figure:
+def coverage(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth.
 
     Parameters
@@ -42,17 +41,14 @@ def coverage(result: xr.Dataset, gain: str | None = None) -> Figure:
         if part.sizes[names.CLAIM]:
             panels.append((draw, part))
     rows = max((part.sizes[names.CLAIM] for _, part in panels), default=1)
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(PANEL_WIDTH * max(len(panels), 1), MARGIN_HEIGHT + ROW_HEIGHT * max(rows, 3)),
-            layout="constrained",
-        )
-        axes = figure.subplots(1, max(len(panels), 1), squeeze=False)[0]
-        for one, (draw, part) in zip(axes, panels, strict=False):
-            draw(one, part, metrics)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
-    return figure
+    figure = canvas.figure(
+        (PANEL_WIDTH * max(len(panels), 1), MARGIN_HEIGHT + ROW_HEIGHT * max(rows, 3))
+    )
+    axes = figure.subplots(1, max(len(panels), 1), squeeze=False)[0]
+    for one, (draw, part) in zip(axes, panels, strict=False):
+        draw(one, part, metrics)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
 
 
 def _names(axes: Axes, data: xr.Dataset) -> np.ndarray[Any, Any]:

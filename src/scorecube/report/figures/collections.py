@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_log_labels
 
 MOST_BARS = 8
@@ -23,13 +23,14 @@ LETTERS = 100
 
 
 def by_collection(
+    canvas: Canvas,
     values: Mapping[str, pd.Series[float]],
     collections: Sequence[str],
     label: str,
     *,
     logarithmic: bool = False,
     limits: Mapping[str, tuple[float, float]] | None = None,
-) -> Figure:
+) -> None:
     """Draw one number of each metric in each collection.
 
     Parameters
@@ -50,12 +51,13 @@ def by_collection(
             metric: float(numbers.reindex(list(collections)).iloc[0])
             for metric, numbers in values.items()
         }
-        return _sorted_bars(one, limits or {}, f"{label}, {collections[0]}".replace("\n", " "))
+        label = f"{label}, {collections[0]}".replace("\n", " ")
+        _sorted_bars(canvas, one, limits or {}, label)
+        return
     many = len(collections) > MOST_BARS
     width, height = FIGURE_SIZE
-    figure = Figure(
-        figsize=(width, max(height, 1.2 + ROW_HEIGHT * len(collections)) if many else height),
-        layout="constrained",
+    figure = canvas.figure(
+        (width, max(height, 1.2 + ROW_HEIGHT * len(collections)) if many else height)
     )
     axes = figure.add_subplot()
     rows = {
@@ -72,19 +74,18 @@ def by_collection(
         plain_log_labels(axes.xaxis if many else axes.yaxis)
     columns = max(1, min(6, LETTERS // (max(map(len, values), default=0) + 6)))
     figure.legend(ncols=columns, loc="outside lower left")
-    return figure
 
 
 def _sorted_bars(
-    values: Mapping[str, float], limits: Mapping[str, tuple[float, float]], label: str
-) -> Figure:
+    canvas: Canvas,
+    values: Mapping[str, float],
+    limits: Mapping[str, tuple[float, float]],
+    label: str,
+) -> None:
     """Draw a bar a metric, the largest first, labelled beside it, with its interval; missing numbers come last."""
     order = sorted(values, key=lambda metric: -np.nan_to_num(values[metric], nan=-np.inf))
     numbers, rows = np.array([values[metric] for metric in order]), np.arange(len(order))
-    figure = Figure(
-        figsize=(FIGURE_SIZE[0], 0.9 + BAR_HEIGHT * max(len(order), 2)), layout="constrained"
-    )
-    axes = figure.add_subplot()
+    axes = canvas.figure((FIGURE_SIZE[0], 0.9 + BAR_HEIGHT * max(len(order), 2))).add_subplot()
     axes.barh(rows, np.nan_to_num(numbers), 0.62, color=COLOURS[0], alpha=0.75)
     for row, metric in enumerate(order):
         low, high = limits.get(metric, (np.nan, np.nan))
@@ -100,7 +101,6 @@ def _sorted_bars(
     axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    return figure
 
 
 def _bars(axes: Axes, rows: Mapping[str, np.ndarray], collections: Sequence[str]) -> None:

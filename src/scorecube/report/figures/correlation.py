@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.pairs import DASHES
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE
-from scorecube.report.figures.target import single_panel
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 from scorecube.report.tables.correlation import conditions, count_swops, sorted_runs, tau_matrix
 from scorecube.report.tables.rows import COLLECTION
 
@@ -30,7 +28,7 @@ DARK = 0.55
 """Share of the colour scale from which on numbers are white."""
 
 
-def correlation_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+def correlation_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Matrix of tau, with sorted-system curves and the distribution of mean scores below.
 
     Parameters
@@ -47,35 +45,28 @@ def correlation_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
         matrix_height(len(metrics)) if compared else 0.0,
         CURVES_HEIGHT + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
     )
-    with rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, height + below), layout="constrained")
-        rows = figure.subfigures(
-            2 if compared else 1,
-            1,
-            height_ratios=[height, below] if compared else None,
-            squeeze=False,
-        )[:, 0]
-        if compared:
-            draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
-        left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
-        draw_curves(left, result, chosen)
-        draw_means(right, result, chosen)
-        figure.suptitle(f"{conditions(result)}, gains {chosen}", x=0.01, ha="left", fontsize=9)
-    return figure
+    figure = canvas.figure((WIDTH, height + below))
+    rows = figure.subfigures(
+        2 if compared else 1, 1, height_ratios=[height, below] if compared else None, squeeze=False
+    )[:, 0]
+    if compared:
+        draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
+    left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
+    draw_curves(left, result, chosen)
+    draw_means(right, result, chosen)
+    figure.suptitle(f"{conditions(result)}, gains {chosen}", x=0.01, ha="left", fontsize=9)
 
 
-def matrix_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+def matrix_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Kendall's tau of all pairs of metrics, with numbers; arguments as of `correlation_figure`."""
     chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
     metrics = labels_of(result, names.METRIC)
-    with rc_context(STYLE):
-        figure, axes = single_panel((WIDTH, matrix_height(len(metrics))))
-        draw_matrix(axes, tau_matrix(result, chosen), metrics)
-        axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
-    return figure
+    axes = canvas.panel((WIDTH, matrix_height(len(metrics))))
+    draw_matrix(axes, tau_matrix(result, chosen), metrics)
+    axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
 
 
-def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
+def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Mean of Kendall's tau over collections (S4 Tables 7 and 12), of the metrics that all of them have, at each first gain setting."""
     metrics = [
         metric
@@ -88,38 +79,32 @@ def average_matrix(results: Sequence[xr.Dataset]) -> Figure:
         matrices.append(
             tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)]
         )
-    with rc_context(STYLE):
-        figure, axes = single_panel((WIDTH, matrix_height(len(metrics))))
-        draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
-        collections = list(
-            dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results)
-        )
-        title = (
-            ", ".join(collections)
-            if len(collections) <= MOST_NAMED
-            else f"{len(collections)} collections"
-        )
-        axes.set_title(f"mean of {title}", loc="left", fontsize=9)
-    return figure
+    axes = canvas.panel((WIDTH, matrix_height(len(metrics))))
+    draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
+    collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
+    title = (
+        ", ".join(collections)
+        if len(collections) <= MOST_NAMED
+        else f"{len(collections)} collections"
+    )
+    axes.set_title(f"mean of {title}", loc="left", fontsize=9)
 
 
-def system_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def system_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Mean scores of the runs, sorted by the first metric (S4 Figures 4 to 7); arguments as of `correlation_figure`."""
-    return _single(draw_curves, result, gain)
+    _single(canvas, draw_curves, result, gain)
 
 
-def mean_distribution(result: xr.Dataset, gain: str | None = None) -> Figure:
+def mean_distribution(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Distribution of the runs' mean scores by metric (S1 Figure 8); arguments as of `correlation_figure`."""
-    return _single(draw_means, result, gain)
+    _single(canvas, draw_means, result, gain)
 
 
-def _single(draw: Any, result: xr.Dataset, gain: str | None) -> Figure:
+def _single(canvas: Canvas, draw: Any, result: xr.Dataset, gain: str | None) -> None:
     chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
-    with rc_context(STYLE):
-        figure, axes = single_panel(FIGURE_SIZE)
-        draw(axes, result, chosen)
-        axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
-    return figure
+    axes = canvas.panel(FIGURE_SIZE)
+    draw(axes, result, chosen)
+    axes.set_title(f"{conditions(result)}, gains {chosen}", loc="left", fontsize=9)
 
 
 def matrix_height(n_metrics: int) -> float:

@@ -9,16 +9,15 @@ import numpy as np
 import pandas as pd
 import scipy
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_size, wcw
 from scorecube.design.inputs import MAX_TOPICS
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.collections import MOST_BARS, by_collection
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, STYLE, plain_log_labels
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, plain_log_labels
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {
@@ -43,7 +42,7 @@ MOST_NAMED = 15
 """Curves whose legend has one column."""
 
 
-def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
+def noncentrality_curves(canvas: Canvas, systems: Sequence[int] = range(2, 31)) -> None:
     """Noncentrality by number of systems with the lines 4 z^2, and the four conditions where both agree (S2 Figure 1).
 
     Parameters
@@ -52,46 +51,42 @@ def noncentrality_curves(systems: Sequence[int] = range(2, 31)) -> Figure:
         Numbers of systems. Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
     m = np.array(list(systems), np.float64)
-    with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        axes = figure.add_subplot()
-        for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
-            risks = (np.full_like(m, alpha), np.full_like(m, beta))
-            label = f"\N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}, \N{GREEK SMALL LETTER BETA} = {beta:.2f}"
-            axes.plot(
-                m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label
-            )
-            axes.plot(
-                m, exact_noncentrality(m, *risks), color=COLOURS[k], linewidth=0.8, linestyle=":"
-            )
-        for alpha in (0.01, 0.05):
-            level = four_z_squared(alpha)
-            axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
-            words = (
-                f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}: {level:.2f}"
-            )
-            axes.annotate(
-                words,
-                (m[-1], level),
-                (0, -10),
-                textcoords="offset points",
-                ha="right",
-                fontsize=8,
-                color="0.3",
-            )
-        for name, (alpha, beta, number) in CONDITIONS.items():
-            at = float(tool_noncentrality(np.array(float(number)), np.array(alpha), np.array(beta)))
-            axes.plot([number], [at], marker="o", markersize=4, color="black")
-            place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
-            axes.annotate(f"({name})", (number, at), place, textcoords="offset points", fontsize=8)
-        axes.set_xlabel("number of systems m")
-        axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
-        axes.set_ylim(bottom=0.0)
-        axes.legend()
-    return figure
+    figure = canvas.figure(FIGURE_SIZE)
+    axes = figure.add_subplot()
+    for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
+        risks = (np.full_like(m, alpha), np.full_like(m, beta))
+        label = (
+            f"\N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}, \N{GREEK SMALL LETTER BETA} = {beta:.2f}"
+        )
+        axes.plot(m, tool_noncentrality(m, *risks), color=COLOURS[k], linewidth=1.4, label=label)
+        axes.plot(m, exact_noncentrality(m, *risks), color=COLOURS[k], linewidth=0.8, linestyle=":")
+    for alpha in (0.01, 0.05):
+        level = four_z_squared(alpha)
+        axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
+        words = f"4 z\N{SUPERSCRIPT TWO}, \N{GREEK SMALL LETTER ALPHA} = {alpha:.2f}: {level:.2f}"
+        axes.annotate(
+            words,
+            (m[-1], level),
+            (0, -10),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8,
+            color="0.3",
+        )
+    for name, (alpha, beta, number) in CONDITIONS.items():
+        at = float(tool_noncentrality(np.array(float(number)), np.array(alpha), np.array(beta)))
+        axes.plot([number], [at], marker="o", markersize=4, color="black")
+        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+        axes.annotate(f"({name})", (number, at), place, textcoords="offset points", fontsize=8)
+    axes.set_xlabel("number of systems m")
+    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
+    axes.set_ylim(bottom=0.0)
+    axes.legend()
 
 
-def tools_compared(variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai") -> Figure:
+def tools_compared(
+    canvas: Canvas, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
+) -> None:
     """Topics by confidence interval width, and by difference to be detected, a panel a variance (S2 Figure 2).
 
     Parameters
@@ -102,31 +97,29 @@ def tools_compared(variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "
         Of the ANOVA curve, which is at alpha 0.05, beta 0.20 and 10 systems.
     """
     difference = np.round(np.arange(0.05, 0.501, 0.005), 3)
-    with rc_context(STYLE):
-        figure = Figure(figsize=(2.6 * len(variances), 2.9), layout="constrained")
-        panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
-        for axes, variance in zip(panels, variances, strict=True):
-            intervals = topic_set_size(variance, width=difference, method="ci")["topics"]
-            anova = topic_set_size(variance, difference, mode=mode)["topics"]
-            axes.plot(difference, intervals, color=COLOURS[0], linewidth=2.4, alpha=0.5, label="CI")
-            axes.plot(
-                difference,
-                anova,
-                color=COLOURS[1],
-                linewidth=1.0,
-                linestyle="--",
-                label=f"ANOVA, {mode}",
-            )
-            axes.set_yscale("log")
-            plain_log_labels(axes.yaxis)
-            axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
-            axes.set_xlabel("width, or difference")
-        panels[0].set_ylabel("number of topics")
-        panels[-1].legend()
-    return figure
+    figure = canvas.figure((2.6 * len(variances), 2.9))
+    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+    for axes, variance in zip(panels, variances, strict=True):
+        intervals = topic_set_size(variance, width=difference, method="ci")["topics"]
+        anova = topic_set_size(variance, difference, mode=mode)["topics"]
+        axes.plot(difference, intervals, color=COLOURS[0], linewidth=2.4, alpha=0.5, label="CI")
+        axes.plot(
+            difference,
+            anova,
+            color=COLOURS[1],
+            linewidth=1.0,
+            linestyle="--",
+            label=f"ANOVA, {mode}",
+        )
+        axes.set_yscale("log")
+        plain_log_labels(axes.yaxis)
+        axes.set_title(f"variance {variance:.4f}", loc="left", fontsize=9)
+        axes.set_xlabel("width, or difference")
+    panels[0].set_ylabel("number of topics")
+    panels[-1].legend()
 
 
-def wcw_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def wcw_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Worst-case width of confidence intervals by number of topics, a curve a variance or metric: low is better (S2 Figure 3).
 
     Parameters
@@ -136,10 +129,10 @@ def wcw_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     gain
         Gain setting, where the result has any; the first by default.
     """
-    return wcw_panels({str(result.attrs.get("collection", "")): result}, gain)
+    wcw_panels(canvas, {str(result.attrs.get("collection", "")): result}, gain)
 
 
-def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Figure:
+def wcw_panels(canvas: Canvas, results: Mapping[str, xr.Dataset], gain: str | None = None) -> None:
     """Worst-case width by number of topics, a panel a collection (S2 Figure 3).
 
     Parameters
@@ -152,41 +145,32 @@ def wcw_panels(results: Mapping[str, xr.Dataset], gain: str | None = None) -> Fi
     columns = min(2, len(results))
     rows = -(-len(results) // columns)
     size = FIGURE_SIZE if len(results) == 1 else (PANEL[0] * columns, PANEL[1] * rows)
-    with rc_context(STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for axes, (title, result) in zip(grid, results.items(), strict=False):
-            chosen, setting = _at_gain(result, gain)
-            for label, style, line in curves_of(chosen, "topics"):
-                marker = "o" if line["width"].size == 1 else None
-                axes.plot(
-                    line["topics"],
-                    line["width"],
-                    linewidth=1.2,
-                    marker=marker,
-                    label=label,
-                    **style,
-                )
-            interval = (
-                f"{1 - float(chosen['alpha'].values.flat[0]):.0%} intervals"
-                if chosen["alpha"].size == 1
-                else ""
+    figure = canvas.figure(size)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, (title, result) in zip(grid, results.items(), strict=False):
+        chosen, setting = _at_gain(result, gain)
+        for label, style, line in curves_of(chosen, "topics"):
+            marker = "o" if line["width"].size == 1 else None
+            axes.plot(
+                line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style
             )
-            axes.set_title(
-                ", ".join(word for word in (title, interval, setting) if word),
-                loc="left",
-                fontsize=9,
-            )
-            axes.set_ylim(bottom=0.0)
-            axes.legend(fontsize=7 if len(results) > 1 else 8)
-        for axes in grid[len(results) :]:
-            axes.set_axis_off()
-        figure.supxlabel("number of topics", fontsize=9)
-        figure.supylabel("worst-case confidence interval width", fontsize=9)
-    return figure
+        interval = (
+            f"{1 - float(chosen['alpha'].values.flat[0]):.0%} intervals"
+            if chosen["alpha"].size == 1
+            else ""
+        )
+        axes.set_title(
+            ", ".join(word for word in (title, interval, setting) if word), loc="left", fontsize=9
+        )
+        axes.set_ylim(bottom=0.0)
+        axes.legend(fontsize=7 if len(results) > 1 else 8)
+    for axes in grid[len(results) :]:
+        axes.set_axis_off()
+    figure.supxlabel("number of topics", fontsize=9)
+    figure.supylabel("worst-case confidence interval width", fontsize=9)
 
 
-def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
+def widths_of_designs(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Worst-case width by number of topics for the variances that designs started from, a panel a collection.
 
     Of many collections, the topics that each metric needs instead, at each first gain setting.
@@ -198,20 +182,20 @@ def widths_of_designs(results: Sequence[xr.Dataset]) -> Figure:
             topics = each["topics"].isel({names.GAIN: 0})
             for metric in labels_of(each, names.METRIC):
                 found.setdefault(metric, {})[name] = float(topics.sel({names.METRIC: metric}))
-        with rc_context(STYLE):
-            values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
-            return by_collection(values, names_of, "topics needed", logarithmic=True)
-    return wcw_panels(
-        {str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results}
+        values = {metric: pd.Series(numbers) for metric, numbers in found.items()}
+        by_collection(canvas, values, names_of, "topics needed", logarithmic=True)
+        return
+    wcw_panels(
+        canvas, {str(each.attrs.get("collection", "")): wcw(each["variance"]) for each in results}
     )
 
 
-def wcw_of_collections(results: Sequence[xr.Dataset]) -> Figure:
+def wcw_of_collections(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Worst-case width by number of topics, a panel a collection."""
-    return wcw_panels({str(each.attrs.get("collection", "")): each for each in results})
+    wcw_panels(canvas, {str(each.attrs.get("collection", "")): each for each in results})
 
 
-def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def size_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Topics by difference to be detected, or by interval width, with the requirements marked; or an inverse question.
 
     Parameters
@@ -221,22 +205,20 @@ def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     gain
         Gain setting, where the result has any; the first by default.
     """
-    return size_panels([result], gain)
+    size_panels(canvas, [result], gain)
 
 
-def size_panels(results: Sequence[xr.Dataset], gain: str | None = None) -> Figure:
+def size_panels(canvas: Canvas, results: Sequence[xr.Dataset], gain: str | None = None) -> None:
     """Topics by difference or width, a panel a collection; see `size_curves`."""
     columns = min(2, len(results))
     rows = -(-len(results) // columns)
     size = FIGURE_SIZE if len(results) == 1 else (1.4 * PANEL[0] * columns, 1.2 * PANEL[1] * rows)
-    with rc_context(STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for axes, result in zip(grid, results, strict=False):
-            _draw_sizes(axes, *_at_gain(result, gain))
-        for axes in grid[len(results) :]:
-            axes.set_axis_off()
-    return figure
+    figure = canvas.figure(size)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, result in zip(grid, results, strict=False):
+        _draw_sizes(axes, *_at_gain(result, gain))
+    for axes in grid[len(results) :]:
+        axes.set_axis_off()
 
 
 def _draw_sizes(axes: Axes, chosen: xr.Dataset, setting: str) -> None:

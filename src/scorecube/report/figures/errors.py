@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, MARKERS, STYLE, plain_log_labels
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, MARKERS, plain_log_labels
 from scorecube.report.tables.errors import FAMILIES
 
 ALPHA = 0.05
@@ -19,7 +18,7 @@ MOST_METRICS = 5
 PANEL = (3.1, 2.7)
 
 
-def error_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def error_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Draw the two-sided error rates of tests, a row of panels a metric, at the largest number of topics up to 50.
 
     Left: the type I error rate by significance level, as a multiple of it, so that a test that keeps its level lies on 1. Right: power by true difference.
@@ -41,27 +40,21 @@ def error_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
         [_by_delta] if (deltas > 0).any() and not only_families else []
     )
     metrics = labels_of(at, names.METRIC)[:MOST_METRICS]
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(PANEL[0] * max(len(panels), 2), PANEL[1] * len(metrics) + 0.7),
-            layout="constrained",
-        )
-        axes = figure.subplots(len(metrics), len(panels), squeeze=False)
-        for row, metric in zip(axes, metrics, strict=True):
-            for one, draw in zip(row, panels, strict=True):
-                draw(one, at.sel({names.METRIC: metric}))
-                one.set_title(metric, loc="left", fontsize=9)
-        more = result.sizes[names.METRIC] - len(metrics)
-        figure.suptitle(
-            f"{size} topics, two-sided"
-            + (f"; {more} more metrics are in the table" if more else ""),
-            x=0.01,
-            ha="left",
-            fontsize=9,
-        )
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
-    return figure
+    figure = canvas.figure((PANEL[0] * max(len(panels), 2), PANEL[1] * len(metrics) + 0.7))
+    axes = figure.subplots(len(metrics), len(panels), squeeze=False)
+    for row, metric in zip(axes, metrics, strict=True):
+        for one, draw in zip(row, panels, strict=True):
+            draw(one, at.sel({names.METRIC: metric}))
+            one.set_title(metric, loc="left", fontsize=9)
+    more = result.sizes[names.METRIC] - len(metrics)
+    figure.suptitle(
+        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else ""),
+        x=0.01,
+        ha="left",
+        fontsize=9,
+    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
 
 
 def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.labels import name_conditions
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.tables.judges import conditions, sizes_of
 
 MOST_METRICS = 4
@@ -21,7 +20,7 @@ MOST_CURVES = 6
 ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
 
 
-def judge_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
+def judge_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric.
 
     Parameters
@@ -34,18 +33,16 @@ def judge_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     shown = labels_of(result, names.METRIC)[:MOST_METRICS]
     height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
-    with rc_context(STYLE):
-        figure = Figure(figsize=(FIGURE_SIZE[0], 0.6 + height * len(shown)), layout="constrained")
-        panels = figure.subplots(len(shown), 2, squeeze=False)
-        for k, metric in enumerate(shown):
-            at = cells.isel(metric=k)
-            _taus(panels[k, 0], at)
-            _halves(panels[k, 1], at) if np.isfinite(at["half_tau"].values).any() else _widths(
-                panels[k, 1], at
-            )
-            panels[k, 0].set_title(metric, loc="left", fontsize=9)
-        name_conditions(figure, conditions(result), cells, shown)
-    return figure
+    figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(shown)))
+    panels = figure.subplots(len(shown), 2, squeeze=False)
+    for k, metric in enumerate(shown):
+        at = cells.isel(metric=k)
+        _taus(panels[k, 0], at)
+        _halves(panels[k, 1], at) if np.isfinite(at["half_tau"].values).any() else _widths(
+            panels[k, 1], at
+        )
+        panels[k, 0].set_title(metric, loc="left", fontsize=9)
+    name_conditions(figure, conditions(result), cells, shown)
 
 
 def _order(at: xr.Dataset) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, STYLE
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS
 
 ROW_HEIGHT, MOST_HEIGHT, MOST_LABELS = 0.155, 24.0, 150
 """Inches of a row and of the figure; rows up to which runs are named."""
@@ -22,7 +21,7 @@ LONGEST = 28
 PERCENT = 100
 
 
-def leaderboard(result: xr.Dataset, gain: str | None = None) -> Figure:
+def leaderboard(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Runs of the first metric, best first: means with intervals, rank sets, and groups that are not separated.
 
     Parameters
@@ -38,27 +37,25 @@ def leaderboard(result: xr.Dataset, gain: str | None = None) -> Figure:
     n = len(order)
     groups = group_ends(data) if "group_first" in data else []
     height = min(1.2 + max(n, 6) * ROW_HEIGHT, MOST_HEIGHT)
-    with rc_context(STYLE):
-        figure = Figure(figsize=(7.2, height), layout="constrained")
-        ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns(groups), 1.2))][: 3 if groups else 2]
-        panels = figure.subplots(
-            1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
-        )[0]
-        draw_means(panels[0], data)
-        draw_ranks(panels[1], data)
-        if groups:
-            draw_groups(panels[2], groups)
-        name_runs(panels[0], labels_of(data, names.RUN))
-        panels[0].set_ylim(n - 0.4, -0.6)
-        percent = f"{PERCENT * (1 - float(result.attrs['alpha'])):g}%"
-        figure.suptitle(
-            f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {n} {'systems' if 'repetitions' in data else 'runs'}, "
-            f"{result.attrs['n_topics']} topics, {percent}".strip(),
-            x=0.01,
-            ha="left",
-            fontsize=9,
-        )
-    return figure
+    figure = canvas.figure((7.2, height))
+    ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns(groups), 1.2))][: 3 if groups else 2]
+    panels = figure.subplots(
+        1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
+    )[0]
+    draw_means(panels[0], data)
+    draw_ranks(panels[1], data)
+    if groups:
+        draw_groups(panels[2], groups)
+    name_runs(panels[0], labels_of(data, names.RUN))
+    panels[0].set_ylim(n - 0.4, -0.6)
+    percent = f"{PERCENT * (1 - float(result.attrs['alpha'])):g}%"
+    figure.suptitle(
+        f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {n} {'systems' if 'repetitions' in data else 'runs'}, "
+        f"{result.attrs['n_topics']} topics, {percent}".strip(),
+        x=0.01,
+        ha="left",
+        fontsize=9,
+    )
 
 
 def draw_means(axes: Axes, data: xr.Dataset) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import xarray as xr
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadPlan, option
 from scorecube.report.figures.style import STYLE
-from scorecube.report.figures.target import drawn_into
 from scorecube.report.results import options_of_result
 
 COLUMNS = 3
@@ -25,7 +25,7 @@ LINE = 62
 
 
 def draw_panels(
-    draw: Callable[[xr.Dataset, str | None], Figure],
+    draw: Callable[[xr.Dataset, str | None, Axes], Figure],
     results: Sequence[xr.Dataset],
     by: str,
     gain: str | None = None,
@@ -35,7 +35,7 @@ def draw_panels(
     Parameters
     ----------
     draw
-        Draws a result at a gain setting in one panel.
+        Draws a result at a gain setting into axes.
     results
         All results of one analysis and collection, the latest last.
     by
@@ -63,8 +63,7 @@ def draw_panels(
         grid = drawn.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
         for axes, (value, (result, setting)) in zip(grid, panels.items(), strict=False):
             try:
-                with drawn_into(axes, name):
-                    draw(result, setting)
+                draw(result, setting, axes)
             except BadPlan:
                 raise BadPlan(
                     f"{option('by', by)}: the figure of {name} has several panels already",

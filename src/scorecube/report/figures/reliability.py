@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.tables.reliability import conditions
 from scorecube.statistics.variance_components import COEFFICIENTS, coefficient
 
@@ -22,7 +21,7 @@ FARTHEST = 6
 """Times the topics at hand that the axis reaches at most, unless more are asked for."""
 
 
-def reliability_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def reliability_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """E rho^2 and Phi by number of topics, a curve and a band a metric.
 
     Bands are jackknife intervals over topics and teams, or intervals by F distributions where there are none. Vertical lines: topics at hand;
@@ -37,22 +36,20 @@ def reliability_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     sizes = np.linspace(1, _farthest(cells), POINTS)
-    with rc_context(STYLE):
-        figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-        panels = figure.subplots(1, len(COEFFICIENTS), sharey=True)
-        for axes, name in zip(panels, COEFFICIENTS, strict=True):
-            _curves(axes, cells.sel({names.COEFFICIENT: name}), sizes)
-            axes.set_title(TITLES[name], loc="left", fontsize=9)
-        panels[0].set_ylim(_lowest(cells), 1.0)
-        panels[0].set_ylabel("coefficient")
-        figure.suptitle(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-        )
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
-        )
-    return figure
+    figure = canvas.figure(FIGURE_SIZE)
+    panels = figure.subplots(1, len(COEFFICIENTS), sharey=True)
+    for axes, name in zip(panels, COEFFICIENTS, strict=True):
+        _curves(axes, cells.sel({names.COEFFICIENT: name}), sizes)
+        axes.set_title(TITLES[name], loc="left", fontsize=9)
+    panels[0].set_ylim(_lowest(cells), 1.0)
+    panels[0].set_ylabel("coefficient")
+    figure.suptitle(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+    )
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
+    )
 
 
 def _farthest(cells: xr.Dataset) -> float:

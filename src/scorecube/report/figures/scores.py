@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.labels import figure_labels
-from scorecube.report.figures.style import STYLE
 from scorecube.report.tables.rows import COLLECTION
 
 MOST_METRICS = 4
@@ -28,7 +28,7 @@ LEVELS = 24
 """Colours on a page: enough to read scores by, and few bytes."""
 
 
-def heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
+def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     """Scores of all runs (rows, best mean first) on all topics (columns, easiest first), one panel a metric.
 
     Parameters
@@ -45,10 +45,8 @@ def heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
         min(max(inches * cube.sizes[dim], LEAST_INCHES), MOST_INCHES)
         for inches, dim in ((ROW, names.RUN), (COLUMN, names.TOPIC))
     )
-    with rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(
-            figsize=(width + 2.2, (height + 0.9) * len(shown) + 0.3), layout="constrained"
-        )
+    with rc_context({"axes.grid": False}):
+        figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
         panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, metric in zip(panels, shown, strict=True):
             _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
@@ -61,10 +59,9 @@ def heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
             ha="left",
             fontsize=9,
         )
-    return figure
 
 
-def page_heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
+def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
     """`heat_map` of the first metric, in few bytes: an image of one pixel a score, of few colours, and labels without marks.
 
     Parameters
@@ -72,14 +69,14 @@ def page_heat_map(cube: xr.Dataset, gain: str | None = None) -> Figure:
     cube, gain
         See `heat_map`.
     """
-    figure = heat_map(cube.isel({names.METRIC: [0]}), gain)
-    axes = figure.axes[0]
+    heat_map(canvas, cube.isel({names.METRIC: [0]}), gain)
+    assert canvas.drawn is not None
+    axes = canvas.drawn.axes[0]
     (image,) = axes.images
     image.set(
         interpolation="none", cmap=colormaps["cividis"].resampled(LEVELS).with_extremes(bad=MISSING)
     )
     axes.tick_params(left=False, bottom=False)
-    return figure
 
 
 def _panel(

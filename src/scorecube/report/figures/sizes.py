@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib import colormaps, rc_context
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE, plain_log_labels
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_log_labels
 from scorecube.report.tables.swap import curves
 from scorecube.report.tables.topic_samples import conditions
 
@@ -25,7 +25,7 @@ MOST_BINS = 7
 """Curves in one panel."""
 
 
-def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def size_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
 
     Dashed curves are fits; without points they are extrapolated to untested sizes.
@@ -45,35 +45,27 @@ def size_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     colours = dict(zip(bins, colormaps["viridis"](np.linspace(0, 0.75, len(bins))), strict=True))
     columns = min(COLUMNS, len(metrics) + 1)
     rows = -(-(len(metrics) + 1) // columns)
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows)),
-            layout="constrained",
+    figure = canvas.figure(
+        (FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows))
+    )
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    _required(grid[0], result.sel(gain=setting))
+    lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
+    for axes, metric in zip(grid[1:], metrics, strict=False):
+        _rates(axes, frame[frame["metric"] == metric], colours)
+        axes.set_title(metric, loc="left", fontsize=9)
+        axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
+        axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
+        axes.set_xlim(right=frame["size"].max() * 1.02)
+    for axes in grid[len(metrics) + 1 :]:
+        axes.set_axis_off()
+    figure.suptitle(f"{conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
+    if bins:
+        handles, labels = grid[1].get_legend_handles_labels()
+        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
+        figure.legend(
+            handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8
         )
-        grid = figure.subplots(rows, columns, squeeze=False).ravel()
-        _required(grid[0], result.sel(gain=setting))
-        lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
-        for axes, metric in zip(grid[1:], metrics, strict=False):
-            _rates(axes, frame[frame["metric"] == metric], colours)
-            axes.set_title(metric, loc="left", fontsize=9)
-            axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
-            axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
-            axes.set_xlim(right=frame["size"].max() * 1.02)
-        for axes in grid[len(metrics) + 1 :]:
-            axes.set_axis_off()
-        figure.suptitle(f"{conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
-        if bins:
-            handles, labels = grid[1].get_legend_handles_labels()
-            title = "difference from; dashed: fit, to the right of the grey line extrapolated"
-            figure.legend(
-                handles,
-                labels,
-                title=title,
-                loc="outside lower center",
-                ncols=len(bins),
-                fontsize=8,
-            )
-    return figure
 
 
 def _some_bins(frame: pd.DataFrame) -> list[int]:

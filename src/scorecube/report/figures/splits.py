@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
-from scorecube.report.figures.target import legend_outside, single_panel
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.tables.topic_samples import conditions
 
 MOST_BANDS = 4
 """Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
 
 
-def split_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
+def split_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Tau by topic set size, a curve and a band a metric, beside the distribution of tau at the largest size.
 
     Curves are means, bands reach from the 5 % to the 95 % quantile.
@@ -32,20 +30,18 @@ def split_curves(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
     several = result.sizes[names.SIZE] > 1
-    with rc_context(STYLE):
-        title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
-        if several:
-            figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
-            left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
-            _curves(left, cells)
-            figure.suptitle(title, x=0.01, ha="left", fontsize=9)
-        else:
-            figure, right = single_panel(FIGURE_SIZE)
-            right.set_title(title, loc="left", fontsize=9)
-        _distributions(right, cells)
-        n_labels = len(right.get_legend_handles_labels()[1])
-        legend_outside(figure, right, "lower center", min(n_labels, 6))
-    return figure
+    title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
+    if several:
+        figure = canvas.figure(FIGURE_SIZE)
+        left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
+        _curves(left, cells)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    else:
+        right = canvas.panel(FIGURE_SIZE)
+        right.set_title(title, loc="left", fontsize=9)
+    _distributions(right, cells)
+    n_labels = len(right.get_legend_handles_labels()[1])
+    canvas.legend_outside(right, "lower center", min(n_labels, 6))
 
 
 def _curves(axes: Axes, cells: xr.Dataset) -> None:

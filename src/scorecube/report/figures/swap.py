@@ -7,17 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.collections import by_collection
 from scorecube.report.figures.direct_labels import direct_labels
 from scorecube.report.figures.sizes import size_curves
-from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, STYLE, TICKS
-from scorecube.report.figures.target import single_panel
+from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.tables.swap import sensitivity
 from scorecube.report.tables.topic_samples import conditions
@@ -31,12 +29,13 @@ LEAST_BAND = 0.001
 """Smallest share of the comparisons in a bin with a band: those of emptier bins would cover the figure."""
 
 
-def swap_figure(result: xr.Dataset, gain: str | None = None) -> Figure:
+def swap_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Draw swap rates by difference for one sample size, by size for several."""
-    return swap_rates(result, gain) if result.sizes[names.SIZE] == 1 else size_curves(result, gain)
+    draw = swap_rates if result.sizes[names.SIZE] == 1 else size_curves
+    draw(canvas, result, gain)
 
 
-def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
+def swap_rates(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
 
     Of several sample sizes the largest is shown.
@@ -50,47 +49,45 @@ def swap_rates(result: xr.Dataset, gain: str | None = None) -> Figure:
     """
     result = result.isel(size=[-1])
     cells = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(size=0)
-    with rc_context(STYLE):
-        figure, axes = single_panel(FIGURE_SIZE)
-        lower = result["lower"].values.copy()
-        if np.isnan(lower[0]):  # the open bin of signed differences
-            lower[0] = 2 * lower[1] - lower[2]
-        for k, label in enumerate(labels_of(result, names.METRIC)):
-            cell = cells.isel(metric=k)
-            colour = COLOURS[k % len(COLOURS)]
-            axes.plot(
-                lower,
-                cell["swap_rate"].values,
-                marker=MARKERS[k % len(MARKERS)],
-                markersize=4.5,
-                markerfacecolor="none" if k % 2 else colour,
-                # Markers of neighbours stand at different bins, and their lines have different dashes.
-                markevery=(k % EVERY, EVERY),
-                linestyle=DASHES[k % len(DASHES)],
-                linewidth=1.4,
-                color=colour,
-                label=label,
-            )
-            count = cell["count"].values
-            filled = count >= LEAST_BAND * count.sum()
-            axes.fill_between(
-                lower,
-                np.where(filled, cell["swap_rate_low"].values, np.nan),
-                np.where(filled, cell["swap_rate_high"].values, np.nan),
-                color=colour,
-                alpha=0.12,
-                linewidth=0,
-            )
-        _accepted_rates(axes, result)
-        axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
-        axes.set_xlabel("difference in mean score, lower edge of the bin")
-        axes.set_ylabel("swap rate")
-        axes.set_ylim(bottom=0.0)
-        axes.set_title(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    axes = canvas.panel(FIGURE_SIZE)
+    lower = result["lower"].values.copy()
+    if np.isnan(lower[0]):  # the open bin of signed differences
+        lower[0] = 2 * lower[1] - lower[2]
+    for k, label in enumerate(labels_of(result, names.METRIC)):
+        cell = cells.isel(metric=k)
+        colour = COLOURS[k % len(COLOURS)]
+        axes.plot(
+            lower,
+            cell["swap_rate"].values,
+            marker=MARKERS[k % len(MARKERS)],
+            markersize=4.5,
+            markerfacecolor="none" if k % 2 else colour,
+            # Markers of neighbours stand at different bins, and their lines have different dashes.
+            markevery=(k % EVERY, EVERY),
+            linestyle=DASHES[k % len(DASHES)],
+            linewidth=1.4,
+            color=colour,
+            label=label,
         )
-        direct_labels(axes)
-    return figure
+        count = cell["count"].values
+        filled = count >= LEAST_BAND * count.sum()
+        axes.fill_between(
+            lower,
+            np.where(filled, cell["swap_rate_low"].values, np.nan),
+            np.where(filled, cell["swap_rate_high"].values, np.nan),
+            color=colour,
+            alpha=0.12,
+            linewidth=0,
+        )
+    _accepted_rates(axes, result)
+    axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
+    axes.set_xlabel("difference in mean score, lower edge of the bin")
+    axes.set_ylabel("swap rate")
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    )
+    direct_labels(axes)
 
 
 def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
@@ -108,8 +105,11 @@ def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
 
 
 def sensitivity_bars(
-    results: Sequence[xr.Dataset], gain: str | None = None, confidence: float | None = None
-) -> Figure:
+    canvas: Canvas,
+    results: Sequence[xr.Dataset],
+    gain: str | None = None,
+    confidence: float | None = None,
+) -> None:
     """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
 
     Of several sample sizes the largest is shown.
@@ -138,13 +138,13 @@ def sensitivity_bars(
         for metric, rows in frame.groupby("metric", sort=False)
     }
     label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
-    with rc_context(STYLE):
-        return by_collection(
-            {metric: shares[metric] for metric in metrics if metric in shares},
-            collections,
-            label,
-            limits=limits,
-        )
+    by_collection(
+        canvas,
+        {metric: shares[metric] for metric in metrics if metric in shares},
+        collections,
+        label,
+        limits=limits,
+    )
 
 
 def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, STYLE
+from scorecube.report.figures.canvas import Canvas
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.tables.reusability import within_of
 from scorecube.report.tables.teams import conditions
 
@@ -27,7 +26,7 @@ SPREAD = 0.6
 """Part of the distance between two numbers of teams that bars side by side take."""
 
 
-def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
+def leave_out_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
     """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
 
     Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
@@ -44,39 +43,34 @@ def leave_out_panels(result: xr.Dataset, gain: str | None = None) -> Figure:
     metrics = labels_of(result, names.METRIC)
     panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
-    with rc_context(STYLE):
-        figure = Figure(
-            figsize=(FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows),
-            layout="constrained",
-        )
-        axes = figure.subplot_mosaic(panels)
-        _variances(axes["variance"], cells, 0)
-        _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
-        axes["tau"].set_title(
-            "order of the remaining runs, mean over trials", loc="left", fontsize=9
-        )
-        _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
-        axes["drop"].yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes["drop"].set_ylim(bottom=0)
-        axes["drop"].set_title("largest loss of ranks in any trial", loc="left", fontsize=9)
-        if chain:
-            _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
-            _by_topics(axes["topics"], cells)
-        for name in set(axes) - {"topics"}:
-            axes[name].set_xlabel("teams left out")
-            axes[name].xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.suptitle(
-            f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
-        )
-        handles, labels = axes["tau"].get_legend_handles_labels()
-        figure.legend(
-            handles,
-            labels,
-            loc="outside lower center",
-            ncols=min(len(labels), LEGEND_COLUMNS),
-            fontsize=8,
-        )
-    return figure
+    figure = canvas.figure(
+        (FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows)
+    )
+    axes = figure.subplot_mosaic(panels)
+    _variances(axes["variance"], cells, 0)
+    _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
+    axes["tau"].set_title("order of the remaining runs, mean over trials", loc="left", fontsize=9)
+    _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
+    axes["drop"].yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes["drop"].set_ylim(bottom=0)
+    axes["drop"].set_title("largest loss of ranks in any trial", loc="left", fontsize=9)
+    if chain:
+        _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
+        _by_topics(axes["topics"], cells)
+    for name in set(axes) - {"topics"}:
+        axes[name].set_xlabel("teams left out")
+        axes[name].xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.suptitle(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+    )
+    handles, labels = axes["tau"].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(len(labels), LEGEND_COLUMNS),
+        fontsize=8,
+    )
 
 
 def _style(k: int) -> dict[str, Any]:

@@ -21,7 +21,8 @@ MOST_TOPICS, MOST_SCORES = 60, 6500
 """Of a heat map on a page, which takes less than 60 kB then; `scorecube figure` draws larger ones."""
 MOST_MAPS = 8
 """With more collections on a page there are none."""
-draw = on_demand("figures.scores:page_heat_map")
+draw = on_demand("figures.canvas:drawn")
+page_heat_map = on_demand("figures.scores:page_heat_map")
 
 
 def heat_maps(
@@ -63,4 +64,8 @@ def _heat_map(cube: xr.Dataset) -> dict[str, Any]:
     name, metric = cube.attrs[COLLECTION], labels_of(cube, names.METRIC)[0]
     title = f"{name}: {metric} of {counted(n_runs, 'run')} on {counted(n_topics, 'topic')}"
     caption = f"{title}. Rows: runs, best mean first; columns: topics, easiest first."
-    return {"title": title, "caption": caption, "picture": picture(draw(shown, gain), caption)}
+    return {
+        "title": title,
+        "caption": caption,
+        "picture": picture(draw(page_heat_map, shown, gain), caption),
+    }

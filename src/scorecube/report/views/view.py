@@ -25,6 +25,8 @@ from scorecube.report.views.questions import Question
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from scorecube.report.figures.canvas import Canvas
+
 Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
 Headed = list[tuple[str, pd.DataFrame]]
@@ -195,7 +197,7 @@ class View:
     page_tables
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
-        Draws one result at one gain setting, the first by default; None if there is no figure.
+        Draws one result at one gain setting, the first by default, on a canvas; None if there is no figure.
     overview
         Draws the results of several collections; None if they are drawn one by one.
     bars
@@ -225,8 +227,8 @@ class View:
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
     headline: Callable[[xr.Dataset], list[str]] = headline_of_variables
     page_tables: Callable[[Frames], Headed] = first_table_only
-    figure: Callable[[xr.Dataset, str | None], Figure] | None = None
-    overview: Callable[[Sequence[xr.Dataset]], Figure] | None = None
+    figure: Callable[[Canvas, xr.Dataset, str | None], None] | None = None
+    overview: Callable[[Canvas, Sequence[xr.Dataset]], None] | None = None
     bars: bool = False
     column: Column | None = None
     order: Order | None = None
@@ -235,16 +237,23 @@ class View:
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 
-    def draw(self, result: xr.Dataset, gain: str | None = None) -> Figure:
-        """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`."""
+    def draw(self, result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
+        """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.
+
+        Into axes of the caller, where it has one panel; it is refused there otherwise (BadPlan).
+        """
+        from scorecube.report.figures.canvas import drawn
+
         assert self.figure is not None
         (shown,), setting = with_figure_labels([result], gain)
-        return self.figure(shown, setting)
+        return drawn(self.figure, shown, setting, axes=axes, analysis=self.name)
 
     def draw_overview(self, results: Sequence[xr.Dataset]) -> Figure:
         """Return the figure of the results of several collections, with labels as of `with_figure_labels`."""
+        from scorecube.report.figures.canvas import drawn
+
         assert self.overview is not None
-        return self.overview(with_figure_labels(results)[0])
+        return drawn(self.overview, with_figure_labels(results)[0])
 
     def computed(self, cube: xr.Dataset) -> xr.Dataset:
         """Return the result of a cube; tables and figures show what its warnings are about."""

@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.analyses.options import describe_type, has_type, normal_value, options_of
-from scorecube.errors import BadName
+from scorecube.errors import BadName, CorruptStudy
 from scorecube.report.views.registry import view_of
 from scorecube.storage.fact_types import plan_of, unreadable
 
@@ -124,7 +124,23 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 
 def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a stored result; CorruptStudy if one is missing that its analysis has always had, or has another type."""
+    """Return the options of a stored result.
+
+    Parameters
+    ----------
+    attributes
+        Of the result, with its plan.
+
+    Returns
+    -------
+    options
+        Values by name.
+
+    Raises
+    ------
+    CorruptStudy
+        An option that the analysis has always had is missing, or one has another type.
+    """
     options: dict[str, Any] = plan_of(attributes)["options"]
     name = attributes.get("analysis")
     known = options_of(registry.load(name)) if name in registry.names() else {}
@@ -134,7 +150,7 @@ def options_of_result(attributes: Mapping[str, Any]) -> dict[str, Any]:
             error = TypeError(
                 f"{option.name} is {value!r:.60}, expected {describe_type(option.type)}"
             )
-            raise unreadable(f"the options of {name}", error)
+            raise CorruptStudy(unreadable(f"the options of {name}", error))
     return options
 
 

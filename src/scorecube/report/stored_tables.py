@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from scorecube.errors import CorruptStudy
 from scorecube.report.cautions import cautions_of
 from scorecube.report.results import Tables, view_of_result
 from scorecube.report.tables.rows import COLLECTION
@@ -127,7 +128,7 @@ def decode(tables: Sequence[tuple[str, Mapping[str, Any]]], *, keep: bool = Fals
             }
         )
     except (KeyError, TypeError, ValueError, NotImplementedError) as error:  # the last from pandas
-        raise unreadable("a table in the facts of a result", error) from None
+        raise CorruptStudy(unreadable("a table in the facts of a result", error)) from None
 
 
 def shape_of(table: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -97,12 +97,10 @@ def _require(values: Mapping[str, Any], *keys: str) -> None:
             raise KeyError(key)
 
 
-def unreadable(what: str, error: Exception) -> CorruptStudy:
-    """Return the error of a part of a study that holds something else than it should."""
+def unreadable(what: str, error: Exception) -> str:
+    """Return the message on a part of a study that holds something else than it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-    return CorruptStudy(
-        f"{what} cannot be read: {reason}; run scorecube verify, and compute it again"
-    )
+    return f"{what} cannot be read: {reason}; run scorecube verify, and compute it again"
 
 
 def checked_attributes(attributes: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -111,7 +109,7 @@ def checked_attributes(attributes: Mapping[str, Any], where: str) -> dict[str, A
         _require(attributes, *EVERY)
         return dict(checked(dict(attributes), ATTRIBUTE_TYPES))
     except (KeyError, TypeError) as error:
-        raise unreadable(f"{where}: the attributes", error) from None
+        raise CorruptStudy(unreadable(f"{where}: the attributes", error)) from None
 
 
 def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,5 +127,5 @@ def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
         _require(plan, "options")
     except (ValueError, KeyError, TypeError) as error:
         name = attributes.get("analysis", "a result")
-        raise unreadable(f"the plan of {name}", error) from None
+        raise CorruptStudy(unreadable(f"the plan of {name}", error)) from None
     return plan

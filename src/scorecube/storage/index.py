@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from scorecube.errors import CorruptStudy
 from scorecube.storage.fact_types import checked_facts, unreadable
 from scorecube.storage.layout import METADATA, UNSETTLED
 from scorecube.storage.location import Location
@@ -85,7 +86,9 @@ class Row:
                 if bool(facts.get(OUTDATED)) is outdated
             }
         except (ValueError, TypeError, AttributeError) as error:
-            raise unreadable(f"{self.collection}: {analysis} in {INDEX}", error) from None
+            raise CorruptStudy(
+                unreadable(f"{self.collection}: {analysis} in {INDEX}", error)
+            ) from None
 
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""

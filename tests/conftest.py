@@ -87,28 +87,38 @@ def data() -> Path:
     return folder
 
 
+class Terminal(io.StringIO):
+    """What a command takes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def in_process(*words: object, columns: int | None = None) -> Outcome:
+    """Run the command line in this process, with its output in a terminal of some columns or in a pipe."""
+    from scorecube.cli.program import main
+
+    out, err = io.StringIO() if columns is None else Terminal(), io.StringIO()
+    status: object = 0
+    width = {} if columns is None else {"COLUMNS": str(columns)}
+    with (
+        mock.patch.dict(os.environ, width),  # what a command sets for its processes ends with it
+        mock.patch.object(sys, "argv", ["scorecube", *map(str, words)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as left:
+            status = left.code or 0
+    assert isinstance(status, int), f"left with a text instead of a status: {status}"
+    return Outcome(status, out.getvalue(), err.getvalue())
+
+
 @pytest.fixture(scope="session")
 def scorecube() -> Cli:
     """Run the command line in this process: ``scorecube("info", study)``."""
-    from scorecube.cli.program import main
-
-    def run(*words: object) -> Outcome:
-        out, err = io.StringIO(), io.StringIO()
-        status: object = 0
-        with (
-            mock.patch.dict(os.environ),  # what a command sets for its processes ends with it
-            mock.patch.object(sys, "argv", ["scorecube", *map(str, words)]),
-            redirect_stdout(out),
-            redirect_stderr(err),
-        ):
-            try:
-                main()
-            except SystemExit as left:
-                status = left.code or 0
-        assert isinstance(status, int), f"left with a text instead of a status: {status}"
-        return Outcome(status, out.getvalue(), err.getvalue())
-
-    return run
+    return in_process
 
 
 @pytest.fixture(scope="session")
@@ -148,10 +158,8 @@ def tree() -> Callable[[Path], Tree]:
     return read
 
 
-@pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """A small collection, made up."""
-    folder = tmp_path_factory.mktemp("files")
+def write_files(folder: Path) -> Files:
+    """Write a small collection, made up."""
     made = Files(folder / "runs", folder / "qrels.txt", folder / "teams.csv")
     made.runs.mkdir()
     chance = random.Random(20)
@@ -179,6 +187,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         (made.runs / f"{name}.txt").write_text("".join(lines))
     made.teams.write_text("\n".join(teams) + "\n")
     return made
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A small collection, made up."""
+    return write_files(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,120 @@
+"""The golden dump: what is kept of a study, and how it differs from what is shown now.
+
+Of each study there are two files. ``NAME.txt`` has what people read, for the differences that git shows, and a digest of everything else;
+``NAME.xz`` has everything else, for the differences that ``python -m tests.golden`` and the tests show.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+
+from tests.golden.shown import READ, digest
+
+FOLDER = Path(__file__).parent / "dump"
+Parts = dict[str, str]
+"""Texts by what they are: ``RESULT: PART``."""
+Read = Callable[[str], bytes]
+"""Returns the content of a file of the dump; empty for one that does not exist."""
+PLAIN = re.compile(rf"said|words|.*, {READ} columns")
+WHOLE = ("said", "words")
+MOST_PLAIN = 40
+"""Lines of a table that is kept as plain text; of longer ones a digest stands there."""
+MOST_LINES, LONGEST = 24, 240
+"""Lines of the difference of a part that are printed, and characters of a line."""
+HEAD, LINE = "==== ", "| "
+DIGESTS = "---- digests of what is kept compressed"
+
+
+def is_plain(part: str, text: str) -> bool:
+    """Return whether a part is kept as plain text."""
+    kind = part.rpartition(": ")[2]
+    return PLAIN.fullmatch(kind) is not None and (kind in WHOLE or text.count("\n") < MOST_PLAIN)
+
+
+def kept(name: str) -> Read:
+    """Return the content of a file of the dump of the working tree."""
+    path = FOLDER / name
+    return path.read_bytes() if path.exists() else b""
+
+
+def kept_at(revision: str) -> Read:
+    """Return a function that returns the content of a file of the dump at a revision of git."""
+
+    def read(name: str) -> bytes:
+        words = ["git", "show", f"{revision}:./{name}"]
+        return subprocess.run(words, cwd=FOLDER, capture_output=True, check=False).stdout
+
+    return read
+
+
+def unpack(name: str, read: Read = kept) -> Parts:
+    """Return the parts that are kept of a study; none for a study that is not."""
+    packed = read(f"{name}.xz")
+    parts: Parts = json.loads(lzma.decompress(packed)) if packed else {}
+    plain = read(f"{name}.txt").decode("utf-8", "surrogatepass").partition(f"{DIGESTS}\n")[0]
+    for section in plain.split(f"\n{HEAD}"):
+        part, *lines = section.removeprefix(HEAD).removesuffix("\n").split("\n")
+        if lines:
+            parts[part] = "\n".join(
+                line.removeprefix(LINE.rstrip()).removeprefix(" ") for line in lines
+            )
+    return parts
+
+
+def pack(name: str, parts: Parts) -> bool:
+    """Keep the parts of a study, and return whether that changes the dump."""
+    if parts == unpack(name):
+        return False
+    packed = {part: text for part, text in parts.items() if not is_plain(part, text)}
+    lines = []
+    for part, text in parts.items():
+        if part not in packed:
+            lines.append(HEAD + part)
+            lines += [LINE + line if line else LINE.rstrip() for line in text.split("\n")]
+    lines += [DIGESTS, *(f"{digest(text)} {part}" for part, text in packed.items()), ""]
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.txt").write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    content = json.dumps(packed, indent=0).encode()
+    (FOLDER / f"{name}.xz").write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
+    return True
+
+
+def clip(line: str) -> str:
+    """Return a line that is not too long to be printed."""
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ... {len(line):,} characters"
+
+
+def difference(part: str, before: str, now: str) -> Iterator[str]:
+    """Yield the first lines of the difference of a part, and how many more there are."""
+    found = [
+        clip(line)
+        for line in unified_diff(
+            before.split("\n"), now.split("\n"), "kept", "now", n=1, lineterm=""
+        )
+    ][2:]
+    removed, added = (sum(line.startswith(sign) for line in found) for sign in "-+")
+    yield f"{part}: {removed} lines less, {added} more"
+    yield from islice(found, MOST_LINES)
+    if len(found) > MOST_LINES:
+        yield f"... and {len(found) - MOST_LINES:,} more lines of this difference"
+
+
+def differences(name: str, before: Parts, now: Parts) -> list[str]:
+    """Return how the parts of a study differ, in lines; nothing if they are the same."""
+    lines = []
+    changed = [part for part in {**before, **now} if before.get(part) != now.get(part)]
+    for part in changed:
+        if part in before and part in now:
+            lines += difference(part, before[part], now[part])
+        else:
+            lines.append(f"{part}: {'not shown any more' if part in before else 'not kept so far'}")
+    if not changed:
+        return []
+    return [f"{name}: {len(changed)} of {len({**before, **now})} parts differ", *lines]

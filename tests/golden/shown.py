@@ -9,21 +9,33 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shlex
-from collections.abc import Iterator
-from functools import cache
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.report.views import registry as view_registry
 from tests.conftest import in_process
 
+RECIPE = "tests.recipes.toy_analysis"
 STUDY = "study.zarr"
 """Beside which all commands run, so that no path is shown."""
-WIDTHS = (60, 100, 160)
-FORMATS = ("csv", "json", "markdown", "latex")
+FAILED = "status "
+EXACT = ("judges",)
+"""Analyses that draw nothing."""
 READ = 100
 """Width at which tables are kept as plain text."""
+SHORTEST: tuple[int | str, ...] = (READ, "csv")
+FORMS = (*SHORTEST, 60, 160, "json")
+ALL_FORMS = (*FORMS, "markdown", "latex")
+"""Of tables: widths of a terminal, and formats."""
+LONG = 60
+"""Rows of tables of which only the shortest forms are kept."""
 SEALS = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -57,53 +69,47 @@ def digest(text: str) -> str:
 
 
 def said(*words: object, columns: int | None = None) -> str:
-    """Return what a command prints, and how it ends if it fails."""
-    done = in_process(*words, columns=columns)
-    ended = f"status {done.status}\n" if done.status else ""
+    """Return what a command prints on one core, without further processes, and how it ends if it fails."""
+    with mock.patch("os.sched_getaffinity", return_value={0}, create=True):
+        done = in_process(*words, columns=columns)
+    ended = f"{FAILED}{done.status}\n" if done.status else ""
     return sealed(ended + done.stdout + done.stderr)
 
 
 def analysed(command: str) -> str:
     """Return what an analysis says: ``NAME OPTION ...`` of the study, with few trials."""
-    name, *options = shlex.split(command)
-    few = () if name == "judges" or "--trials" in options else ("--trials", 10, "--seed", 1)
-    return said(name, STUDY, *options, *few)
+    name, *options = command.split()
+    few = [] if name in EXACT else [("--trials", 10), ("--seed", 1)]
+    added = (word for words in few if words[0] not in options for word in words)
+    return said(name, STUDY, *options, *added)
 
 
-@cache
-def views() -> tuple[str, ...]:
-    """Return the names of all that ``show`` knows."""
-    listed = re.search(r"known: (.*)", said("show", STUDY, "?"))
-    assert listed is not None
-    return tuple(listed[1].split(", "))
-
-
-@cache
-def tables(view: str) -> tuple[str, ...]:
+def tables(view: str) -> list[str]:
     """Return the names of the tables of an analysis, or of one of the others that ``show`` knows."""
-    return tuple(said("show", STUDY, view, "--table", "?").split())
+    return said("show", STUDY, view, "--table", "?").split()
 
 
-def table_parts(view: str, *, brief: bool) -> Iterator[tuple[str, str]]:
-    """Yield the names of all forms of all tables of the latest results of an analysis, or of two forms, and their texts."""
+def shown(view: str, forms: Sequence[int | str]) -> Iterator[tuple[str, str]]:
+    """Yield what is shown of the latest results of an analysis: its tables in some forms, their types, its figure."""
     for table in tables(view):
         words = ("show", STUDY, view, "--table", table)
-        for width in (READ,) if brief else WIDTHS:
-            yield f"table {table}, {width} columns", said(*words, columns=width)
-        for form in FORMATS[:1] if brief else FORMATS:
-            yield f"table {table}, {form}", said(*words, "--format", form)
+        long = said(*words, "--format", "csv").count("\n") > LONG
+        for form in SHORTEST if long else forms:
+            if isinstance(form, int):
+                yield f"table {table}, {form} columns", said(*words, columns=form)
+            else:
+                yield f"table {table}, {form}", said(*words, "--format", form)
+    yield from types_of(view)
+    yield "figure", figure(view)
 
 
-def columns_of(view: str) -> Iterator[tuple[str, str]]:
-    """Yield the columns of the tables that Python users get of the latest result of the first collection that has any."""
+def types_of(view: str) -> Iterator[tuple[str, str]]:
+    """Yield the columns, as Python users get them, of the tables of the latest result of the first collection that has any."""
     study = sc.open_study(STUDY)
-    for name in study:
-        if study[name].result_attributes(view):
-            result = study[name].result(view)
-            for table in tables(view):
-                types = sc.table(result, table).dtypes
-                yield f"table {table}, types", "\n".join(f"{k} {each}" for k, each in types.items())
-            return
+    found = [study[name] for name in study if study[name].result_attributes(view)]
+    for table in tables(view) if found else ():
+        types = sc.table(found[0].result(view), table).dtypes
+        yield f"table {table}, types", "\n".join(f"{name} {each}" for name, each in types.items())
 
 
 def figure(*words: str) -> str:
@@ -114,12 +120,16 @@ def figure(*words: str) -> str:
     return target.read_text(encoding="utf-8") if target.exists() else told
 
 
-def page(*words: str) -> str:
-    """Return the page that ``report`` writes, in short lines."""
-    target = Path("page.html")
-    target.unlink(missing_ok=True)
-    told = said("report", STUDY, *words, "--out", target)
-    return paged(target) if target.exists() else told
+def pages(*, several: bool) -> Iterator[tuple[str, str]]:
+    """Yield the names of the pages that ``report`` writes, and the pages: one, or those of a folder, too."""
+    for target in (Path("page.html"), *((Path("pages"),) if several else ())):
+        told = said("report", STUDY, "--out", target, *(["--pages"] if target.suffix == "" else ()))
+        written = sorted(target.glob("*.html")) if target.is_dir() else [target]
+        for path in written:
+            if path.exists():
+                yield f"report {path.as_posix()}", paged(path)
+            else:
+                yield f"report {path.as_posix()}", told
 
 
 def paged(path: Path) -> str:
@@ -168,3 +178,19 @@ def words_of(text: str) -> str:
     found.close()
     lines = (" ".join(line.split()) for line in found.lines)
     return "\n".join(line for line in lines if line.strip("# "))
+
+
+@contextmanager
+def plugins(installed: bool) -> Iterator[None]:
+    """Install the analysis of ``tests/recipes`` for a while, as an entry point would, or nothing."""
+    added = (registry._ENTRIES, registry._CLASSES, view_registry._added) if installed else ()
+    before = [dict(each) for each in added]
+    try:
+        if installed:
+            sys.modules.pop(RECIPE, None)
+            import_module(RECIPE)
+        yield
+    finally:
+        for each, known in zip(added, before, strict=True):
+            each.clear()
+            each.update(known)

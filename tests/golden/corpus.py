@@ -27,11 +27,11 @@ class Golden:
     make
         Writes the study.
     results
-        Commands of analyses, without the study; all tables and the figure of each result are shown. Names of `COMPUTED` are not run.
+        Commands of analyses, without the study; all tables of each result are shown, and the figure of the first of an analysis. Names of `COMPUTED` are not run.
     also
         Further commands, of which the output is kept.
     brief
-        Whether tables are kept in the shortest forms only.
+        Whether tables are kept in the short forms only.
     pages
         Whether the report is a folder of pages, too.
     plugin
@@ -47,7 +47,7 @@ class Golden:
 
 
 ONE, TWO = simulated("one"), simulated("one", gains=TWO_GAINS)
-SEVERAL = simulated("one", "two", gains=TWO_GAINS)
+SEVERAL = simulated("one", "two")
 ODD_TESTS = ("leaderboard", "bootstrap", "paired", "ranks")
 ODD_SAMPLES = ("swap", "splits", "correlate", "reliability")
 STUDIES = {
@@ -219,7 +219,7 @@ STUDIES = {
         ),
     ),
     "show": Golden(
-        SEVERAL,
+        simulated("one", "two", gains=TWO_GAINS),
         ("swap --size 3,5",),
         (
             "show STUDY swap --sort share:desc,metric",
@@ -297,10 +297,12 @@ def _parts(golden: Golden) -> Iterator[tuple[str, str]]:
             yield f"{command}: said", told
             if told.startswith(shown.FAILED):
                 continue
-        forms = shown.FORMS if view in seen else shown.ALL_FORMS
-        seen.add(view)
-        for part, text in shown.shown(view, shown.SHORTEST if golden.brief else forms):
+        forms = shown.SHORT if golden.brief else shown.FORMS if view in seen else shown.ALL_FORMS
+        for part, text in shown.shown(view, forms):
             yield f"{command}: {part}", text
+        if view not in seen:  # the page has the figures of all results
+            yield f"{command}: figure", shown.figure(view)
+        seen.add(view)
     for command in golden.also:
         yield f"{command}: said", shown.said(*command.replace("STUDY", shown.STUDY).split())
     for part, page in shown.pages(several=golden.pages):

@@ -30,12 +30,12 @@ EXACT = ("judges",)
 """Analyses that draw nothing."""
 READ = 100
 """Width at which tables are kept as plain text."""
-SHORTEST: tuple[int | str, ...] = (READ, "csv")
-FORMS = (*SHORTEST, 60, 160, "json")
+SHORT: tuple[int | str, ...] = (READ,)
+FORMS = (*SHORT, 60, 160, "json")
 ALL_FORMS = (*FORMS, "markdown", "latex")
-"""Of tables: widths of a terminal, and formats."""
+"""Of tables, beside csv: widths of a terminal, and formats."""
 LONG = 60
-"""Rows of tables of which only the shortest forms are kept."""
+"""Rows from which on a table is kept in the short forms only."""
 SEALS = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -69,8 +69,11 @@ def digest(text: str) -> str:
 
 
 def said(*words: object, columns: int | None = None) -> str:
-    """Return what a command prints on one core, without further processes, and how it ends if it fails."""
-    with mock.patch("os.sched_getaffinity", return_value={0}, create=True):
+    """Return what a command prints on one core, without further processes and plugins, and how it ends if it fails."""
+    with (
+        mock.patch("os.sched_getaffinity", return_value={0}, create=True),
+        mock.patch("scorecube.cli.plugins.entry_points", return_value=()),
+    ):
         done = in_process(*words, columns=columns)
     ended = f"{FAILED}{done.status}\n" if done.status else ""
     return sealed(ended + done.stdout + done.stderr)
@@ -90,17 +93,17 @@ def tables(view: str) -> list[str]:
 
 
 def shown(view: str, forms: Sequence[int | str]) -> Iterator[tuple[str, str]]:
-    """Yield what is shown of the latest results of an analysis: its tables in some forms, their types, its figure."""
+    """Yield the tables of the latest results of an analysis in some forms, and their types."""
     for table in tables(view):
         words = ("show", STUDY, view, "--table", table)
-        long = said(*words, "--format", "csv").count("\n") > LONG
-        for form in SHORTEST if long else forms:
+        csv = said(*words, "--format", "csv")
+        yield f"table {table}, csv", csv
+        for form in SHORT if csv.count("\n") > LONG else forms:
             if isinstance(form, int):
                 yield f"table {table}, {form} columns", said(*words, columns=form)
             else:
                 yield f"table {table}, {form}", said(*words, "--format", form)
     yield from types_of(view)
-    yield "figure", figure(view)
 
 
 def types_of(view: str) -> Iterator[tuple[str, str]]:

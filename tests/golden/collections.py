@@ -80,7 +80,9 @@ def without_teams(cube: xr.Dataset) -> xr.Dataset:
 
 def repeated(cube: xr.Dataset) -> xr.Dataset:
     """Return scores of runs that repeat three systems."""
-    return cube.assign_coords(system=("run", np.array([f"system{k % 3}" for k in range(cube.sizes["run"])], object)))
+    return cube.assign_coords(
+        system=("run", np.array([f"system{k % 3}" for k in range(cube.sizes["run"])], object))
+    )
 
 
 def judged(path: Path) -> None:
@@ -95,10 +97,15 @@ def imported(path: Path) -> None:
     """Write a study of imported scores: a matrix of a metric whose smaller values are better, and one out of 0 .. 1."""
     topics = range(301, 316)
     for metric, scale in (("last_rel", 40), ("utility", -3)):
-        lines = [f"{topic},{(7 * topic) % 11 * scale / 8},{(5 * topic) % 13 * scale / 8},{topic % 7 * scale}" for topic in topics]
+        lines = [
+            f"{topic},{(7 * topic) % 11 * scale / 8},{(5 * topic) % 13 * scale / 8},{topic % 7 * scale}"
+            for topic in topics
+        ]
         Path(f"{metric}.csv").write_text("\n".join(["topic,a,b,c", *lines]) + "\n")
     files = ["last_rel.csv", "utility.csv"]
-    in_process("import", path, "--name", "imported", *files, "--lower-is-better", "last_rel").succeeded()
+    in_process(
+        "import", path, "--name", "imported", *files, "--lower-is-better", "last_rel"
+    ).succeeded()
 
 
 def hostile(path: Path) -> None:

@@ -31,7 +31,7 @@ class Golden:
     also
         Further commands, of which the output is kept.
     brief
-        Whether tables are kept in the short forms only.
+        Whether tables are kept as csv and plain text only.
     pages
         Whether the report is a folder of pages, too.
     plugin
@@ -73,7 +73,11 @@ STUDIES = {
     ),
     "swap": Golden(
         TWO,
-        ("swap", "swap --size 3,5 --confidence 0.9", "swap --sampling replacement --size 5 --signed"),
+        (
+            "swap",
+            "swap --size 3,5 --confidence 0.9",
+            "swap --sampling replacement --size 5 --signed",
+        ),
     ),
     "swap-rules": Golden(
         ONE,
@@ -125,10 +129,14 @@ STUDIES = {
             f"randomisation --baseline {BASELINE} --alpha 0.2",
         ),
     ),
-    "tukey": Golden(TWO, ("tukey --trials 100", "tukey --alpha 0.5,0.2 --plus-one")),
+    "tukey": Golden(TWO, ("tukey --trials 100", "tukey --alpha 0.5,0.2 --plus-one --gains 3:2:1")),
     "maxt": Golden(
         ONE,
-        ("maxt --trials 100", f"maxt --baseline {BASELINE} --moderation 0", "maxt --alpha 0.5 --plus-one"),
+        (
+            "maxt --trials 100",
+            f"maxt --baseline {BASELINE} --moderation 0",
+            "maxt --alpha 0.5 --plus-one",
+        ),
     ),
     "unpaired": Golden(
         ONE, ("unpaired", f"unpaired --baseline {BASELINE}", "unpaired --alpha 0.5 --plus-one")
@@ -187,10 +195,9 @@ STUDIES = {
         ONE,
         (
             "errors --n 10 --resamples 100",
-            "errors --tests t,tukey,holm,maxt --n 10,15 --delta 0,0.1 --alpha 0.05,0.1 --resamples 100",
-            "errors --tests sign --copula gaussian --ties half --n 10 --drop-worst 0",
+            "errors --tests t,tukey,holm,maxt --n 10 --delta 0,0.1 --alpha 0.05,0.1 --resamples 100",
+            "errors --tests sign --copula gaussian --ties half --n 10 --drop-worst 0 --alpha 0.05",
         ),
-        brief=True,
     ),
     "check": Golden(
         ONE,
@@ -201,7 +208,6 @@ STUDIES = {
             "check design --n 10 --at 20,30 --trials 4",
             "check reliability --n 10 --trials 4",
         ),
-        brief=True,
     ),
     "scores": Golden(
         TWO,
@@ -218,9 +224,13 @@ STUDIES = {
             "info STUDY",
         ),
     ),
+    "few-topics": Golden(
+        simulated("one", n_topics=4),
+        ("scores", "swap --size 2 --bin-width 0.1", "teams --trials 2"),
+    ),
     "show": Golden(
         simulated("one", "two", gains=TWO_GAINS),
-        ("swap --size 3,5",),
+        ("swap --size 4,5 --trials 5",),
         (
             "show STUDY swap --sort share:desc,metric",
             "show STUDY swap --metrics AP --size 5 --sampling disjoint --all-rows",
@@ -236,7 +246,7 @@ STUDIES = {
         pages=True,
     ),
     "several-tests": Golden(
-        SEVERAL, ("leaderboard", "ranks", "bootstrap", "tukey", "paired"), brief=True, pages=True
+        SEVERAL, ("leaderboard", "ranks", "bootstrap", "tukey", "paired"), brief=True
     ),
     "several-more-tests": Golden(
         SEVERAL, ("maxt", "randomisation", "unpaired", "errors --n 10 --resamples 100"), brief=True
@@ -245,15 +255,29 @@ STUDIES = {
         SEVERAL, ("swap", "stability", "splits", "correlate", "design", "wcw"), brief=True
     ),
     "several-others": Golden(
-        SEVERAL, ("reliability", "teams --trials 2", "check ranks --n 10 --trials 2", "scores"), brief=True
+        SEVERAL,
+        ("reliability", "teams --trials 2", "check ranks --n 10 --trials 2", "scores"),
+        brief=True,
     ),
-    "hostile": Golden(collections.hostile, ("bootstrap", "correlate"), pages=True),
-    "one-run": Golden(changed(lambda cube: cube.isel(run=[0])), (*ODD_TESTS, "reliability", "design", "scores"), brief=True),
+    "hostile": Golden(collections.hostile, ("bootstrap",), pages=True),
+    "one-run": Golden(
+        changed(lambda cube: cube.isel(run=[0])),
+        (*ODD_TESTS, "reliability", "design", "scores"),
+        brief=True,
+    ),
     "one-pair": Golden(changed(lambda cube: cube.isel(run=[0, 1])), ODD_TESTS, brief=True),
-    "one-pair-samples": Golden(changed(lambda cube: cube.isel(run=[0, 1])), ODD_SAMPLES, brief=True),
-    "one-topic": Golden(changed(lambda cube: cube.isel(topic=[0])), (*ODD_TESTS, *ODD_SAMPLES, "scores", "design"), brief=True),
+    "one-pair-samples": Golden(
+        changed(lambda cube: cube.isel(run=[0, 1])), ODD_SAMPLES, brief=True
+    ),
+    "one-topic": Golden(
+        changed(lambda cube: cube.isel(topic=[0])),
+        (*ODD_TESTS, *ODD_SAMPLES, "scores", "design"),
+        brief=True,
+    ),
     "ties": Golden(changed(scores(collections.tied)), (*ODD_TESTS, "randomisation"), brief=True),
-    "ties-samples": Golden(changed(scores(collections.tied)), (*ODD_SAMPLES, "stability"), brief=True),
+    "ties-samples": Golden(
+        changed(scores(collections.tied)), (*ODD_SAMPLES, "stability"), brief=True
+    ),
     "zeros": Golden(changed(scores(xr.zeros_like)), (*ODD_TESTS, *ODD_SAMPLES), brief=True),
     "missing": Golden(
         changed(scores(collections.holed)),
@@ -268,15 +292,30 @@ STUDIES = {
         ),
         brief=True,
     ),
-    "no-teams": Golden(changed(collections.without_teams), ("leaderboard", "swap", "correlate", "design"), brief=True),
-    "imported": Golden(collections.imported, ("leaderboard", "paired", "swap", "splits", "correlate", "scores"), brief=True),
+    "no-teams": Golden(
+        changed(collections.without_teams),
+        ("leaderboard", "swap", "correlate", "design"),
+        brief=True,
+    ),
+    "imported": Golden(
+        collections.imported,
+        ("leaderboard", "paired", "swap", "splits", "correlate", "scores"),
+        brief=True,
+    ),
     "version-0.1.0": Golden(
         collections.previous,
         (),
-        ("info STUDY", "show STUDY swap --all", "show STUDY teams", "show STUDY agreement", "show STUDY splits", "show STUDY bootstrap"),
+        (
+            "info STUDY",
+            "show STUDY swap --all",
+            "show STUDY teams",
+            "show STUDY agreement",
+            "show STUDY splits",
+            "show STUDY bootstrap",
+        ),
     ),
     "plugin": Golden(ONE, ("winner", "winner --n-drawn 5 --ties first"), plugin=True),
-    "many": Golden(collections.many, ("paired --tests t", "ranks"), brief=True),
+    "many": Golden(collections.many, ("paired --tests t",), brief=True),
 }
 
 
@@ -297,14 +336,16 @@ def _parts(golden: Golden) -> Iterator[tuple[str, str]]:
             yield f"{command}: said", told
             if told.startswith(shown.FAILED):
                 continue
-        forms = shown.SHORT if golden.brief else shown.FORMS if view in seen else shown.ALL_FORMS
-        for part, text in shown.shown(view, forms):
+        for part, text in shown.shown(view, brief=golden.brief):
             yield f"{command}: {part}", text
         if view not in seen:  # the page has the figures of all results
             yield f"{command}: figure", shown.figure(view)
         seen.add(view)
     for command in golden.also:
-        yield f"{command}: said", shown.said(*command.replace("STUDY", shown.STUDY).split())
+        yield (
+            f"{command}: said",
+            shown.said(*command.replace("STUDY", shown.STUDY).split(), columns=shown.READ),
+        )
     for part, page in shown.pages(several=golden.pages):
         yield f"{part}: words", shown.words_of(page)
         yield f"{part}: page", page

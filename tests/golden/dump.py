@@ -24,7 +24,7 @@ Read = Callable[[str], bytes]
 """Returns the content of a file of the dump; empty for one that does not exist."""
 PLAIN = re.compile(rf"said|words|.*, {READ} columns")
 WHOLE = ("said", "words")
-MOST_PLAIN = 40
+MOST_PLAIN = 30
 """Lines of a table that is kept as plain text; of longer ones a digest stands there."""
 MOST_LINES, LONGEST = 24, 240
 """Lines of the difference of a part that are printed, and characters of a line."""
@@ -38,7 +38,7 @@ def is_plain(part: str, text: str) -> bool:
     return PLAIN.fullmatch(kind) is not None and (kind in WHOLE or text.count("\n") < MOST_PLAIN)
 
 
-def kept(name: str) -> Read:
+def kept(name: str) -> bytes:
     """Return the content of a file of the dump of the working tree."""
     path = FOLDER / name
     return path.read_bytes() if path.exists() else b""
@@ -54,10 +54,13 @@ def kept_at(revision: str) -> Read:
     return read
 
 
+def _content(compressed: bytes) -> bytes:
+    return lzma.decompress(compressed) if compressed else b""
+
+
 def unpack(name: str, read: Read = kept) -> Parts:
     """Return the parts that are kept of a study; none for a study that is not."""
-    packed = read(f"{name}.xz")
-    parts: Parts = json.loads(lzma.decompress(packed)) if packed else {}
+    parts: Parts = json.loads(_content(read(f"{name}.xz")) or "{}")
     plain = read(f"{name}.txt").decode("utf-8", "surrogatepass").partition(f"{DIGESTS}\n")[0]
     for section in plain.split(f"\n{HEAD}"):
         part, *lines = section.removeprefix(HEAD).removesuffix("\n").split("\n")
@@ -68,10 +71,8 @@ def unpack(name: str, read: Read = kept) -> Parts:
     return parts
 
 
-def pack(name: str, parts: Parts) -> bool:
-    """Keep the parts of a study, and return whether that changes the dump."""
-    if parts == unpack(name):
-        return False
+def pack(name: str, parts: Parts) -> None:
+    """Keep the parts of a study."""
     packed = {part: text for part, text in parts.items() if not is_plain(part, text)}
     lines = []
     for part, text in parts.items():
@@ -82,8 +83,9 @@ def pack(name: str, parts: Parts) -> bool:
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{name}.txt").write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     content = json.dumps(packed, indent=0).encode()
-    (FOLDER / f"{name}.xz").write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
-    return True
+    if content != _content(kept(f"{name}.xz")):  # other versions of the library compress otherwise
+        compressed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
+        (FOLDER / f"{name}.xz").write_bytes(compressed)
 
 
 def clip(line: str) -> str:
@@ -108,7 +110,7 @@ def difference(part: str, before: str, now: str) -> Iterator[str]:
 
 def differences(name: str, before: Parts, now: Parts) -> list[str]:
     """Return how the parts of a study differ, in lines; nothing if they are the same."""
-    lines = []
+    lines = list[str]()
     changed = [part for part in {**before, **now} if before.get(part) != now.get(part)]
     for part in changed:
         if part in before and part in now:

@@ -10,16 +10,17 @@ import base64
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.report.views import registry as view_registry
+from scorecube.report.views import registry as views
 from tests.conftest import in_process
 
 RECIPE = "tests.recipes.toy_analysis"
@@ -30,12 +31,10 @@ EXACT = ("judges",)
 """Analyses that draw nothing."""
 READ = 100
 """Width at which tables are kept as plain text."""
-SHORT: tuple[int | str, ...] = (READ,)
-FORMS = (*SHORT, 60, 160, "json")
-ALL_FORMS = (*FORMS, "markdown", "latex")
+FORMS: tuple[int | str, ...] = (READ, 60, 160, "json", "markdown", "latex")
 """Of tables, beside csv: widths of a terminal, and formats."""
 LONG = 60
-"""Rows from which on a table is kept in the short forms only."""
+"""Rows from which on a table is kept as csv and plain text only."""
 SEALS = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -87,18 +86,31 @@ def analysed(command: str) -> str:
     return said(name, STUDY, *options, *added)
 
 
+def declared_tables() -> set[tuple[str, str]]:
+    """Return all analyses, and others that ``show`` knows, with their tables."""
+    return {(name, table) for name in views.view_names() for table in views.view_of(name).tables}
+
+
+def declared_figures() -> set[tuple[str, str]]:
+    """Return the same with their figures: of ``one`` collection, and of ``several``."""
+    known = [views.view_of(name) for name in views.view_names()]
+    return {(view.name, "one") for view in known if view.figure} | {
+        (view.name, "several") for view in known if view.overview
+    }
+
+
 def tables(view: str) -> list[str]:
     """Return the names of the tables of an analysis, or of one of the others that ``show`` knows."""
     return said("show", STUDY, view, "--table", "?").split()
 
 
-def shown(view: str, forms: Sequence[int | str]) -> Iterator[tuple[str, str]]:
-    """Yield the tables of the latest results of an analysis in some forms, and their types."""
+def shown(view: str, *, brief: bool) -> Iterator[tuple[str, str]]:
+    """Yield the tables of the latest results of an analysis in all forms, or in few, and their types."""
     for table in tables(view):
         words = ("show", STUDY, view, "--table", table)
         csv = said(*words, "--format", "csv")
         yield f"table {table}, csv", csv
-        for form in SHORT if csv.count("\n") > LONG else forms:
+        for form in FORMS[:1] if brief or csv.count("\n") > LONG else FORMS:
             if isinstance(form, int):
                 yield f"table {table}, {form} columns", said(*words, columns=form)
             else:
@@ -146,8 +158,24 @@ def paged(path: Path) -> str:
 class _Words(HTMLParser):
     """The words of a page, without figures and rows of tables."""
 
-    BLOCKS = frozenset("address caption dd div dt figcaption h1 h2 h3 li p summary tr".split())
-    SKIPPED = frozenset("pre script style svg tbody title".split())
+    BLOCKS = frozenset(
+        [
+            "address",
+            "caption",
+            "dd",
+            "div",
+            "dt",
+            "figcaption",
+            "h1",
+            "h2",
+            "h3",
+            "li",
+            "p",
+            "summary",
+            "tr",
+        ]
+    )
+    SKIPPED = frozenset(["pre", "script", "style", "svg", "tbody", "title"])
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,14 +214,14 @@ def words_of(text: str) -> str:
 @contextmanager
 def plugins(installed: bool) -> Iterator[None]:
     """Install the analysis of ``tests/recipes`` for a while, as an entry point would, or nothing."""
-    added = (registry._ENTRIES, registry._CLASSES, view_registry._added) if installed else ()
-    before = [dict(each) for each in added]
+    known: list[dict[str, Any]] = [registry._ENTRIES, registry._CLASSES, views._added]
+    before = [dict(each) for each in known]
     try:
         if installed:
             sys.modules.pop(RECIPE, None)
             import_module(RECIPE)
         yield
     finally:
-        for each, known in zip(added, before, strict=True):
+        for each, kept in zip(known, before, strict=True):
             each.clear()
-            each.update(known)
+            each.update(kept)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.golden.corpus import STUDIES, parts_of
 from tests.golden.dump import FOLDER, differences, unpack
+from tests.golden.shown import FAILED, FORMS, declared_figures, declared_tables
 
 MOST_BYTES = 3_000_000
+ALWAYS_LONG = {("wcw", "widths"): ["160 columns", "60 columns", "json", "latex", "markdown"]}
+"""Tables that are never short, and the forms in which they are not kept."""
 MOST_LINES = 200
 """Of differences that a failing test prints."""
 
@@ -24,3 +28,33 @@ def test_the_dump_is_small_and_has_no_other_files() -> None:
     files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
     assert files.keys() == {f"{name}.{form}" for name in STUDIES for form in ("txt", "xz")}
     assert sum(files.values()) < MOST_BYTES
+
+
+@pytest.fixture(scope="module")
+def kept_tables() -> dict[tuple[str, str], set[str]]:
+    """Forms in which each table of each analysis is kept, of results that could be shown."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for name in STUDIES:
+        for part, text in unpack(name).items():
+            shown = re.fullmatch(r"(\S+).*: table (\w+), (.+)", part)
+            if shown and not text.startswith(FAILED):
+                found.setdefault((shown[1], shown[2]), set()).add(shown[3])
+    return found
+
+
+def test_every_table_of_every_analysis_is_kept_in_every_form(
+    kept_tables: dict[tuple[str, str], set[str]],
+) -> None:
+    forms = {f"{form} columns" if isinstance(form, int) else form for form in (*FORMS, "csv")}
+    lacking = {each: sorted(forms - kept_tables.get(each, set())) for each in declared_tables()}
+    assert {each: some for each, some in lacking.items() if some} == ALWAYS_LONG
+
+
+def test_every_figure_is_kept_of_one_collection_and_of_several() -> None:
+    figures = {
+        (part.split()[0].removesuffix(":"), "several" if name.startswith("several") else "one")
+        for name in STUDIES
+        for part, text in unpack(name).items()
+        if part.endswith(": figure") and text.lstrip().startswith("<?xml")
+    }
+    assert figures == declared_figures()

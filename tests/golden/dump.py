@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +29,9 @@ MOST_PLAIN = 30
 """Lines of a table that is kept as plain text; of longer ones a digest stands there."""
 MOST_LINES, LONGEST = 24, 240
 """Lines of the difference of a part that are printed, and characters of a line."""
+LIBRARIES = ("numpy", "scipy", "pandas", "xarray", "matplotlib", "jinja2")
+"""Libraries with which last digits, tables and figures change."""
+VERSIONS = "versions.txt"
 HEAD, LINE = "==== ", "| "
 DIGESTS = "---- digests of what is kept compressed"
 
@@ -47,11 +51,36 @@ def kept(name: str) -> bytes:
 def kept_at(revision: str) -> Read:
     """Return a function that returns the content of a file of the dump at a revision of git."""
 
+    known = ["git", "rev-parse", "--verify", "--quiet", revision]
+    subprocess.run(known, cwd=FOLDER, capture_output=True, check=True)
+
     def read(name: str) -> bytes:
         words = ["git", "show", f"{revision}:./{name}"]
         return subprocess.run(words, cwd=FOLDER, capture_output=True, check=False).stdout
 
     return read
+
+
+def installed() -> str:
+    """Return the versions of the libraries that are installed."""
+    return "\n".join([*(f"{name} {version(name)}" for name in LIBRARIES), ""])
+
+
+def keep_versions() -> None:
+    """Keep the versions of the libraries that the dump is made with."""
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / VERSIONS).write_text(installed())
+
+
+def other_versions() -> str:
+    """Return a line that names the versions with which the dump was made, if others are installed."""
+    made, here = kept(VERSIONS).decode().split("\n"), installed().split("\n")
+    if made == here:
+        return ""
+    names = (
+        ", ".join(sorted(set(some) - set(others))) for some, others in ((made, here), (here, made))
+    )
+    return "the golden dump was made with {}; found {}".format(*names)
 
 
 def _content(compressed: bytes) -> bytes:
@@ -110,13 +139,14 @@ def difference(part: str, before: str, now: str) -> Iterator[str]:
 
 def differences(name: str, before: Parts, now: Parts) -> list[str]:
     """Return how the parts of a study differ, in lines; nothing if they are the same."""
-    lines = list[str]()
-    changed = [part for part in {**before, **now} if before.get(part) != now.get(part)]
-    for part in changed:
+    both = {**before, **now}
+    changed = [part for part in both if before.get(part) != now.get(part)]
+    if not changed:
+        return []
+    lines = [f"{name}: {len(changed)} of {len(both)} parts differ"]
+    for part in changed if before else ():
         if part in before and part in now:
             lines += difference(part, before[part], now[part])
         else:
             lines.append(f"{part}: {'not shown any more' if part in before else 'not kept so far'}")
-    if not changed:
-        return []
-    return [f"{name}: {len(changed)} of {len({**before, **now})} parts differ", *lines]
+    return lines

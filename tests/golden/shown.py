@@ -51,6 +51,8 @@ SEALS = tuple(
 LARGE_PARTS = re.compile(r"(?<=<style>)[^<]*(?=</style>)|(?<=<script>).*?(?=</script>)", re.DOTALL)
 """Of a page: files of the package, of which the dump has digests."""
 DATA = re.compile(r"(?<=data:text/csv;base64,)[\w+/=]+")
+REPEATED = 100
+"""Letters of a line of a page that are kept if it stands there a second time."""
 BREAKS = re.compile(r'(?<=>)(?=<)|(?<=,)(?=["{\[])')
 """Where lines of a page are broken, so that a difference is found."""
 
@@ -207,8 +209,12 @@ def words_of(text: str) -> str:
     found = _Words()
     found.feed(text)
     found.close()
-    lines = (" ".join(line.split()) for line in found.lines)
-    return "\n".join(line for line in lines if line.strip("# "))
+    lines = dict[int, str]()
+    for k, line in enumerate(" ".join(line.split()) for line in found.lines):
+        if line.strip("# "):
+            again = len(line) > REPEATED and line in lines.values()
+            lines[k] = f"{line[:REPEATED]} ... as above" if again else line
+    return "\n".join(lines.values())
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def main() -> None:
         ]
         lines = differences(name, *seen)
         changed += bool(lines)
-        print("\n".join(lines or [f"{name}: {len(seen[1])} parts, no difference"]), flush=True)
+        print("\n".join(lines or [f"{name}: no difference; parts: {len(seen[1])}"]), flush=True)
     sys.exit(changed > 0 and not asked.renew)
 
 

@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 
 from tests.golden.shown import READ, digest
@@ -27,8 +26,8 @@ PLAIN = re.compile(rf"said|words|.*, {READ} columns")
 WHOLE = ("said", "words")
 MOST_PLAIN = 30
 """Lines of a table that is kept as plain text; of longer ones a digest stands there."""
-MOST_LINES, LONGEST = 24, 240
-"""Lines of the difference of a part that are printed, and characters of a line."""
+MOST_LINES, LONGEST = 24, 200
+"""Lines of the difference of a part that are printed, and letters of a line."""
 LIBRARIES = ("numpy", "scipy", "pandas", "xarray", "matplotlib", "jinja2")
 """Libraries with which last digits, tables and figures change."""
 VERSIONS = "versions.txt"
@@ -117,36 +116,37 @@ def pack(name: str, parts: Parts) -> None:
         (FOLDER / f"{name}.xz").write_bytes(compressed)
 
 
-def clip(line: str) -> str:
-    """Return a line that is not too long to be printed."""
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ... {len(line):,} characters"
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, those that are too long to be printed in pieces."""
+    return [
+        line[start : start + LONGEST]
+        for line in text.split("\n")
+        for start in range(0, max(len(line), 1), LONGEST)
+    ]
 
 
 def difference(part: str, before: str, now: str) -> Iterator[str]:
     """Yield the first lines of the difference of a part, and how many more there are."""
-    found = [
-        clip(line)
-        for line in unified_diff(
-            before.split("\n"), now.split("\n"), "kept", "now", n=1, lineterm=""
-        )
-    ][2:]
+    found = list(unified_diff(lines_of(before), lines_of(now), n=1, lineterm=""))[2:]
     removed, added = (sum(line.startswith(sign) for line in found) for sign in "-+")
-    yield f"{part}: {removed} lines less, {added} more"
-    yield from islice(found, MOST_LINES)
+    yield f"{part}: {removed} lines removed, {added} added"
+    yield from found[:MOST_LINES]
     if len(found) > MOST_LINES:
-        yield f"... and {len(found) - MOST_LINES:,} more lines of this difference"
+        yield f"... {len(found) - MOST_LINES:,} further lines"
 
 
 def differences(name: str, before: Parts, now: Parts) -> list[str]:
     """Return how the parts of a study differ, in lines; nothing if they are the same."""
-    both = {**before, **now}
+    both = {**now, **before}
     changed = [part for part in both if before.get(part) != now.get(part)]
     if not changed:
         return []
     lines = [f"{name}: {len(changed)} of {len(both)} parts differ"]
     for part in changed if before else ():
         if part in before and part in now:
-            lines += difference(part, before[part], now[part])
+            lines += difference(f"{name}, {part}", before[part], now[part])
         else:
-            lines.append(f"{part}: {'not shown any more' if part in before else 'not kept so far'}")
+            lines.append(
+                f"{name}, {part}: {'not shown any more' if part in before else 'not kept so far'}"
+            )
     return lines

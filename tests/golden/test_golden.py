@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden import dump
 from tests.golden.corpus import STUDIES, parts_of
-from tests.golden.dump import FOLDER, VERSIONS, differences, other_versions, unpack
+from tests.golden.dump import FOLDER, VERSIONS, differences, other_versions, pack, unpack
 from tests.golden.shown import FAILED, FORMS, declared_figures, declared_tables
 
 MOST_BYTES = 3_000_000
@@ -61,3 +62,29 @@ def test_every_figure_is_kept_of_one_collection_and_of_several() -> None:
         if part.endswith(": figure") and text.lstrip().startswith("<?xml")
     }
     assert figures == declared_figures()
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("splits: said", "most similarly", "most alike"),
+        ("splits: table quantiles, csv", "10,disjoint", "11,disjoint"),
+        ("splits: figure", "stroke: #0072b2", "stroke: #0072b3"),
+    ],
+)
+def test_a_change_is_found_and_located(part: str, old: str, new: str) -> None:
+    before = unpack("splits")
+    changed = before | {part: before[part].replace(old, new, 1)}
+    first, where, *lines = differences("splits", before, changed)
+    assert first == f"splits: 1 of {len(before)} parts differ"
+    assert where == f"splits, {part}: 1 lines removed, 1 added"
+    assert sum(line.startswith("+") and new in line for line in lines) == 1
+
+
+def test_texts_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "FOLDER", tmp_path)
+    odd = "\n\n \n==== a: said\n| b \r\n\u2028\udc80\n"
+    parts = {"a: said": odd, "a: words": "", "a: page": odd, "a: table t, 100 columns": "x\n" * 99}
+    pack("odd", parts)
+    assert unpack("odd") == parts
+    assert differences("odd", parts, unpack("odd")) == []

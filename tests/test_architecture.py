@@ -80,7 +80,7 @@ HOMES = {
     "yaml": ("execute/profiles.py",),
 }
 """Libraries that live in fewer files than their room has."""
-TYPING_ONLY = {"distributed.Client", "matplotlib.figure.Figure"}
+TYPING_ONLY = {"distributed.Client", "matplotlib.axes.Axes", "matplotlib.figure.Figure"}
 """Allowed in every room under ``if TYPE_CHECKING``: users hand a client over. All other imports count wherever they stand."""
 ALSO_ALLOWED = {
     ("kernels/code_cache.py", "pathlib.Path"),

@@ -10,6 +10,7 @@ from scorecube.errors import BadName, did_you_mean
 
 if TYPE_CHECKING:
     from scorecube.analyses.base import Analysis
+    from scorecube.collection.schema import Derived, Variable
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,15 @@ class Entry:
         One sentence: the first line of the class's docstring.
     references
         Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
+    quantities
+        Module that declares what a result holds and what follows from it: ``VARIABLES`` and ``DERIVED``.
     """
 
     name: str
     path: str
     summary: str
     references: tuple[str, ...] = ()
+    quantities: str = ""
 
     @property
     def class_name(self) -> str:
@@ -112,6 +116,7 @@ BUILT_IN = (
         f"{PACKAGE}.topic_samples.splits:Splits",
         "Rank correlation between topic samples: how many topics settle the ranking?",
         references=("urbano2013",),
+        quantities=f"{PACKAGE}.topic_samples.split_quantities",
     ),
     Entry(
         "reliability",
@@ -183,6 +188,21 @@ def load(name: str) -> type[Analysis]:
     module, _, class_name = _ENTRIES[name].path.partition(":")
     analysis: Any = getattr(import_module(module), class_name)
     return analysis  # type: ignore[no-any-return]
+
+
+def variables(name: str) -> tuple[Variable, ...]:
+    """Return what the results of an analysis hold, without importing its kernels; nothing where that is not declared."""
+    return _declared(name, "VARIABLES")
+
+
+def derived(name: str) -> tuple[Derived, ...]:
+    """Return what follows from the results of an analysis, without importing its kernels."""
+    return _declared(name, "DERIVED")
+
+
+def _declared(name: str, what: str) -> tuple[Any, ...]:
+    module = _ENTRIES[name].quantities if name in _ENTRIES else ""
+    return getattr(import_module(module), what) if module else ()
 
 
 def load_class(class_name: str) -> type[Analysis] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,20 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.errors import BadInput
+
+ROLES = (
+    "estimate",
+    "low",
+    "high",
+    "p_value",
+    "standard_error",
+    "count",
+    "share",
+    "flag",
+    "label",
+    "condition",
+)
+"""What the values of a variable are: limits and p-values are not averaged over collections, estimates and shares are."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,15 @@ class Variable:
         Unit; ``1`` for none.
     long_name
         Meaning.
+    role
+        What its values are, of `ROLES`; empty if that is not declared yet.
+    of
+        Name of the variable that limits or a standard error belong to.
+
+    Raises
+    ------
+    ValueError
+        An unknown role.
     """
 
     name: str
@@ -36,10 +59,33 @@ class Variable:
     kinds: str
     units: str
     long_name: str
+    role: str = ""
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the role."""
+        if self.role and self.role not in ROLES:
+            raise ValueError(f"{self.name}: no role {self.role!r}; known: {', '.join(ROLES)}")
 
     def attrs(self) -> dict[str, str]:
         """Return the attributes of the variable in a dataset."""
         return {"long_name": self.long_name, "units": self.units}
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A quantity that follows from a stored result, and is never stored.
+
+    Parameters
+    ----------
+    variable
+        Its name, dims, unit, meaning and role.
+    make
+        Computes it from the result.
+    """
+
+    variable: Variable
+    make: Callable[[xr.Dataset], xr.DataArray]
 
 
 RANKINGS = (

@@ -23,7 +23,7 @@ from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
-from scorecube.collection.schema import Variable
+from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
@@ -223,68 +223,3 @@ class Splits(TopicSampling):
             result_bytes=trials * result_bytes + score_bytes,
             input_bytes=score_bytes,
         )
-
-
-_CELL = (names.METRIC, names.GAIN, names.SIZE)
-_TRIALS = (*_CELL, names.TRIAL)
-VARIABLES = (
-    Variable("tau", _TRIALS, "f", "1", "Kendall's tau-a between the rankings by both samples"),
-    Variable(
-        "tau_b",
-        _TRIALS,
-        "f",
-        "1",
-        "Kendall's tau-b, corrected for ties; missing if all runs are tied on a sample",
-    ),
-    Variable(
-        "tau_ap",
-        _TRIALS,
-        "f",
-        "1",
-        "AP correlation, mean of both directions, ties by rule b of Urbano and Marrero 2017",
-    ),
-    Variable(
-        "rank_change",
-        _TRIALS,
-        "i",
-        "ranks",
-        "largest rank change of a run; tied runs share the best of their ranks",
-    ),
-    Variable(
-        "same_best",
-        _TRIALS,
-        "i",
-        "1",
-        "1 if the best run, or all that share the first rank, are the same",
-    ),
-    Variable("tau_mean", _CELL, "f", "1", "mean of tau over trials"),
-    Variable("tau_median", _CELL, "f", "1", "median of tau over trials"),
-    Variable(
-        "tau_low", _CELL, "f", "1", "5 % quantile of tau: reached or exceeded by 95 % of the trials"
-    ),
-    Variable("tau_high", _CELL, "f", "1", "95 % quantile of tau"),
-    Variable("tau_b_mean", _CELL, "f", "1", "mean of tau-b over trials"),
-    Variable("tau_ap_mean", _CELL, "f", "1", "mean AP correlation over trials"),
-    Variable(
-        "tied_pairs",
-        _CELL,
-        "f",
-        "pairs",
-        "mean number of pairs of runs with equal means on a sample",
-    ),
-    Variable(
-        "same_best_trials",
-        _CELL,
-        "i",
-        "trials",
-        "trials in which both samples have the same best run",
-    ),
-    Variable("rank_change_median", _CELL, "f", "ranks", "median of the largest rank change"),
-    Variable(
-        "settled",
-        (names.METRIC, names.GAIN, names.THRESHOLD),
-        "f",
-        "topics",
-        "smallest size from which on the 5 % quantile reaches a tau",
-    ),
-)

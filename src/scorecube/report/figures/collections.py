@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scorecube.report.figures.canvas import Canvas
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_log_labels
+from scorecube.report.figures.log_labels import plain_log_labels
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 
 MOST_BARS = 8
 """Collections with bars; of more there is a row of dots each."""

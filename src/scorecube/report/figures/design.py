@@ -17,7 +17,8 @@ from scorecube.design import exact_noncentrality, tool_noncentrality, topic_set_
 from scorecube.design.inputs import MAX_TOPICS
 from scorecube.report.figures.canvas import Canvas
 from scorecube.report.figures.collections import MOST_BARS, by_collection
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, plain_log_labels
+from scorecube.report.figures.log_labels import plain_log_labels
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
 
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {

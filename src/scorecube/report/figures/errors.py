@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.canvas import Canvas
-from scorecube.report.figures.style import COLOURS, MARKERS, plain_log_labels
+from scorecube.report.figures.log_labels import plain_log_labels
+from scorecube.report.figures.style import COLOURS, MARKERS
 from scorecube.report.tables.errors import FAMILIES
 
 ALPHA = 0.05

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.canvas import Canvas
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, plain_log_labels
+from scorecube.report.figures.log_labels import plain_log_labels
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
 from scorecube.report.tables.swap import curves
 from scorecube.report.tables.topic_samples import conditions
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.axis import Axis
-from matplotlib.ticker import LogFormatter
-
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
     "text.parse_math": False,
@@ -52,17 +49,3 @@ DASHES: tuple[Any, ...] = (
 """Lines of neighbours differ, so that of two that coincide both are seen."""
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
-
-
-class LogLabels(LogFormatter):
-    """Labels of a logarithmic axis as plain numbers; matplotlib's own are formulas."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the label of a tick; empty for those that matplotlib leaves out."""
-        return f"{x:g}" if super().__call__(x, pos) else ""
-
-
-def plain_log_labels(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers."""
-    axis.set_major_formatter(LogLabels())
-    axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))

@@ -47,10 +47,10 @@ def view_of(analysis: str) -> View:
     """
     if analysis in _added:
         return _added[analysis]
-    module = f"{__package__}.{analysis}"
-    if analysis in view_names() and find_spec(module) is not None:
-        view: View = import_module(module).VIEW
-        return view
+    for module in (f"scorecube.report.{analysis}", f"{__package__}.{analysis}"):
+        if analysis in view_names() and find_spec(module) is not None:
+            view: View = import_module(module).VIEW
+            return view
     from scorecube.report.views.view import View
 
     return View(analysis, analysis)

@@ -1,0 +1,215 @@
+"""What is shown of rank correlations between topic samples: tables, figure and headline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.topic_samples import conditions
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import sample_title
+from scorecube.report.views.view import Column, Frames, Headed, View, select_tables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+MOST_BANDS = 4
+"""Metrics with a band; of more the first ones have whiskers too thin to cover each other."""
+
+QUANTILES = declared(
+    (*CELL, "-size"),
+    (
+        *CELL,
+        "size",
+        "tau_mean",
+        "tau_median",
+        ("tau_5", "tau_low"),
+        ("tau_95", "tau_high"),
+        "share_same_best",
+        "trials",
+        "sampling",
+        "tau_b_mean",
+        "tau_ap_mean",
+        "rank_change_median",
+        "tied_pairs",
+    ),
+    sort=("-size", "-tau_mean"),
+)
+"""Distribution of tau between the rankings by two topic samples, the largest size and the most stable metric first."""
+SETTLED = declared(
+    ("threshold", *CELL), (*CELL, ("tau", "threshold"), ("settled_at", "settled"), "largest_size")
+)
+"""Smallest number of topics in a sample from which on the 5 % quantile of tau reaches a value; missing if none that was tried."""
+TRIALS = declared(
+    (*CELL, "-size", "trial"),
+    (*CELL, "size", "trial", "tau", "tau_b", "tau_ap", "rank_change", "same_best"),
+    long=True,
+)
+"""Every trial's rank correlation, largest rank change of a run, and whether the best run is the same."""
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return the metric whose ranking depends least on the topics, and how many topics it takes."""
+    frame = with_labels(QUANTILES.make(result))
+    rows = frame[frame["size"] == frame["size"].iloc[0]]
+    best = rows.iloc[0]
+    most = " most similarly" if len(rows) > 1 else ""
+    after = (
+        f"; next is {rows['label'].iloc[1]} with {rows['tau_mean'].iloc[1]:.2f}"
+        if len(rows) > 1
+        else ""
+    )
+    lines = [
+        f"{best['label']} ranks the runs{most} on two samples of {best['size']} of these {result.attrs['n_topics']} topics: tau {best['tau_mean']:.2f} on average, "
+        f"{best['tau_5']:.2f} to {best['tau_95']:.2f} in 90% of the trials{after}; the same run is best by {best['label']} in {best['share_same_best']:.0%}"
+    ]
+    for level, rows in SETTLED.make(result).groupby("tau", sort=False):
+        if rows["settled_at"].isna().all():
+            lines.append(
+                f"no metric reaches a tau of {level!s} in 95% of the trials with up to {rows['largest_size'].iloc[0]} topics"
+            )
+            continue
+        soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
+        lines.append(
+            f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}"
+        )
+    return lines
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the tables without the conditions that the title has."""
+    headings = {
+        "Tau between two samples": "quantiles",
+        "Number of topics from which on the 5% quantile of tau reaches a value": "settled",
+    }
+    settled = frames["settled"]
+    if settled["settled_at"].isna().all():
+        frames = {name: frame for name, frame in frames.items() if name != "settled"}
+    return select_tables(frames, headings, without=("trials", "sampling"))
+
+
+def highest_tau(frame: pd.DataFrame) -> str:
+    """Return the most stable metric at the largest size."""
+    return f"{frame['label'].iloc[0]} {frame['tau_mean'].iloc[0]:.2f}"
+
+
+def split_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Tau by topic set size, a curve and a band a metric, beside the distribution of tau at the largest size.
+
+    Curves are means, bands reach from the 5 % to the 95 % quantile.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``splits``.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    several = result.sizes[names.SIZE] > 1
+    title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
+    if several:
+        figure = canvas.figure(FIGURE_SIZE)
+        left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
+        _curves(left, cells)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    else:
+        right = canvas.panel(FIGURE_SIZE)
+        right.set_title(title, loc="left", fontsize=9)
+    _distributions(right, cells)
+    n_labels = len(right.get_legend_handles_labels()[1])
+    canvas.legend_outside(right, "lower center", min(n_labels, 6))
+
+
+def _curves(axes: Axes, cells: xr.Dataset) -> None:
+    sizes = cells[names.SIZE].values
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        at, colour = cells.isel(metric=k), COLOURS[k % len(COLOURS)]
+        axes.plot(
+            sizes,
+            at["tau_mean"].values,
+            marker=MARKERS[k % len(MARKERS)],
+            markersize=3.5,
+            linewidth=1.2,
+            color=colour,
+            label=metric,
+        )
+        if cells.sizes[names.METRIC] <= MOST_BANDS:
+            axes.fill_between(
+                sizes,
+                at["tau_low"].values,
+                at["tau_high"].values,
+                color=colour,
+                alpha=0.13,
+                linewidth=0,
+            )
+        else:
+            axes.plot(sizes, at["tau_low"].values, linewidth=0.8, linestyle=":", color=colour)
+    for level in cells[names.THRESHOLD].values:
+        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
+        axes.annotate(
+            f"{level:g}",
+            (1.0, level),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            color="0.4",
+            ha="right",
+            va="bottom",
+        )
+    axes.set_ylim(top=1.0)
+    axes.set_xlabel("topics in a sample")
+    axes.set_ylabel("tau between the rankings by two samples")
+    quantiles = (
+        "band: 5% to 95%" if cells.sizes[names.METRIC] <= MOST_BANDS else "dotted: 5% quantile"
+    )
+    axes.set_title(f"mean; {quantiles}", loc="left", fontsize=9)
+
+
+def _distributions(axes: Axes, cells: xr.Dataset) -> None:
+    """Draw the share of trials up to each tau: steps, so that nothing depends on a choice of bins."""
+    largest = cells.isel(size=-1)
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        tau = np.sort(largest["tau"].isel(metric=k).values)
+        share = np.arange(1, len(tau) + 1) / len(tau)
+        axes.step(
+            tau,
+            100 * share,
+            where="post",
+            linewidth=1.2,
+            color=COLOURS[k % len(COLOURS)],
+            label=metric,
+        )
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("tau")
+    axes.set_ylabel("% of trials up to it")
+    axes.set_title(f"{int(largest[names.SIZE])} topics", loc="left", fontsize=9)
+
+
+VIEW = View(
+    name="splits",
+    heading="Split-half rank correlation",
+    about=(
+        "Two samples of the topics each rank the runs; tau measures how similar the rankings are: 1 is the same order, 0 unrelated orders, and a share "
+        "of (1 - tau) / 2 of the pairs of runs changes order. Where the curve has flattened, the rankings of two larger samples "
+        "are hardly more similar. Quantiles are of trials with these topics, no intervals for others; two rankings of half of the topics are less similar than rankings by all would be. "
+        "Samples are at most as large as the collection allows; larger ones are not extrapolated."
+    ),
+    tables={"quantiles": QUANTILES, "settled": SETTLED, "trials": TRIALS},
+    title=sample_title,
+    caption=lambda result: (
+        f"{conditions(result)}. Tau by topic set size, and its distribution at the largest."
+    ),
+    headline=headline,
+    page_tables=page_tables,
+    figure=split_curves,
+    column=Column("highest tau of two samples", highest_tau),
+)

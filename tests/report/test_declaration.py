@@ -1,0 +1,78 @@
+"""Declared tables against loops, and what quantities say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import Variable
+from scorecube.errors import BadName
+from scorecube.report.tables.declaration import declared
+from scorecube.testing import simulate_cube
+
+
+@pytest.fixture(scope="module")
+def result() -> xr.Dataset:
+    cube = simulate_cube(n_runs=5, seed=3)
+    found = sc.analyse(cube, sc.Splits(size=(5, 10, 20)), trials=7, seed=1)
+    return found.assign_attrs(collection="made")
+
+
+def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
+    columns = ("metric", "size", "trial", ("mean", "tau_mean"), "tau", "same_best", "sampling")
+    table = declared(("metric", "gain", "-size", "trial"), columns, long=True)
+    expected = []
+    for i, metric in enumerate(result["metric"].values):
+        for j in range(result.sizes["gain"]):
+            for k in reversed(range(3)):
+                at = result.isel(metric=i, gain=j, size=k)
+                for trial in range(7):
+                    expected.append(
+                        {
+                            "collection": "made",
+                            "metric": str(metric),
+                            "size": int(at["size"]),
+                            "trial": trial,
+                            "mean": float(at["tau_mean"]),
+                            "tau": float(at["tau"][trial]),
+                            "same_best": int(at["same_best"][trial]),
+                            "sampling": "disjoint",
+                        }
+                    )
+    found = table.make(result)
+    pd.testing.assert_frame_equal(found, pd.DataFrame(expected), check_dtype=False)
+    assert len(found) == table.rows(result)
+
+
+def test_equal_rows_keep_their_order(result: xr.Dataset) -> None:
+    table = declared(("metric", "-size"), ("metric", "size", "trials"), sort=("trials", "-size"))
+    found = table.make(result.isel(gain=0))
+    assert found["size"].tolist() == sorted(found["size"], reverse=True)
+    metrics = list(map(str, result["metric"].values))
+    assert found["metric"].tolist() == metrics * 3
+
+
+def test_what_follows_from_a_result(result: xr.Dataset) -> None:
+    share = quantity(result, "share_same_best")
+    np.testing.assert_array_equal(share, result["same_best"].mean("trial"))
+    with pytest.raises(BadName, match="no quantity 'tau_z' of splits"):
+        quantity(result, "tau_z")
+
+
+@pytest.mark.parametrize("name", [each.name for each in registry.entries() if each.quantities])
+def test_every_quantity_has_a_role(name: str) -> None:
+    variables = registry.variables(name)
+    known = {each.name for each in variables}
+    for each in (*variables, *(other.variable for other in registry.derived(name))):
+        assert each.role, each.name
+        assert (each.role in ("low", "high", "standard_error")) == (each.of in known), each.name
+
+
+def test_an_unknown_role_is_refused() -> None:
+    with pytest.raises(ValueError, match="no role 'mean'"):
+        Variable("a", (), "f", "1", "b", role="mean")

@@ -68,6 +68,7 @@ BUILT_IN = (
         f"{PACKAGE}.topic_samples.stability:Stability",
         "Stability method: how often does a topic sample contradict most samples?",
         references=("buckley2000",),
+        quantities=f"{PACKAGE}.topic_samples.stability_quantities",
     ),
     Entry(
         "bootstrap",

@@ -16,7 +16,7 @@ from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
-from scorecube.collection import schema
+from scorecube.analyses.topic_samples.stability_quantities import VARIABLES
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.swap.dispatch import trials_at_once
@@ -164,36 +164,3 @@ class Stability(TopicSampling):
             result_bytes=48.0 * pairs + 4 * output_bytes,
             input_bytes=score_bytes,
         )
-
-
-_CELL = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
-_PAIRS = (*_CELL, names.PAIR)
-VARIABLES = (
-    schema.Variable(
-        "first_better",
-        _PAIRS,
-        "i",
-        "trials",
-        "topic samples on which the pair's first run is better",
-    ),
-    schema.Variable(
-        "second_better",
-        _PAIRS,
-        "i",
-        "trials",
-        "topic samples on which the pair's second run is better",
-    ),
-    schema.Variable(
-        "equal", _PAIRS, "i", "trials", "topic samples on which both are equal within the fuzziness"
-    ),
-    schema.Variable(
-        "error_rate",
-        _CELL,
-        "f",
-        "1",
-        "share of comparisons that contradict the majority of their pair",
-    ),
-    schema.Variable(
-        "ties", _CELL, "f", "1", "share of comparisons that are equal within the fuzziness"
-    ),
-)

@@ -1,0 +1,124 @@
+"""What is shown of the stability method: table, figure and headline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.topic_samples import conditions
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import sample_title
+from scorecube.report.views.view import Column, Order, View, select_tables
+
+if TYPE_CHECKING:
+    from scorecube.report.figures.canvas import Canvas
+
+RATES = declared(
+    (*CELL, "-size", "fuzziness"),
+    (*CELL, "fuzziness", "error_rate", "ties", "trials", "size", "sampling"),
+    sort=("fuzziness", "-size", "error_rate"),
+)
+"""Error rates and ties, the lowest error rate first (Buckley and Voorhees 2000, Table 1)."""
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return sampling, sizes and fuzziness."""
+    return f"{sample_title(options)}, fuzziness {', '.join(f'{each:.0%}' for each in options['fuzziness'])}"
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return the metrics with the lowest error rates, which are about these topics."""
+    frame = with_labels(RATES.make(result))
+    rows = frame[frame["size"] == frame["size"].max()]
+    best = rows.iloc[0]
+    rows = rows[rows["fuzziness"] == best["fuzziness"]]
+    first = f"{best['label']} has the lowest error rate" if len(rows) > 1 else str(best["label"])
+    after = (
+        f"; next is {rows['label'].iloc[1]} with {rows['error_rate'].iloc[1]:.1%} and {rows['ties'].iloc[1]:.1%}"
+        if len(rows) > 1
+        else ""
+    )
+    return [
+        f"{first}: {best['error_rate']:.1%} of the comparisons contradict the majority of their "
+        f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%}, in {result.attrs['trials']:,} trials of {best['size']} of these "
+        f"{result.attrs['n_topics']} topics{after}; no interval for other topics is known"
+    ]
+
+
+def fewest_errors(frame: pd.DataFrame) -> str:
+    """Return the metric with the lowest error rate at the largest size."""
+    row = (
+        frame[frame["size"] == frame["size"].max()].sort_values("error_rate", kind="stable").iloc[0]
+    )
+    return f"{row['label']} {row['error_rate']:.2%}"
+
+
+def errors_and_ties(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Error rate against ties, for each metric a line through its sizes for each fuzziness: left and low is better.
+
+    Parameters
+    ----------
+    result
+        Of the stability method.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    axes = canvas.panel(FIGURE_SIZE)
+    for k, metric in enumerate(labels_of(result, names.METRIC)):
+        at = cells.isel(metric=k)
+        ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
+        for level in range(result.sizes[names.FUZZINESS]):
+            axes.plot(
+                ties[:, level],
+                errors[:, level],
+                marker=MARKERS[k % len(MARKERS)],
+                markersize=5,
+                linewidth=1.0,
+                color=COLOURS[k % len(COLOURS)],
+                label=metric if level == 0 else None,
+            )
+        for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
+            words = f"{int(result[names.SIZE][step])} topics"
+            if result.sizes[names.FUZZINESS] > 1:
+                words += f", {float(result[names.FUZZINESS][level]):.0%}"
+            place = (ties[step, level], errors[step, level])
+            axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
+    axes.set_xlabel("ties, % of comparisons")
+    axes.set_ylabel("error rate, % of comparisons")
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlim(left=0.0)
+    title = f"{conditions(result)}, gains {cells[names.GAIN].item()}"
+    if result.sizes[names.FUZZINESS] == 1:
+        title += f", fuzziness {float(result[names.FUZZINESS][0]):.0%}"
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
+
+
+VIEW = View(
+    name="stability",
+    heading="Stability method",
+    about=(
+        "Topic sets are drawn, and every pair of runs is compared on each. Two means that differ by less than the fuzziness (a share of the "
+        "larger mean) are a tie. The error rate is the share of comparisons that contradict the majority of the comparisons of their pair; a good metric has "
+        "few errors and few ties. The majority is that of the same trials, not the true order of the two runs; rates are about these topics and runs, and have no interval."
+    ),
+    tables={"stability": RATES},
+    title=title,
+    caption=lambda result: (
+        f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
+    ),
+    headline=headline,
+    page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
+    figure=errors_and_ties,
+    column=Column("fewest errors", fewest_errors),
+    order=Order("error_rate", more_is_better=False, conditions=("fuzziness", "size", "sampling")),
+)

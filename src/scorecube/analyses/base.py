@@ -180,7 +180,12 @@ class Analysis(ABC):
         """
         self.check_options()
         prepared = self.prepare(cube)
-        return prepared, self.check(prepared)
+        doubts = [
+            doubt
+            for name, option in options_of(type(self)).items()
+            for doubt in option.doubts(getattr(self, name))
+        ]
+        return prepared, doubts + self.check(prepared)
 
     @abstractmethod
     def check(self, prepared: Prepared) -> list[str]:

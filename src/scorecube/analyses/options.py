@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scorecube.errors import BadPlan, default_flag, kind_of, option
+from scorecube.statistics.levels import doubts_of_levels, meant
 
 T = TypeVar("T")
 DECLARED = "option"
@@ -47,6 +49,8 @@ class Option:
         Limits that are not included.
     may_be_empty
         Whether a list may have no elements.
+    level
+        Kind of level of tests or intervals, of `scorecube.statistics.levels`; empty for another number.
     unit
         Unit of a number, such as ``topics``.
     finalize
@@ -76,6 +80,7 @@ class Option:
     above: float | None = None
     below: float | None = None
     may_be_empty: bool = False
+    level: str = ""
     unit: str = ""
     finalize: bool = False
     since: str = ""
@@ -213,7 +218,11 @@ class Option:
             expected = self.expected
             if empty:
                 expected = expected.replace("a list", "a list that is not empty")
-            raise BadPlan(f"{subject}: expected {expected}", option=self.name)
+            raise BadPlan(f"{subject}: expected {expected}{self._meant(value)}", option=self.name)
+
+    def doubts(self, value: Any) -> list[str]:
+        """Return what is said of values that are possible, and more often a mistake."""
+        return doubts_of_levels(self.level, _elements(value)) if self.level else []
 
     def checked(self, value: Any) -> Any:
         """Return a value in its normal form, for an alias the value it stands for; raise BadPlan as `check`."""
@@ -235,6 +244,12 @@ class Option:
             value == value,
         )
         return all(limits)
+
+    def _meant(self, value: Any) -> str:
+        """Return a question after the share that a percentage stands for; empty unless values are shares."""
+        wrong = next((each for each in _elements(value) if not self._is_in_range(each)), math.nan)
+        largest = self.below if self.maximum is None else self.maximum
+        return meant(wrong, self.level) if largest is not None and largest <= 1 else ""
 
     def default_text(self) -> str | None:
         """Return the default as a text of the command line; None if no text stands for it."""
@@ -272,6 +287,11 @@ def option_field(
     """
     flags = {} if flag is None else {"flags": (flag,)}
     return field(default=default, metadata={DECLARED: Option(help, **(settings | flags))})
+
+
+def level_field(kind: str, default: T, help: str, **settings: Any) -> T:  # noqa: A002
+    """Declare a field of significance levels (``alpha``) or confidence levels (``confidence``)."""
+    return option_field(default, help, above=0, below=1, level=kind, **settings)
 
 
 @cache

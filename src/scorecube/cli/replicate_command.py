@@ -68,6 +68,7 @@ def replicate(
         runs=split(runs),
         same_topics=same_topics,
         confidence=confidence,
+        notify=lambda line: notify(f"note: {line}"),
     )
     frame.insert(0, "collection_a", named[0])
     frame.insert(1, "collection_b", named[1])

@@ -13,6 +13,7 @@ import xarray as xr
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadPlan, option
+from scorecube.statistics.levels import doubts_of_levels, meant
 
 Numbers = float | Iterable[float] | xr.DataArray
 """One number, a list (dim with the parameter's name), or a labelled array."""
@@ -138,9 +139,11 @@ def labelled_numbers(name: str, value: Numbers) -> xr.DataArray:
         else numbers < rule.high
     )
     if not valid.all():
-        invalid = option(name, _first_value(array.values[~valid]))
+        wrong = _first_value(array.values[~valid])
+        invalid, hint = option(name, wrong), meant(wrong, name) if rule.high == 1 else ""
         raise BadPlan(
-            f"{invalid}{_location(array, name, ~valid)}: expected {rule.expected}", option=name
+            f"{invalid}{_location(array, name, ~valid)}: expected {rule.expected}{hint}",
+            option=name,
         )
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
@@ -167,6 +170,8 @@ def design_result(
 ) -> xr.Dataset:
     """Return values as variables and parameters as coordinates of a dataset."""
     coords = {str(array.name): array for array in parameters}
+    if ALPHA in coords:
+        attrs = attrs | {NOTES: attrs[NOTES] + doubts_of_levels(ALPHA, np.unique(coords[ALPHA]))}
     result = xr.Dataset(values).assign_coords(
         {name: array.drop_vars(array.coords) for name, array in coords.items()}
     )

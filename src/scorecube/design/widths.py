@@ -82,14 +82,15 @@ def wcw(
     widths, notes = [], []
     for name in routes:
         if name == "ci":
-            width = expected_width(variance, topics, alpha=alpha)[WIDTH]
+            found = expected_width(variance, topics, alpha=alpha)
+            width = found[WIDTH]
         else:
             mode = "sakai" if name == "anova-tool" else "exact"
-            difference = detectable_difference(
+            found = detectable_difference(
                 variance, topics, systems=systems, alpha=alpha, beta=beta, mode=mode
             )
-            width = difference[MIN_DIFF].rename(WIDTH)
-            notes += difference.attrs[NOTES]
+            width = found[MIN_DIFF].rename(WIDTH)
+        notes += [note for note in found.attrs[NOTES] if note not in notes]
         widths.append(width)
     if isinstance(route, str):
         result = widths[0].to_dataset().assign_coords({ROUTE: route})

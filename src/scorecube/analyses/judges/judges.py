@@ -20,7 +20,7 @@ from scorecube.analyses.base import ANY_NUMBER, Analysis, Arrays, Combine, Cost,
 from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.halves import HALVES
 from scorecube.analyses.judges.variables import CELL, VARIABLES
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
@@ -116,8 +116,8 @@ class Judges(Analysis):
     top: int = option_field(
         10, "Best runs under the truth, for false positives.", minimum=2, unit="runs"
     )
-    alpha: float = option_field(
-        0.05, "Significance level of decisions on pairs of runs.", above=0, below=1
+    alpha: float = level_field(
+        names.ALPHA, 0.05, "Significance level of decisions on pairs of runs."
     )
     test: str = option_field("t", "Paired test of pairs of runs.", choices=TESTS)
     p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
@@ -126,7 +126,7 @@ class Judges(Analysis):
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         choices=TIES,
     )
-    confidence: float = option_field(0.95, "Confidence level of the intervals.", above=0, below=1)
+    confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of the intervals.")
     labels: tuple[int, ...] = option_field(
         SIZES,
         "Numbers of topics with labels of the truth, for corrected means.",

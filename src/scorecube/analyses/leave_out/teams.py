@@ -42,7 +42,7 @@ from scorecube.analyses.leave_out.trial_statistics import (
     trial_measures,
 )
 from scorecube.analyses.leave_out.variables import VARIABLES
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.collection import schema
 from scorecube.collection.pool_depth import (
     CUTOFFS,
@@ -164,8 +164,8 @@ class Teams(Analysis):
     interval: str = option_field(
         "t", "Interval over trials: t, or percentile.", choices=("t", "percentile"), finalize=True
     )
-    confidence: float = option_field(
-        0.95, "Confidence level of the interval.", above=0, below=1, finalize=True
+    confidence: float = level_field(
+        names.CONFIDENCE, 0.95, "Confidence level of the interval.", finalize=True
     )
     fewer_topics: str = option_field(
         "missing",

@@ -17,7 +17,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Combine, Cost, Output, Prepared
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.family import (
     Pairs,
     baseline_field,
@@ -63,8 +63,8 @@ MAX_SUMS_BYTES = 2**28
 
 def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
     """Declare the significance levels of a test."""
-    return option_field(
-        (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1, finalize=finalize
+    return level_field(
+        names.ALPHA, (0.05, 0.01), "Significance levels.", flag="--alpha", finalize=finalize
     )
 
 

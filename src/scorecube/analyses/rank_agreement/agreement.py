@@ -21,7 +21,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
@@ -111,11 +111,10 @@ class Agreement(Analysis):
         "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
         choices=TIES,
     )
-    confidence: float = option_field(
+    confidence: float = level_field(
+        names.CONFIDENCE,
         0.95,
         "Confidence level of the intervals over topic samples.",
-        above=0,
-        below=1,
         finalize=True,
     )
     interval: str = option_field(

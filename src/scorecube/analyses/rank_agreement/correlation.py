@@ -18,7 +18,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
 from scorecube.analyses.rank_agreement.ranking_pairs import (
@@ -108,8 +108,8 @@ class Correlation(Analysis):
         aliases={"none": ()},
         may_be_empty=True,
     )
-    confidence: float = option_field(
-        0.95, "Confidence level of all intervals.", above=0, below=1, finalize=True
+    confidence: float = level_field(
+        names.CONFIDENCE, 0.95, "Confidence level of all intervals.", finalize=True
     )
     bold: float | None = option_field(
         None,

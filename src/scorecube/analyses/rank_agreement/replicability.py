@@ -18,6 +18,7 @@ from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.family import check_baseline
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, nearest, option
+from scorecube.statistics.levels import meant
 
 
 def replicated_effects(
@@ -31,7 +32,9 @@ def replicated_effects(
 ) -> list[dict[str, Any]]:
     """Return the rows of `scorecube.report.tables.replicability.replicability`, which has the arguments."""
     if not 0 < confidence < 1:
-        raise BadPlan(f"{option('confidence', confidence)} is not between 0 and 1")
+        raise BadPlan(
+            f"{option('confidence', confidence)} is not between 0 and 1{meant(confidence, names.CONFIDENCE)}"
+        )
     cubes = _shared(first, second, baseline, runs, same_topics)
     others = [run for run in labels_of(cubes[0], names.RUN) if run != baseline]
     rows = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,10 @@ from scorecube.analyses.rank_sets.ranks import VARIABLES
 from scorecube.errors import BadPlan
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key
+from scorecube.statistics.levels import doubts_of_levels, meant
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
+LOGGER = logging.getLogger("scorecube")
 SYMMETRIC = 1e-8
 """Relative difference up to which a covariance matrix is symmetric, and share of its largest eigenvalue up to which a negative one is
 rounding: matrices are often printed with eight digits."""
@@ -71,6 +74,8 @@ def rank_sets(
         labels = [str(label) for label in index.tolist()]
     values = np.asarray(estimates, float)
     matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
+    for doubt in doubts_of_levels(names.ALPHA, [alpha]):
+        LOGGER.warning(doubt)
     n = len(values)
     first, second = label_order(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
@@ -115,7 +120,7 @@ def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[An
         )
     if not 0 < alpha < 1 or trials < 1:
         raise BadPlan(
-            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}"
+            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
         )
     if covariance.ndim == 1:
         if (covariance < 0).any():

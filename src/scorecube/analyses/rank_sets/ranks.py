@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Prepared, labelled_result
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import CELL, cell_units, count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
@@ -39,9 +39,7 @@ class RankSets(StepDown):
 
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
 
-    alpha: float = option_field(
-        0.05, "1 - confidence of all sets.", above=0, below=1, finalize=True
-    )
+    alpha: float = level_field(names.ALPHA, 0.05, "1 - confidence of all sets.", finalize=True)
     top: tuple[int, ...] = option_field(
         (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
     )

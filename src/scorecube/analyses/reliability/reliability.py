@@ -25,7 +25,7 @@ from scorecube.analyses.base import (
     Prepared,
     labelled_result,
 )
-from scorecube.analyses.options import option_field
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.reliability.facets import FACET_VARIABLES, facets_of
@@ -125,8 +125,8 @@ class Reliability(Analysis):
     drop: float = option_field(
         0.0, "Share of runs, those with the lowest means, to leave out.", minimum=0, below=1
     )
-    confidence: float = option_field(
-        0.95, "Confidence level of the intervals.", above=0, below=1, finalize=True
+    confidence: float = level_field(
+        names.CONFIDENCE, 0.95, "Confidence level of the intervals.", finalize=True
     )
     judgement_sets: bool = option_field(
         False, "Take two collections as sets of judgements of the same runs: a third facet."

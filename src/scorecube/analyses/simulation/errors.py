@@ -136,7 +136,12 @@ class Errors(Analysis):
         (25, 50, 100), "Numbers of topics of an experiment.", minimum=3, maximum=1600, unit="topics"
     )
     alphas: tuple[float, ...] = option_field(
-        LEVELS, "Significance levels, ascending.", flag="--alpha", above=0, maximum=LARGEST_LEVEL
+        LEVELS,
+        "Significance levels, ascending.",
+        flag="--alpha",
+        above=0,
+        maximum=LARGEST_LEVEL,
+        level=names.ALPHA,
     )
     deltas: tuple[float, ...] = option_field(
         (0.0, 0.05),

@@ -28,6 +28,8 @@ from scorecube.statistics.integer_grid import Grid, make_grid
 
 SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
 MAX_SIZES = 1000
+MOST_DRAWS = 1000
+"""Times that a sample with replacement draws each topic on average, beyond which it tells nothing that the collection does not."""
 WIDTH = Fraction(1, 100)
 """Width of the swap method's bins, from which other analyses take the same grid and hence the same ties."""
 
@@ -100,6 +102,11 @@ class TopicSampling(Analysis):
             )
         refuse_missing(cube)
         refuse_other_summaries(cube, f"the {self.name} method")
+        if largest > MOST_DRAWS * n_topics:
+            return [
+                f"samples of {largest:,} topics draw each of the {n_topics:,} topics more than {MOST_DRAWS:,} times, so that their means hardly "
+                f"differ; did you mean {n_topics:,}, as many as there are?"
+            ]
         if self.sampling == "disjoint" and 2 * largest == n_topics:
             return [
                 f"disjoint samples of {largest} out of {n_topics} topics halve the topic set: trials are independent given the collection, "

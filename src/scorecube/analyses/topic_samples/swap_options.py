@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from scorecube.analyses.options import option_field
+from scorecube import names
+from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.topic_samples.base import TopicSampling
 
 
@@ -20,8 +21,8 @@ class SwapOptions(TopicSampling):
         choices=("s0", "s1"),
         finalize=True,
     )
-    confidence: tuple[float, ...] = option_field(
-        (0.95, 0.9, 0.8), "1 - accepted swap rates.", above=0, below=1, finalize=True
+    confidence: tuple[float, ...] = level_field(
+        names.CONFIDENCE, (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
     )
     bin_width: float = option_field(
         0.01, "Width of the difference bins.", above=0, maximum=1e6, unit="score"

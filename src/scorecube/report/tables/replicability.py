@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.rank_agreement.replicability import replicated_effects
+from scorecube.statistics.levels import doubts_of_levels
+
+LOGGER = logging.getLogger("scorecube")
 
 
 def replicability(
@@ -18,6 +23,7 @@ def replicability(
     runs: Sequence[str] | None = None,
     same_topics: bool = False,
     confidence: float = 0.95,
+    notify: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Compare the effect of runs over a baseline in two collections.
 
@@ -38,6 +44,8 @@ def replicability(
         their covariance. Otherwise the topics of both collections are independent samples.
     confidence
         Of the intervals: Fieller's for the effect ratio, the delta method for the delta relative improvement.
+    notify
+        Called with a line of text about an unusual confidence; a warning is logged by default.
 
     Returns
     -------
@@ -68,4 +76,6 @@ def replicability(
     rows = replicated_effects(
         first, second, baseline=baseline, runs=runs, same_topics=same_topics, confidence=confidence
     )
+    for doubt in doubts_of_levels(names.CONFIDENCE, [confidence]):
+        (notify or LOGGER.warning)(doubt)
     return pd.DataFrame(rows)

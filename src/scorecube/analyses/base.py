@@ -180,12 +180,15 @@ class Analysis(ABC):
         """
         self.check_options()
         prepared = self.prepare(cube)
-        doubts = [
+        return prepared, [*self.doubts(cube), *self.check(prepared)]
+
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        """Return what is said of options that are possible, and more often a mistake."""
+        return [
             doubt
             for name, option in options_of(type(self)).items()
             for doubt in option.doubts(getattr(self, name))
         ]
-        return prepared, doubts + self.check(prepared)
 
     @abstractmethod
     def check(self, prepared: Prepared) -> list[str]:

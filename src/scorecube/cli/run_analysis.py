@@ -105,6 +105,7 @@ def refuse_too_large(
     )
     if values["dry_run"]:
         for task, estimate in zip(chosen, estimates, strict=True):
+            note_warnings(task)
             notify(f"{task.collection.name}: {estimate.text(count)}")
 
 
@@ -230,6 +231,12 @@ def note(name: str, line: str) -> None:
     notify(f"{name}: note: {ScorecubeError(line).message()}")
 
 
+def note_warnings(task: Task) -> None:
+    """Print what the check of the options found."""
+    for warning in task.warnings:
+        note(task.collection.name, warning)
+
+
 def report_stored(task: Task) -> bool:
     """Return whether the result of a task is stored, and print a line and its headline if it is."""
     result = task.stored()
@@ -254,8 +261,7 @@ def redirected(task: Task, out: str) -> Task:
 def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
     """Run one task with progress, and print the headline of its result."""
     plan, name = task.plan, task.collection.name
-    for warning in task.warnings:
-        note(name, warning)
+    note_warnings(task)
     seed = (
         ""
         if not plan.analysis.resamples

@@ -6,6 +6,7 @@ said when scores are read, in `info --warnings` and on the page.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -40,13 +41,11 @@ FEWEST_PAIRS = 10
 """Pairs of successive documents of a run from which on rising scores are no chance."""
 MERGED = 0.01
 """Share of the pairs of successive documents that are equal in single precision only, from which on it is said."""
-DOUBTS = "doubts"
-"""Attribute of rankings and cubes: what was found in run files, whose scores are not kept."""
 IN_SCORES = {
     "rise": "scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores",
     "equal": "all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'",
     "infinite": "infinite scores, which are ties with each other: write finite ones",
-    "merged": "different scores are equal as 32-bit floats, so that document ids decide the order of at least 1% of the documents: use the precision 'double'",
+    "merged": f"different scores are equal as 32-bit floats, so that document ids decide the order of at least {MERGED:.0%} of the documents: use the precision 'double'",
 }
 """Kind of doubt about the scores of a run -> what it is and what to do."""
 
@@ -72,9 +71,32 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     >>> doubts_of(cube)
     ['AP lies between 0 and 1, and 4 scores do not, such as 54.3 of run a on topic 1: perhaps percentages, sentinels, or estimates of it']
     """
-    rules = RULES if names.SCORE in cube else RANKING_RULES
-    noted = cube.attrs.get(DOUBTS, ())
-    return [*map(str, noted), *(doubt for rule in rules for doubt in rule(cube))]
+    noted = cube.attrs.get(names.DOUBTS)
+    if names.SCORE not in cube:
+        return _of_rankings(cube, ()) if noted is None else list(map(str, noted))
+    return [*map(str, noted or ()), *(doubt for rule in RULES for doubt in rule(cube))]
+
+
+def with_doubts(rankings: xr.Dataset, *found: str) -> xr.Dataset:
+    """Return rankings with all doubts about them, which are computed once.
+
+    Parameters
+    ----------
+    rankings
+        Without doubts, or with those about a part of them.
+    found
+        Kind of doubt, of `IN_SCORES`, and run: ``rise a``.
+    """
+    attrs = {names.DOUBTS: _of_rankings(rankings, found), names.SCORE_DOUBTS: list(found)}
+    return rankings.assign_attrs(attrs)
+
+
+def _of_rankings(rankings: xr.Dataset, found: Sequence[str]) -> list[str]:
+    lines = []
+    for kind, text in IN_SCORES.items():
+        if runs := [each.removeprefix(f"{kind} ") for each in found if each.startswith(f"{kind} ")]:
+            lines.append(f"{counted(len(runs), 'run')} ({listed(runs)}): {text}")
+    return [*lines, *(doubt for rule in RANKING_RULES for doubt in rule(rankings))]
 
 
 def doubts_of_lines(run: RunLines, *, single: bool) -> tuple[str, ...]:
@@ -92,15 +114,6 @@ def doubts_of_lines(run: RunLines, *, single: bool) -> tuple[str, ...]:
         if np.count_nonzero(ties & (before != after)) >= MERGED * len(before):
             found.append("merged")
     return tuple(found)
-
-
-def said_of_runs(kinds: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return the doubts about runs, of pairs (name, kinds of `doubts_of_lines`), one sentence for each kind."""
-    lines = []
-    for kind, text in IN_SCORES.items():
-        if runs := [name for name, found in kinds if kind in found]:
-            lines.append(f"{counted(len(runs), 'run')} ({listed(runs)}): {text}")
-    return lines
 
 
 def _by_metric(cube: xr.Dataset) -> Iterator[tuple[str, Any]]:
@@ -161,7 +174,8 @@ def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _equal_metrics(cube: xr.Dataset) -> Iterator[str]:
-    if cube.sizes[names.TOPIC] >= FEWEST and (alike := _alike(_by_metric(cube))):
+    differing = (each for each in _by_metric(cube) if _n_values(each[1]) > 1)
+    if cube.sizes[names.TOPIC] >= FEWEST and (alike := _alike(differing)):
         yield f"metrics with equal scores everywhere: {listed(alike)}; perhaps one file under two names"
 
 
@@ -169,13 +183,10 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
     scores = cube[names.SCORE].transpose(names.RUN, ...).values
     # Of a measure with few values, such as the reciprocal rank, good runs have the same.
     many = max(FEWEST, cube.sizes[names.TOPIC] / 2)
-    runs = [
-        (run, values)
-        for run, values in zip(labels_of(cube, names.RUN), scores, strict=True)
-        if len(np.unique(values)) >= many
-    ]
-    said = " ".join(cube.attrs.get(DOUBTS, ()))  # of equal rankings
-    if alike := [group for group in _alike(runs) if group not in said]:
+    runs = zip(labels_of(cube, names.RUN), scores, strict=True)
+    differing = (each for each in runs if _n_values(each[1]) >= many)
+    said = " ".join(cube.attrs.get(names.DOUBTS, ()))  # of equal rankings
+    if alike := [group for group in _alike(differing) if group not in said]:
         yield f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names"
 
 
@@ -203,21 +214,25 @@ def _equal_rankings(rankings: xr.Dataset) -> Iterator[str]:
         return
     documents = rankings[names.DOCUMENT_AT_RANK].transpose(names.RUN, ...).values
     lengths = rankings[names.N_RETRIEVED].transpose(names.RUN, ...).values
-    groups: dict[bytes, list[str]] = {}
-    for run, found, length in zip(labels_of(rankings, names.RUN), documents, lengths, strict=True):
-        if np.count_nonzero(found >= 0) >= FEWEST:
-            groups.setdefault(found.tobytes() + length.tobytes(), []).append(run)
-    if alike := [" = ".join(group) for group in groups.values() if len(group) > 1]:
+    runs = zip(labels_of(rankings, names.RUN), documents, lengths, strict=True)
+    ranked = (each for each in runs if np.count_nonzero(each[1] >= 0) >= FEWEST)
+    if alike := _alike(ranked):
         yield f"runs with equal rankings of judged documents: {listed(alike)}; perhaps one run under two names"
 
 
-def _alike(named: Iterable[tuple[str, Any]]) -> list[str]:
-    """Return the groups of names with equal values that are not all the same number, as ``a = b``."""
+def _n_values(values: Any) -> int:
+    """Return the number of different finite values."""
+    return len(np.unique(values[np.isfinite(values)]))
+
+
+def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Return the groups of names with equal arrays behind them, as ``a = b``."""
     groups: dict[bytes, list[str]] = {}
-    for name, values in named:
-        known = values[np.isfinite(values)]
-        if len(known) and known.min() != known.max():
-            groups.setdefault(np.ascontiguousarray(values).tobytes(), []).append(name)
+    for name, *arrays in named:
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+        groups.setdefault(digest.digest(), []).append(name)
     return [" = ".join(group) for group in groups.values() if len(group) > 1]
 
 

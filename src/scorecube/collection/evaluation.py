@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
-from scorecube.collection.doubts import DOUBTS, doubts_of
+from scorecube.collection.doubts import doubts_of
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
@@ -108,7 +108,8 @@ def evaluate(
     if missing_topic == "nan":
         scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
-    attrs = dict(rankings.attrs, **_doubts(rankings)) | {
+    attrs = {key: value for key, value in rankings.attrs.items() if key != names.SCORE_DOUBTS} | {
+        names.DOUBTS: doubts_of(rankings),
         "missing_topic": missing_topic,
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
@@ -123,11 +124,6 @@ def evaluate(
         attrs,
     )
     return _with_systems_of(rankings, cube)
-
-
-def _doubts(rankings: xr.Dataset) -> dict[str, list[str]]:
-    """Return the doubts about rankings as an attribute of their scores, none without any."""
-    return {DOUBTS: found} if (found := doubts_of(rankings)) else {}
 
 
 def _marked_levels(

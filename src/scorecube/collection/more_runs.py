@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.doubts import DOUBTS
+from scorecube.collection.doubts import with_doubts
 from scorecube.errors import BadStudy, counted, option
 
 
@@ -58,11 +60,11 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     )
     order = np.argsort(np.array(schema.labels_of(both, names.RUN), object), kind="stable")
     arrays = both.isel({names.RUN: order})
-    if doubts := [*stored.attrs.get(DOUBTS, ()), *new.attrs.get(DOUBTS, ())]:
-        arrays.attrs[DOUBTS] = doubts
-    return arrays.assign(
+    arrays = arrays.assign(
         {name: arrays[name].transpose(*array.dims) for name, array in stored.data_vars.items()}
     )
+    noted = [each.attrs.get(names.SCORE_DOUBTS, ()) for each in (stored, new)]
+    return with_doubts(arrays, *dict.fromkeys(map(str, chain(*noted))))
 
 
 def refuse_other_reading(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
@@ -85,7 +87,8 @@ def refuse_other_reading(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.D
     settings = [
         key
         for key, value in stored.attrs.items()
-        if key != DOUBTS and new.attrs.get(key) != value  # of the runs, not of their reading
+        if key not in (names.DOUBTS, names.SCORE_DOUBTS)
+        and new.attrs.get(key) != value  # of the runs, not of their reading
     ]
     if settings:
         raise BadStudy(

@@ -16,7 +16,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.doubts import DOUBTS, doubts_of, doubts_of_lines, said_of_runs
+from scorecube.collection.doubts import doubts_of, doubts_of_lines, with_doubts
 from scorecube.collection.judgements import IntArray, Intents, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, counted, option
@@ -250,7 +250,6 @@ def build_rankings(
     ordered = [by_name[name] for name in sorted(by_name)]
     _compare_topics(ordered, qrels, notify)
     _find_judged_documents(ordered, qrels, notify)
-    said = said_of_runs([(run.name, run.doubts) for run in ordered])
     keys = qrels.document_keys()
     dataset = rankings_dataset(
         _stacked([run.levels for run in ordered]),
@@ -259,11 +258,14 @@ def build_rankings(
         [run.name for run in ordered],
         qrels.topics,
         teams_of([run.name for run in ordered], teams, path=teams_path, notify=notify),
-        {**(attrs or {}), **({DOUBTS: said} if said else {})},
+        attrs or {},
         (_stacked([run.documents for run in ordered]), qrels.level_of_document()),
     )
     dataset = schema.annotate(
         dataset.assign({names.DOCUMENT_KEY: (schema.KEYS[0].dims, keys)}), schema.KEYS
+    )
+    dataset = with_doubts(
+        dataset, *(f"{kind} {run.name}" for run in ordered for kind in run.doubts)
     )
     for doubt in doubts_of(dataset):
         notify(doubt)

@@ -191,7 +191,8 @@ def for_each(
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
     """Return the provenance attributes of a result: plan, digests, versions, machine, warnings, times (UTC)."""
-    plan = prepared.plan
+    plan, cube = prepared.plan, prepared.prepared.cube
+    doubts = plan.analysis.doubts(cube)
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
@@ -199,9 +200,10 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
         "seed": str(plan.seed) if not plan.samples_digest else "replayed",
         "cube_digest": plan.cube_digest,
         "samples_digest": plan.samples_digest,
-        "runs": prepared.prepared.cube.sizes[names.RUN],
+        "runs": cube.sizes[names.RUN],
         "versions": versions(),
         "warnings": list(prepared.warnings),
+        **({names.DOUBTS: doubts} if doubts else {}),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),

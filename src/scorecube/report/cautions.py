@@ -55,7 +55,7 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     where = str(result.attrs.get(COLLECTION, ""))
     return [Caution(text, where, detail) for text, detail in remarks] + [
         Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where)
-        for note in result.attrs.get("notes", [])
+        for note in [*result.attrs.get("notes", []), *result.attrs.get(names.DOUBTS, [])]
     ]
 
 
@@ -77,7 +77,7 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
                 f"{facts['missing_scores']:,} scores",
             )
         )
-    cautions += [Caution(f"{doubt}.", name) for doubt in facts.get("doubts", ())]
+    cautions += [Caution(f"{doubt}.", name) for doubt in facts.get(names.DOUBTS, ())]
     return cautions
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scorecube import names
 from scorecube.errors import counted, visible
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ CUBE = (
     "metrics",
     "gains",
     "missing_scores",
-    "doubts",
+    names.DOUBTS,
     "origin",
 )
 """Facts of a cube that are listed."""
@@ -62,7 +63,7 @@ def overview_text(facts: dict[str, Any]) -> str:
         lines += [f"  {key:<8} {value}" for key, value in each["origin"].items()]
         if each["missing_scores"]:
             lines.append(f"  missing  {each['missing_scores']} scores")
-        lines += [f"  warning  {doubt}" for doubt in each.get("doubts", ())]
+        lines += [f"  warning  {doubt}" for doubt in each.get(names.DOUBTS, ())]
         if not each["rankings"]:
             lines.append("  imported scores, no rankings")
     if facts["collections"]:

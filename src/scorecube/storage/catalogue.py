@@ -38,8 +38,6 @@ from scorecube.storage.manifest import (
 
 FIRST_FORMAT = 1
 """Format of version 0.1.0, without manifests."""
-DOUBTS = "doubts"
-"""Fact of a cube: what looks like a mistake, one sentence each."""
 ATTRIBUTES, MADE_BY = "attributes", "made_by"
 """Facts of a result: its attributes, and the version that made the facts which are shown."""
 

@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.schema import labels_of
-from scorecube.storage.catalogue import ATTRIBUTES, DOUBTS
+from scorecube.storage.catalogue import ATTRIBUTES
 from scorecube.storage.datasets import CONTENT
 from scorecube.storage.fact_types import plan_of
 from scorecube.storage.manifest import CUBE, RANKINGS
@@ -41,7 +41,7 @@ def facts_of(name: str, dataset: xr.Dataset, missing: int | None = None) -> dict
         return {}
     doubts = doubts_of(dataset) if missing is None else []
     return {
-        **({DOUBTS: doubts} if doubts else {}),
+        **({names.DOUBTS: doubts} if doubts else {}),
         "runs": dataset.sizes[names.RUN],
         "teams": len(set(map(str, dataset[names.TEAM].values))),
         **_systems(dataset),

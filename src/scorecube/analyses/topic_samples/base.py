@@ -77,6 +77,16 @@ class TopicSampling(Analysis):
         n_topics = cube.sizes[names.TOPIC]
         return (n_topics if self.sampling == "replacement" else n_topics // 2,)
 
+    def doubts(self, cube: xr.Dataset) -> list[str]:
+        n_topics, largest = cube.sizes[names.TOPIC], self.sizes(cube)[-1]
+        if largest <= MOST_DRAWS * n_topics:
+            return super().doubts(cube)
+        return [
+            *super().doubts(cube),
+            f"samples of {largest:,} topics draw each of the {n_topics:,} topics more than {MOST_DRAWS:,} times, so that their means hardly differ; "
+            f"did you mean {n_topics:,}, as many as there are?",
+        ]
+
     def check_sampling(self, cube: xr.Dataset) -> list[str]:
         """Raise BadPlan for sample sizes or scores that are impossible; return warnings."""
         sizes = self.sizes(cube)
@@ -102,11 +112,6 @@ class TopicSampling(Analysis):
             )
         refuse_missing(cube)
         refuse_other_summaries(cube, f"the {self.name} method")
-        if largest > MOST_DRAWS * n_topics:
-            return [
-                f"samples of {largest:,} topics draw each of the {n_topics:,} topics more than {MOST_DRAWS:,} times, so that their means hardly "
-                f"differ; did you mean {n_topics:,}, as many as there are?"
-            ]
         if self.sampling == "disjoint" and 2 * largest == n_topics:
             return [
                 f"disjoint samples of {largest} out of {n_topics} topics halve the topic set: trials are independent given the collection, "

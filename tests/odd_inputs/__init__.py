@@ -5,12 +5,13 @@ its outcome from ``python -m tests.odd_inputs WORD ...``, which prints what happ
 the words; whether that is right is for people to decide.
 """
 
+from tests.odd_inputs.doubtful import DOUBTFUL
 from tests.odd_inputs.judgements import JUDGEMENTS
 from tests.odd_inputs.reading import Odd, observe
 from tests.odd_inputs.runs import RUNS
 from tests.odd_inputs.scores import SCORES
 from tests.odd_inputs.tables import TABLES
 
-CASES: dict[str, Odd] = RUNS | JUDGEMENTS | TABLES | SCORES
+CASES: dict[str, Odd] = RUNS | JUDGEMENTS | TABLES | SCORES | DOUBTFUL
 
 __all__ = ["CASES", "Odd", "observe"]

@@ -33,32 +33,40 @@ class Odd:
     role
         What it is: runs, qrels, teams or intents, which are read with plain files for the rest; or scores.
     content
-        Of the file, or what makes it.
+        Of the file, or what makes it; of the files of a folder, by name.
     outcome
         ``error: ...``, or runs with their teams and their scores by topic, and notes; the beginning of a long one.
     name
         Of the file.
     options
-        Of `read_rankings` or `import_scores`.
+        Of `read_rankings` or `import_scores`, and the gains.
+    beside
+        Contents of the files that go with it, by role, other than plain ones.
     """
 
     role: str
-    content: bytes | Callable[[], bytes]
+    content: bytes | dict[str, bytes] | Callable[[], bytes]
     outcome: str
     name: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, bytes] = field(default_factory=dict)
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write the file and those that go with it; return their paths by role."""
         contents = {} if self.role == "scores" else {"runs": RUN, "qrels": QRELS}
         if self.role == "intents":
             contents["qrels"] = BY_INTENT
-        contents[self.role] = self.content if isinstance(self.content, bytes) else self.content()
+        contents |= self.beside
         paths = {role: folder / f"plain.{role}" for role in contents}
-        paths[self.role] = folder / (self.name or NAMES.get(self.role, f"{self.role}.csv"))
         for role, path in paths.items():
             path.write_bytes(contents[role])
-        return paths
+        content = self.content() if callable(self.content) else self.content
+        odd = folder / (self.name or NAMES.get(self.role, f"{self.role}.csv"))
+        if isinstance(content, dict):
+            odd.mkdir()
+        for name, each in content.items() if isinstance(content, dict) else [("", content)]:
+            (odd / name).write_bytes(each)
+        return paths | {self.role: odd}
 
 
 def observe(case: Odd, folder: Path) -> str:
@@ -79,7 +87,8 @@ def _read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> x
         return api.import_scores([paths["scores"]], notify=notify, **case.options)
     options: dict[str, Any] = {"dialect": "trec-intents"} if case.role == "intents" else {}
     options |= paths | case.options
-    return api.evaluate(api.read_rankings(workers=1, notify=notify, **options), ["AP"])
+    gains = options.pop("gains", ["auto"])
+    return api.evaluate(api.read_rankings(workers=1, notify=notify, **options), ["AP"], gains=gains)
 
 
 def describe(cube: xr.Dataset) -> str:
@@ -124,7 +133,7 @@ def judged_topics(n_topics: int) -> bytes:
     return b"1 0 d1 1\n" + b"".join(b"t%d 0 d1 1\n" % k for k in range(n_topics))
 
 
-def ranked(score: Callable[[int], object]) -> bytes:
+def ranked(score: Callable[[int], object], run: str = "a") -> bytes:
     """Return a run of 6 documents on each of 2 topics, whose scores are made of their ranks."""
-    lines = [f"{topic} Q0 d{k} {k} {score(k)} a" for topic in (1, 2) for k in range(1, 7)]
+    lines = [f"{topic} Q0 d{k} {k} {score(k)} {run}" for topic in (1, 2) for k in range(1, 7)]
     return "\n".join([*lines, ""]).encode()

@@ -398,10 +398,10 @@ def info(
     for line in index_note(opened):
         notify(line)
     if warnings:
-        from scorecube.report.cautions import cautions_of_collection
+        from scorecube.report.cautions import cautions_of_collection, doubts_of_results
 
-        for each in facts["collections"]:
-            for caution in cautions_of_collection(each):
+        for each, row in zip(facts["collections"], opened.rows().values(), strict=True):
+            for caution in [*cautions_of_collection(each), *doubts_of_results(row)]:
                 detail = f" ({caution.detail})" if caution.detail else ""
                 echo(f"{caution.collection}: {caution.text}{detail}")
         return

@@ -21,12 +21,31 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
 from scorecube.errors import counted
 
-UNIT_METRICS = frozenset(
-    ("AP", "P", "R", "Rprec", "RR", "nDCG", "Q", "nERR", "ERR", "RBP", "bpref", "Success", "infAP")
+UNIT_METRICS = re.compile(
+    rf"(?!{PREFIX})(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
 )
-"""Metrics between 0 and 1, without a cut-off."""
-MEANS = frozenset(("all", "amean", "average", "avg", "gmean", "mean", "overall", "total"))
-"""Labels of rows and columns of means, in lower case."""
+"""Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``."""
+SUMMARIES = frozenset(
+    [
+        "all",
+        "amean",
+        "average",
+        "avg",
+        "avg.",
+        "gmean",
+        "map",
+        "mean",
+        "median",
+        "overall",
+        "sd",
+        "std",
+        "stddev",
+        "stdev",
+        "sum",
+        "total",
+    ]
+)
+"""Labels of rows and columns of means and the like, in lower case."""
 COUNTERS = frozenset(("#", "id", "idx", "index", "no", "no.", "query no", "query_no", "unnamed: 0"))
 """Headers of columns of numbers of topics, in lower case."""
 LOWER = re.compile(
@@ -69,7 +88,7 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     >>> from scorecube.ingest.in_memory import cube_from_scores
     >>> cube = cube_from_scores({"AP": pd.DataFrame({"1": [54.3, 40.0], "2": [10.0, 3.0]}, index=["a", "b"])})
     >>> doubts_of(cube)
-    ['AP lies between 0 and 1, and 4 scores do not, such as 54.3 of run a on topic 1: perhaps percentages, sentinels, or estimates of it']
+    ['AP lies between 0 and 1; found 4 other scores, such as 54.3 of run a on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name']
     """
     noted = cube.attrs.get(names.DOUBTS)
     if names.SCORE not in cube:
@@ -123,17 +142,12 @@ def _by_metric(cube: xr.Dataset) -> Iterator[tuple[str, Any]]:
 
 
 def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
-    runs, topics = labels_of(cube, names.RUN), labels_of(cube, names.TOPIC)
     for metric, scores in _by_metric(cube):
-        if re.split(r"[@(]", metric)[0] not in UNIT_METRICS:
+        if UNIT_METRICS.match(metric) is None:
             continue
         outside = np.argwhere((scores < 0.0) | (scores > 1.0))
         if len(outside):
-            gain, run, topic = outside[0]
-            yield (
-                f"{metric} lies between 0 and 1, and {len(outside):,} scores do not, such as {scores[gain, run, topic]:g} of run {runs[run]} on topic "
-                f"{topics[topic]}: perhaps percentages, sentinels, or estimates of it"
-            )
+            yield f"{metric} lies between 0 and 1; found {_first(cube, scores, outside)}; divide percentages by 100, leave missing scores empty, or give an estimate another name"
 
 
 def _precision_of_no_list(cube: xr.Dataset) -> Iterator[str]:
@@ -141,23 +155,29 @@ def _precision_of_no_list(cube: xr.Dataset) -> Iterator[str]:
         found = re.fullmatch(r"P@(\d{1,3})", metric)
         if found is None:
             continue
-        times = scores[np.isfinite(scores)] * int(found[1])
-        wrong = int((np.abs(times - np.rint(times)) > DIGITS_LOST * int(found[1])).sum())
-        if wrong:
-            yield f"{metric} is a number of {found[1]}ths, and {wrong:,} scores are not: perhaps another measure, or means"
+        times = np.where(np.isfinite(scores), scores, 0.0) * int(found[1])
+        wrong = np.argwhere(np.abs(times - np.rint(times)) > DIGITS_LOST * int(found[1]))
+        if len(wrong):
+            yield f"{metric} is a multiple of 1/{found[1]}; found {_first(cube, scores, wrong)}; give means or another measure another name"
 
 
-def _means_among_labels(cube: xr.Dataset) -> Iterator[str]:
-    for dim in (names.TOPIC, names.RUN):
-        means = [each for each in labels_of(cube, dim) if each.lower() in MEANS]
-        if means:
-            yield f"{dim} {listed(means)} looks like means over others: leave it out of the file"
+def _first(cube: xr.Dataset, scores: Any, found: Any) -> str:
+    """Return the number of scores found (gain, run, topic), and the first of them."""
+    gain, run, topic = found[0]
+    return (
+        f"{counted(len(found), 'other score')}, such as {scores[gain, run, topic]:g} of run {labels_of(cube, names.RUN)[run]} "
+        f"on topic {labels_of(cube, names.TOPIC)[topic]}"
+    )
 
 
-def _counters_among_runs(cube: xr.Dataset) -> Iterator[str]:
-    counters = [each for each in labels_of(cube, names.RUN) if each.lower() in COUNTERS]
-    if counters:
-        yield f"run {listed(counters)} looks like a column of numbers, not like a system: leave it out of the file"
+def _other_labels(cube: xr.Dataset) -> Iterator[str]:
+    for dim, words, looks in (
+        (names.TOPIC, SUMMARIES, "a mean or another summary of others"),
+        (names.RUN, SUMMARIES, "a mean or another summary of others"),
+        (names.RUN, COUNTERS, "a column of numbers, not like a system"),
+    ):
+        if found := [label for label in labels_of(cube, dim) if label.lower() in words]:
+            yield f"{dim} {listed(found)} looks like {looks}: leave it out of the file"
 
 
 def _runs_and_topics_exchanged(cube: xr.Dataset) -> Iterator[str]:
@@ -176,7 +196,7 @@ def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
 def _equal_metrics(cube: xr.Dataset) -> Iterator[str]:
     differing = (each for each in _by_metric(cube) if _n_values(each[1]) > 1)
     if cube.sizes[names.TOPIC] >= FEWEST and (alike := _alike(differing)):
-        yield f"metrics with equal scores everywhere: {listed(alike)}; perhaps one file under two names"
+        yield f"metrics with equal scores everywhere: {listed(alike)}; perhaps one file under two names: leave one out"
 
 
 def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
@@ -187,7 +207,7 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
     differing = (each for each in runs if _n_values(each[1]) >= many)
     said = " ".join(cube.attrs.get(names.DOUBTS, ()))  # of equal rankings
     if alike := [group for group in _alike(differing) if group not in said]:
-        yield f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names"
+        yield f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names: leave one out"
 
 
 def _only_relevant_judged(rankings: xr.Dataset) -> Iterator[str]:
@@ -217,7 +237,7 @@ def _equal_rankings(rankings: xr.Dataset) -> Iterator[str]:
     runs = zip(labels_of(rankings, names.RUN), documents, lengths, strict=True)
     ranked = (each for each in runs if np.count_nonzero(each[1] >= 0) >= FEWEST)
     if alike := _alike(ranked):
-        yield f"runs with equal rankings of judged documents: {listed(alike)}; perhaps one run under two names"
+        yield f"runs with equal rankings of judged documents: {listed(alike)}; perhaps one run under two names: leave one out"
 
 
 def _n_values(values: Any) -> int:
@@ -239,8 +259,7 @@ def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _outside_their_range,
     _precision_of_no_list,
-    _means_among_labels,
-    _counters_among_runs,
+    _other_labels,
     _runs_and_topics_exchanged,
     _smaller_is_better,
     _equal_metrics,

@@ -192,7 +192,21 @@ def _label_columns(
             path,
             line,
         )
+    if word not in TOPIC_HEADERS:
+        _refuse_topics_elsewhere(header, path, line)
     return 1 if word in ("", *TOPIC_HEADERS) else 0
+
+
+def _refuse_topics_elsewhere(header: list[str], path: PathLike, line: int) -> None:
+    """Refuse a column of topics behind another one, such as the line numbers that pandas writes: it would be a run."""
+    places = [k for k, cell in enumerate(header) if header_word(cell) in TOPIC_HEADERS]
+    if places:
+        raise BadInput(
+            f"column {places[0] + 1} is called {header[places[0]]!r}, and topics are expected in the first column: remove the columns before "
+            "it, or, if it is a run, call the first column topic",
+            path,
+            line,
+        )
 
 
 def _refuse_means(header: list[str], beginning: list[str], path: PathLike, line: int) -> None:

@@ -14,6 +14,8 @@ from scorecube import names
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.phrases import Z
 from scorecube.report.views.registry import view_of
+from scorecube.storage.catalogue import ATTRIBUTES
+from scorecube.storage.index import Row
 
 FEW_TOPICS = 25
 """Fewer than the smallest set that is usually regarded as sufficient (Buckley and Voorhees 2000)."""
@@ -54,7 +56,7 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs.get(COLLECTION, ""))
     return [Caution(text, where, detail) for text, detail in remarks] + [
-        Caution(str(note)[0].upper() + str(note)[1:].rstrip(".") + ".", where)
+        Caution(str(note)[0].upper() + _ended(str(note)[1:]), where)
         for note in [*result.attrs.get("notes", []), *result.attrs.get(names.DOUBTS, [])]
     ]
 
@@ -77,8 +79,26 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
                 f"{facts['missing_scores']:,} scores",
             )
         )
-    cautions += [Caution(f"{doubt}.", name) for doubt in facts.get(names.DOUBTS, ())]
+    cautions += [Caution(_ended(doubt), name) for doubt in facts.get(names.DOUBTS, ())]
     return cautions
+
+
+def doubts_of_results(row: Row) -> list[Caution]:
+    """Return the doubts about the options of a collection's results, each once."""
+    found = [
+        (kind, str(doubt))
+        for kind in row.texts
+        for facts in row.results(kind).values()
+        for doubt in facts.get(ATTRIBUTES, {}).get(names.DOUBTS, ())
+    ]
+    return [
+        Caution(_ended(f"{kind}: {doubt}"), row.collection) for kind, doubt in sorted(set(found))
+    ]
+
+
+def _ended(text: str) -> str:
+    """Return a remark as a sentence that ends."""
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def merge_cautions(cautions: Iterable[Caution]) -> list[dict[str, Any]]:

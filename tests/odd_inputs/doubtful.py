@@ -1,0 +1,85 @@
+"""Scores, runs and judgements that are read, with a sentence that says what looks like a mistake."""
+
+from __future__ import annotations
+
+from tests.odd_inputs.reading import QRELS, Odd, ranked
+
+AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
+LEAVE_OUT = "looks like {}: leave it out of the file"
+SUMMARY = LEAVE_OUT.format("a mean or another summary of others")
+COUNTER = LEAVE_OUT.format("a column of numbers, not like a system")
+OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name"
+ONE_OTHER = "found 1 other score, such as {} of run b on topic 1; give means or another measure another name"
+SMALLER = "smaller values {} better, and every analysis takes larger scores as better; declare it as lower is better"
+NUMBERS = "the runs are numbers (301, 302) and the topics are not ({}): perhaps runs are rows; then transpose"
+METRICS = (
+    "metrics with equal scores everywhere: {}; perhaps one file under two names: leave one out"
+)
+RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
+RANKINGS = "runs with equal rankings of judged documents: a = b; perhaps one run under two names: leave one out"
+MARKS = [".1", ".2", ".4", ".3", ".5"]
+
+
+def matrix(score: object = "0.25", run: str = "b", topic: str = "2") -> bytes:
+    """Return a matrix of two runs and two topics."""
+    return f"topic,a,{run}\n1,0.5,{score}\n{topic},1,0\n".encode()
+
+
+def columns(**scores: list[str]) -> bytes:
+    """Return a matrix of five topics."""
+    rows = zip(*scores.values(), strict=True)
+    lines = [f"{topic},{','.join(row)}" for topic, row in enumerate(rows, 1)]
+    return "\n".join([f"topic,{','.join(scores)}", *lines, ""]).encode()
+
+
+def shown(run: str, scores: list[str]) -> str:
+    """Return the outcome of a run of `columns`."""
+    return f"{run}: " + " ".join(f"{topic}=0{score}" for topic, score in enumerate(scores, 1))
+
+
+def long(*metrics: str) -> bytes:
+    """Return a long table in which metrics have the same scores."""
+    rows = [f"a,{topic},{each},{score}" for each in metrics for topic, score in enumerate(MARKS, 1)]
+    return "\n".join(["run,topic,metric,score", *rows, ""]).encode()
+
+
+def named(metric: str) -> str:
+    """Return what precedes the scores of a metric."""
+    return "" if metric == "AP" else f"{metric}: "
+
+
+DOUBTFUL = {
+    **{f"{metric} of {score}": Odd("scores", matrix(score), named(metric) + AB.format(score) + f"{metric} {OUTSIDE.format('1 other score', f'{score} of run b')}", name=f"{metric}.csv")
+       for metric in ("AP", "nDCG@10", "RR") for score in (54.3, -999, 1.5, -1)},
+    **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{named(metric)}a: 1=20 2=80; b: 1=40 2=60 | {metric} {OUTSIDE.format('4 other scores', '20 of run a')}", name=f"{metric}.csv")
+       for metric in ("AP", "Q", "R@5")},
+    **{f"P@{k} of {score}": Odd("scores", matrix(score), f"P@{k}: {AB.format(score)}P@{k} is a multiple of 1/{k}; {ONE_OTHER.format(score)}", name=f"P@{k}.csv")
+       for k, score in ((10, 0.123), (10, 0.55), (20, 0.333))},
+    **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
+       for label in ("all", "mean", "Mean", "average", "amean", "overall", "total", "std", "MAP")},
+    **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {SUMMARY}")
+       for label in ("all", "mean", "average", "amean", "overall", "total", "median")},
+    "run Mean": Odd("scores", matrix(run="Mean"), f"Mean: 1=0.25 2=0; a: 1=0.5 2=1 | run Mean {SUMMARY}"),
+    **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {COUNTER}")
+       for label in ("idx", "index", "no", "id")},
+    **{f"run {label}": Odd("scores", matrix(run=label), f"{label}: 1=0.25 2=0; a: 1=0.5 2=1 | run {label} {COUNTER}")
+       for label in ("Query No", "Unnamed: 0", "#")},
+    **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), f"error: FILE:1: column 2 is called '{header}', and topics are expected in the first column: remove the columns before it, or, if it is a run, call the first column topic")
+       for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
+    **{f"runs down, {kind}": Odd("scores", f"topic,301,302\n{first},0.5,1\n{second},0.25,0\n".encode(), f"301: {first}=0.5 {second}=0.25; 302: {first}=1 {second}=0 | {NUMBERS.format(f'{first}, {second}')}")
+       for kind, first, second in (("letters", "a", "b"), ("names", "bm", "dense"))},
+    **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{metric}: {SMALLER.format('seem to be')}", name=f"{metric}.csv")
+       for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate")},
+    **{f"{metric}, known": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{metric}: {SMALLER.format('are')}", name=f"{metric}.csv")
+       for metric in ("last_rel", "loss_er")},
+    "two metrics alike": Odd("scores", long("M", "N"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
+    "three metrics alike": Odd("scores", long("M", "N", "O"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N = O')}"),
+    "two files of equal scores": Odd("scores", {"M.csv": columns(a=MARKS), "N.csv": columns(a=MARKS)}, f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
+    "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
+    "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
+    "one run file under two names": Odd("runs", {name: ranked(lambda rank: -rank, name) for name in "ab"}, f"a: 1=0.833333 2=0.833333; b: 1=0.833333 2=0.833333 | {RANKINGS}", beside={"qrels": b"".join(b"%d 0 d%d %d\n" % (topic, k, k % 2) for topic in (1, 2) for k in range(1, 5))}),
+    "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
+    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"gdeval:nDCG@20: a: 1=54.3 2=30 | gdeval:nDCG@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
+    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | topic all {SUMMARY}"),
+    "gains of zeros": Odd("qrels", QRELS, "error: gain setting '0:0': all gains are 0, so every score would be; give the highest level at least a gain above 0", options={"gains": ["0:0"]}),
+}  # fmt: skip

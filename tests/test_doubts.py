@@ -9,76 +9,40 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.collection.doubts import RULES, doubts_of
+from scorecube.collection.doubts import RANKING_RULES, RULES, doubts_of
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.storage import open_study
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli
-from tests.odd_inputs.reading import QRELS, ranked
+from tests.odd_inputs import CASES
+from tests.odd_inputs.reading import QRELS, ranked, read
 
 TOPICS = [str(301 + k) for k in range(8)]
 GOOD = pd.DataFrame(np.random.default_rng(1).random((4, 8)).round(1), index=list("abcd"), columns=TOPICS)  # fmt: skip
-RENAMED = {"topic": lambda label: GOOD.rename(columns={"301": label}), "run": lambda label: GOOD.rename(index={"a": label})}  # fmt: skip
-SMALLER = "smaller values {} better, and every analysis takes larger scores as better"
 
 
-def replaced(value: float) -> pd.DataFrame:
-    frame = GOOD.copy()
-    frame.loc["b", "303"] = value
-    return frame
-
-
-CASES = {
-    **{f"{metric} of {value:g}": ({metric: replaced(value)}, f"{metric} lies between 0 and 1, and 1 scores do not, such as {value:g} of run b on topic 303")
-       for metric in ("AP", "nDCG@10", "RR") for value in (54.3, -999.0, 1.5, -1.0)},
-    **{f"{metric} in percent": ({metric: GOOD * 100 + 2}, f"{metric} lies between 0 and 1, and 32 scores do not") for metric in ("AP", "P@5", "Q")},
-    **{f"P@{k} of .{digits}": ({f"P@{k}": replaced(float(f".{digits}"))}, f"P@{k} is a number of {k}ths, and 1 scores are not")
-       for k, digits in ((10, "123"), (10, "55"), (20, "333"))},
-    **{f"{dim} {label}": ({"M": RENAMED[dim](label)}, f"{dim} {label} looks like means over others")
-       for dim in ("topic", "run") for label in ("all", "mean", "Mean", "average", "amean", "overall", "total")},
-    **{f"run {label}": ({"M": RENAMED["run"](label)}, f"run {label} looks like a column of numbers")
-       for label in ("idx", "Query No", "index", "no", "id", "Unnamed: 0", "#")},
-    **{f"runs down, {kind}": ({"M": frame.T.rename_axis(index="run", columns="topic")}, "the runs are numbers (301, 302, 303, 304, 305 and 3 more) and the topics are not")
-       for kind, frame in (("letters", GOOD), ("names", GOOD.set_axis(["bm", "dense", "rerank", "fusion"])))},
-    **{f"{metric}, smaller is better": ({metric: GOOD}, f"{metric}: " + SMALLER.format("seem to be"))
-       for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate")},
-    **{f"{metric}, known": ({metric: GOOD}, f"{metric}: " + SMALLER.format("are")) for metric in ("last_rel", "loss_er")},
-    "two metrics alike": ({"M": GOOD, "N": GOOD.copy()}, "metrics with equal scores everywhere: M = N; perhaps one file under two names"),
-    "three metrics alike": ({"M": GOOD, "N": GOOD, "O": GOOD}, "metrics with equal scores everywhere: M = N = O"),
-    "one run under two names": ({"M": pd.concat([GOOD, GOOD.loc[["c"]].rename({"c": "e"})])}, "runs with equal scores everywhere: c = e; perhaps one run"),
-    "two runs under two names": ({"M": pd.concat([GOOD, GOOD.loc[["a", "c"]].rename({"c": "e", "a": "f"})])}, "runs with equal scores everywhere: a = f, c = e"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_doubt_is_said_in_one_sentence(name: str) -> None:
-    frames, expected = CASES[name]
-    (doubt,) = doubts_of(cube_from_scores(frames))
-    assert doubt.startswith(expected)
-
-
-def test_every_rule_has_a_case_and_good_scores_none() -> None:
-    found = {
-        rule
-        for frames, _ in CASES.values()
-        for rule in RULES
-        if list(rule(cube_from_scores(frames)))
-    }
-    assert found == set(RULES)
-    good = {"AP": GOOD, "P@10": GOOD + 0.0, "RR": GOOD / 2, "my_score": GOOD * 100, "loss": -GOOD}
-    assert (
-        doubts_of(cube_from_scores({k: v for k, v in good.items() if k not in ("loss", "P@10")}))
-        == []
-    )
+def test_good_scores_have_no_doubts() -> None:
+    good = {"AP": GOOD, "RR": GOOD / 2, "my_score": GOOD * 100}
+    assert doubts_of(cube_from_scores(good)) == []
     assert doubts_of(simulate_cube(metrics=("AP", "nDCG@10", "P@10", "RR"), n_runs=30)) == []
     zeros = pd.DataFrame(0.0, index=list("ab"), columns=TOPICS)
     assert doubts_of(cube_from_scores({"M": zeros, "N": zeros})) == []
 
 
+def test_every_rule_has_an_odd_input(tmp_path: Path) -> None:
+    missing = {*RULES, *RANKING_RULES}
+    for number, case in enumerate(case for case in CASES.values() if " | " in case.outcome):
+        (tmp_path / str(number)).mkdir()
+        dataset = read(case, case.write(tmp_path / str(number)), lambda _: None)
+        rules = RULES if case.role == "scores" else RANKING_RULES
+        missing -= {rule for rule in rules if list(rule(dataset))}
+    assert missing == set()
+
+
 def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecube: Cli) -> None:
     path, study = tmp_path / "AP.csv", tmp_path / "study.zarr"
-    replaced(-999.0).T.rename_axis("topic").to_csv(path)
+    GOOD.T.assign(b=-999.0).rename_axis("topic").to_csv(path)
     noted: list[str] = []
     import_scores(path, notify=noted.append)
     (doubt,) = noted

@@ -14,7 +14,9 @@ FLAGS = {"dialect": "--qrels-format", "run_name": "--run-name", "precision": "--
 
 
 def test_the_corpus_is_large() -> None:
-    assert len(CASES) >= 80
+    assert len(CASES) >= 260
+    said = [case for case in CASES.values() if " | " in case.outcome]
+    assert len(said) >= 77
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -35,6 +37,8 @@ def test_a_command_ends_with_one_message_or_a_collection(
     for option, value in case.options.items():
         flag = FLAGS.get(option, f"--{option}")
         words += [flag] if value is True else [flag, value]
+    if case.role != "scores":
+        words += ["--metrics", "AP", "--gains", ",".join(case.gains)]
     if case.role == "intents":
         words += ["--qrels-format", "trec-intents"]
     for role, path in paths.items():

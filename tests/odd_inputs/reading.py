@@ -39,9 +39,11 @@ class Odd:
     name
         Of the file.
     options
-        Of `read_rankings` or `import_scores`, and the gains.
+        Of `read_rankings` or `import_scores`.
     beside
         Contents of the files that go with it, by role, other than plain ones.
+    gains
+        Gain settings that runs are evaluated with.
     """
 
     role: str
@@ -50,6 +52,7 @@ class Odd:
     name: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, bytes] = field(default_factory=dict)
+    gains: tuple[str, ...] = ("auto",)
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write the file and those that go with it; return their paths by role."""
@@ -74,7 +77,9 @@ def observe(case: Odd, folder: Path) -> str:
     paths = case.write(folder)
     noted: list[str] = []
     try:
-        cube = _read(case, paths, noted.append)
+        cube = read(case, paths, noted.append)
+        if case.role != "scores":
+            cube = api.evaluate(cube, ["AP"], gains=case.gains)
     except ScorecubeError as error:
         found = f"error: {error}"
     else:
@@ -82,13 +87,13 @@ def observe(case: Odd, folder: Path) -> str:
     return found.replace(str(paths[case.role]), "FILE").replace(str(folder), "FOLDER")
 
 
-def _read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr.Dataset:
+def read(case: Odd, paths: dict[str, Path], notify: Callable[[str], None]) -> xr.Dataset:
+    """Return the scores, or the rankings, of a case that is written."""
     if case.role == "scores":
         return api.import_scores([paths["scores"]], notify=notify, **case.options)
     options: dict[str, Any] = {"dialect": "trec-intents"} if case.role == "intents" else {}
     options |= paths | case.options
-    gains = options.pop("gains", ["auto"])
-    return api.evaluate(api.read_rankings(workers=1, notify=notify, **options), ["AP"], gains=gains)
+    return api.read_rankings(workers=1, notify=notify, **options)
 
 
 def describe(cube: xr.Dataset) -> str:

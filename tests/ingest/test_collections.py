@@ -10,7 +10,7 @@ import pytest
 from scorecube.errors import counted
 from scorecube.workflow.api import open_study
 from tests.conftest import Cli
-from tests.test_doubts import LISTED, OTHER
+from tests.test_doubts import LISTED
 
 pytestmark = pytest.mark.data
 
@@ -111,19 +111,9 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
     )
     n_scores = len(metrics) * n_runs * n_topics
     expected = [f"{missing} of {n_scores} scores are missing"] if missing else []
-    if "last_rel" in metrics:
-        expected.append(
-            "note: last_rel: smaller values are better, and every analysis takes larger scores as better; declare it as lower is better"
-        )
-    alike = (
-        "note: runs with equal scores everywhere" if folder.partition("/")[0] in LISTED else None
-    )
-    listed = [
-        alike,
-        *(f"note: {doubt}" for name, doubt in OTHER if name == folder and doubt[:2] == "AP"),
-    ]
+    kinds = {doubt.partition(":")[0] for doubt in LISTED.get(folder.partition("/")[0], [])}
     assert [
-        line for line in told[1:] if not any(each and line.startswith(each) for each in listed)
+        line for line in told[1:] if line.removeprefix("note: ").partition(":")[0] not in kinds
     ] == expected
     cube = open_study(str(study))["x"].cube
     assert cube["metric"].values.tolist() == metrics

@@ -15,7 +15,8 @@ NUMBERS = "the runs are numbers (301, 302) and the topics are not ({}): perhaps 
 METRICS = (
     "metrics with equal scores everywhere: {}; perhaps one file under two names: leave one out"
 )
-RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
+RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names (leave one out), or runs that differ only where these metrics do not look"
+OF_TOPICS = "num_rel: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 RANKINGS = "runs with equal rankings of judged documents: a = b; perhaps one run under two names: leave one out"
 MARKS = [".1", ".2", ".4", ".3", ".5"]
 
@@ -75,6 +76,7 @@ DOUBTFUL = {
     "two metrics alike": Odd("scores", long("M", "N"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
     "three metrics alike": Odd("scores", long("M", "N", "O"), f"M: {shown('a', MARKS)} | {METRICS.format('M = N = O')}"),
     "two files of equal scores": Odd("scores", {"M.csv": columns(a=MARKS), "N.csv": columns(a=MARKS)}, f"M: {shown('a', MARKS)} | {METRICS.format('M = N')}"),
+    "number of the topic": Odd("scores", columns(**dict.fromkeys("abcde", MARKS)), f"num_rel: {'; '.join(shown(run, MARKS) for run in 'abcde')} | {OF_TOPICS}", name="num_rel.csv"),
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
     "one run file under two names": Odd("runs", {name: ranked(lambda rank: -rank, name) for name in "ab"}, f"a: 1=0.833333 2=0.833333; b: 1=0.833333 2=0.833333 | {RANKINGS}", beside={"qrels": b"".join(b"%d 0 d%d %d\n" % (topic, k, k % 2) for topic in (1, 2) for k in range(1, 5))}),

@@ -64,7 +64,7 @@ IN_SCORES = {
     "rise": "scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores",
     "equal": "all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'",
     "infinite": "infinite scores, which are ties with each other: write finite ones",
-    "merged": f"different scores are equal as 32-bit floats, so that document ids decide the order of at least {MERGED:.0%} of the documents: use the precision 'double'",
+    "merged": f"different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least {MERGED:.0%} of the documents: use the precision 'double' for the order of all digits",
 }
 """Kind of doubt about the scores of a run -> what it is and what to do."""
 
@@ -200,14 +200,23 @@ def _equal_metrics(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
-    scores = cube[names.SCORE].transpose(names.RUN, ...).values
+    scores = cube[names.SCORE].transpose(names.RUN, names.METRIC, ...).values
+    telling = [k for k, (_, each) in enumerate(_by_metric(cube)) if not _is_of_topics(each)]
     # Of a measure with few values, such as the reciprocal rank, good runs have the same.
     many = max(FEWEST, cube.sizes[names.TOPIC] / 2)
-    runs = zip(labels_of(cube, names.RUN), scores, strict=True)
+    runs = zip(labels_of(cube, names.RUN), (each[telling] for each in scores), strict=True)
     differing = (each for each in runs if _n_values(each[1]) >= many)
     said = " ".join(cube.attrs.get(names.DOUBTS, ()))  # of equal rankings
     if alike := [group for group in _alike(differing) if group not in said]:
-        yield f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names: leave one out"
+        yield (
+            f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names (leave one out), or runs that differ only "
+            "where these metrics do not look"
+        )
+
+
+def _equal_for_all_runs(cube: xr.Dataset) -> Iterator[str]:
+    if alike := [metric for metric, scores in _by_metric(cube) if _is_of_topics(scores)]:
+        yield f"{listed(alike)}: equal for all runs on every topic; perhaps a number of the topic, such as of its judged documents: leave it out"
 
 
 def _only_relevant_judged(rankings: xr.Dataset) -> Iterator[str]:
@@ -240,6 +249,16 @@ def _equal_rankings(rankings: xr.Dataset) -> Iterator[str]:
         yield f"runs with equal rankings of judged documents: {listed(alike)}; perhaps one run under two names: leave one out"
 
 
+def _is_of_topics(scores: Any) -> bool:
+    """Return whether scores (gain, run, topic) differ between topics and not between runs, apart from missing ones."""
+    low, high = np.fmin.reduce(scores, axis=1), np.fmax.reduce(scores, axis=1)
+    return (
+        scores.shape[1] >= FEWEST
+        and np.array_equal(low, high, equal_nan=True)
+        and _n_values(low) > 1
+    )
+
+
 def _n_values(values: Any) -> int:
     """Return the number of different finite values."""
     return len(np.unique(values[np.isfinite(values)]))
@@ -253,7 +272,7 @@ def _alike(named: Iterable[tuple[Any, ...]]) -> list[str]:
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         groups.setdefault(digest.digest(), []).append(name)
-    return [" = ".join(group) for group in groups.values() if len(group) > 1]
+    return [listed(group, " = ") for group in groups.values() if len(group) > 1]
 
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
@@ -264,6 +283,7 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _smaller_is_better,
     _equal_metrics,
     _equal_runs,
+    _equal_for_all_runs,
 )
 """Each returns its doubts about a cube."""
 RANKING_RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (

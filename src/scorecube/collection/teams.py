@@ -101,7 +101,7 @@ def with_systems(
     return dataset.assign_coords({names.SYSTEM: (names.RUN, schema.label_array(labels))})
 
 
-def listed(labels: Sequence[str]) -> str:
+def listed(labels: Sequence[str], between: str = ", ") -> str:
     """Return the first names of a list, and how many there are beside them.
 
     Examples
@@ -110,7 +110,7 @@ def listed(labels: Sequence[str]) -> str:
     ('a, b', 'a, b, c, d, e and 2 more')
     """
     more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
-    return ", ".join(labels[:SHOWN]) + more
+    return between.join(labels[:SHOWN]) + more
 
 
 def _folded(run: str) -> str:

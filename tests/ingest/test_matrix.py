@@ -214,14 +214,15 @@ def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
         import_scores([first, second])
 
 
-@pytest.mark.parametrize(("old", "new"), [(b"r2", b"r3"), (b"403", b"404")], ids=["run", "topic"])
+@pytest.mark.parametrize(("dim", "old", "new"), [("run", b"r2", b"r3"), ("topic", b"403", b"404")])
 def test_matrices_of_other_runs_or_topics_are_refused(
-    tmp_path: Path, old: bytes, new: bytes
+    tmp_path: Path, dim: str, old: bytes, new: bytes
 ) -> None:
     first = write(tmp_path / "ap.csv", MATRIX)
     second = write(tmp_path / "rr.csv", MATRIX.replace(old, new))
+    only = f"{dim} {old.decode()} only in AP, {dim} {new.decode()} only in RR;"
     with pytest.raises(
-        BadInput, match=r"^the matrices of RR and AP have different runs or topics$"
+        BadInput, match=f"^the matrices of RR and AP have different runs or topics: {only}"
     ):
         import_scores([first, second])
 

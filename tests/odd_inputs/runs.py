@@ -77,7 +77,7 @@ RUNS = {
     'run with falling scores': Odd('runs', ranked(lambda rank: -rank), 'a: 1=1 2=1'),
     'run with an infinite score': Odd('runs', ranked(lambda rank: -rank if rank > 1 else float("inf")), 'a: 1=1 2=1 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
     'run with negative infinite scores': Odd('runs', ranked(lambda rank: -rank if rank < 5 else -float("inf")), 'a: 1=1 2=1 | 1 run (a): infinite scores, which are ties with each other: write finite ones'),
-    'run with scores of many digits': Odd('runs', ranked(lambda rank: f"100.{999999 - rank:06d}9"), "a: 1=0.333333 2=0.583333 | 1 run (a): different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least 1% of the documents: use the precision 'double' for the order of all digits"),
-    'run with scores above 2**24': Odd('runs', ranked(lambda rank: 2**27 - rank), "a: 1=0.25 2=0.416667 | 1 run (a): different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least 1% of the documents: use the precision 'double' for the order of all digits"),
+    'run with scores of many digits': Odd('runs', ranked(lambda rank: f"100.{999999 - rank:06d}9"), "a: 1=0.333333 2=0.583333 | 1 run (a): different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least 1% of the documents: use the score precision 'double' for the order of all digits"),
+    'run with scores above 2**24': Odd('runs', ranked(lambda rank: 2**27 - rank), "a: 1=0.25 2=0.416667 | 1 run (a): different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least 1% of the documents: use the score precision 'double' for the order of all digits"),
     'run with scores of many digits in double': Odd('runs', ranked(lambda rank: 2**27 - rank), 'a: 1=1 2=1', options={'precision': 'double'}),
 }  # fmt: skip

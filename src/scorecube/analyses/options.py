@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scorecube.errors import BadPlan, default_flag, kind_of, option
-from scorecube.statistics.levels import doubts_of_levels, meant
+from scorecube.errors import BadPlan, default_flag, doubts_of_levels, kind_of, meant, option
 
 T = TypeVar("T")
 DECLARED = "option"
@@ -50,7 +49,7 @@ class Option:
     may_be_empty
         Whether a list may have no elements.
     level
-        Kind of level of tests or intervals, of `scorecube.statistics.levels`; empty for another number.
+        Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`; empty for another number.
     unit
         Unit of a number, such as ``topics``.
     finalize

@@ -451,7 +451,9 @@ def demo(
 def describe_judgements(rankings: Any) -> str:
     """Return the numbers of topics, judged and relevant documents and of documents by level as text."""
     judged = rankings[N_JUDGED].values.sum(axis=0).tolist()
-    by_level = ", ".join(f"{level}: {count}" for level, count in enumerate(judged))
+    by_level = ", ".join(
+        f"{level}: {count}" for level, count in enumerate(judged) if count or not level
+    )
     return (
         f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, {counted(sum(judged), 'judged document')}, {sum(judged[1:])} "
         f"relevant; by level {by_level}"

@@ -64,7 +64,7 @@ IN_SCORES = {
     "rise": "scores rise along the file, and larger ones come first, so that the best documents are last: use the order 'rank' or 'file', or negate the scores",
     "equal": "all scores of a topic are equal, so that document ids decide the order: use the order 'rank' or 'file'",
     "infinite": "infinite scores, which are ties with each other: write finite ones",
-    "merged": f"different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least {MERGED:.0%} of the documents: use the precision 'double' for the order of all digits",
+    "merged": f"different scores are equal as 32-bit floats, as in trec_eval, so that document ids decide the order of at least {MERGED:.0%} of the documents: use the score precision 'double' for the order of all digits",
 }
 """Kind of doubt about the scores of a run -> what it is and what to do."""
 

@@ -108,8 +108,7 @@ def evaluate(
     if missing_topic == "nan":
         scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
-    attrs = {key: value for key, value in rankings.attrs.items() if key != names.SCORE_DOUBTS} | {
-        names.DOUBTS: doubts_of(rankings),
+    attrs = _attrs(rankings) | {
         "missing_topic": missing_topic,
         "no_relevant": no_relevant,
         EXCLUDED: [str(topic) for topic in topics[~kept]],
@@ -124,6 +123,12 @@ def evaluate(
         attrs,
     )
     return _with_systems_of(rankings, cube)
+
+
+def _attrs(rankings: xr.Dataset) -> dict[Any, Any]:
+    """Return the attributes of rankings that their scores have, with all doubts about them."""
+    kept = {key: value for key, value in rankings.attrs.items() if key != names.SCORE_DOUBTS}
+    return kept | {names.DOUBTS: doubts_of(rankings)}
 
 
 def _marked_levels(

@@ -12,8 +12,7 @@ import xarray as xr
 
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable
-from scorecube.errors import BadPlan, option
-from scorecube.statistics.levels import doubts_of_levels, meant
+from scorecube.errors import BadPlan, doubts_of_levels, meant, option
 
 Numbers = float | Iterable[float] | xr.DataArray
 """One number, a list (dim with the parameter's name), or a labelled array."""

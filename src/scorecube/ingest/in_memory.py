@@ -346,9 +346,11 @@ def cube_from_scores(
         new_runs, new_topics = list(ordered.index), list(ordered.columns)
         _check_labels(new_runs, names.RUN, metric)
         _check_labels(new_topics, names.TOPIC, metric)
-        if arrays and (new_runs != runs or new_topics != topics):
-            raise BadInput(
-                f"the matrices of {metric} and {next(iter(matrices))} have different runs or topics"
+        if arrays:
+            _refuse_other_labels(
+                {names.RUN: (runs, new_runs), names.TOPIC: (topics, new_topics)},
+                next(iter(matrices)),
+                metric,
             )
         runs, topics = new_runs, new_topics
         try:
@@ -363,6 +365,22 @@ def cube_from_scores(
         _check_text(label, "name")
     cube = cube_dataset(stacked, list(matrices), [gain], runs, topics, team_of)
     return with_systems(cube, systems, notify=notify or LOGGER.warning)
+
+
+def _refuse_other_labels(
+    labels: Mapping[str, tuple[list[str], list[str]]], metric: str, other: str
+) -> None:
+    """Refuse matrices of two metrics with different runs or topics; the message names those of one only."""
+    only = [
+        f"{dim} {listed(sorted(set(some) - set(rest)))} only in {where}"
+        for dim, (first, second) in labels.items()
+        for some, rest, where in ((first, second, metric), (second, first, other))
+        if set(some) - set(rest)
+    ]
+    if only:
+        raise BadInput(
+            f"the matrices of {other} and {metric} have different runs or topics: {', '.join(only)}; give those that all have, or one collection for each"
+        )
 
 
 def _check_labels(labels: list[str], dim: str, metric: str) -> None:

@@ -17,8 +17,7 @@ from scorecube import names
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.family import check_baseline
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, nearest, option
-from scorecube.statistics.levels import meant
+from scorecube.errors import BadName, BadPlan, meant, nearest, option
 
 
 def replicated_effects(

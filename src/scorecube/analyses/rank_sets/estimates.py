@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,13 +10,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.rank_sets.ranks import VARIABLES
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, doubts_of_levels, meant
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.levels import doubts_of_levels, meant
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
-LOGGER = logging.getLogger("scorecube")
 SYMMETRIC = 1e-8
 """Relative difference up to which a covariance matrix is symmetric, and share of its largest eigenvalue up to which a negative one is
 rounding: matrices are often printed with eight digits."""
@@ -74,8 +71,6 @@ def rank_sets(
         labels = [str(label) for label in index.tolist()]
     values = np.asarray(estimates, float)
     matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
-    for doubt in doubts_of_levels(names.ALPHA, [alpha]):
-        LOGGER.warning(doubt)
     n = len(values)
     first, second = label_order(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
@@ -99,7 +94,12 @@ def rank_sets(
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | arrays,
         {names.RUN: list(labels or map(str, range(1, n + 1)))},
-        {"alpha": alpha, "marginal": int(marginal), "trials": trials},
+        {
+            "alpha": alpha,
+            "marginal": int(marginal),
+            "trials": trials,
+            names.DOUBTS: doubts_of_levels(names.ALPHA, [alpha]),
+        },
     )
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.rank_agreement.replicability import replicated_effects
-from scorecube.statistics.levels import doubts_of_levels
+from scorecube.errors import doubts_of_levels
 
 LOGGER = logging.getLogger("scorecube")
 

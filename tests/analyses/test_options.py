@@ -297,6 +297,28 @@ def test_limits_hold(name: str, option: Option) -> None:
             kind(**{option.name: in_its_type(option, number)})
 
 
+LEVELS = [each for each in EVERY if each[1].name in ("alpha", "alphas", "confidence")]
+
+
+@pytest.mark.parametrize(("name", "option"), LEVELS, ids=[name for name, _ in LEVELS])
+def test_levels_on_the_wrong_side_are_doubted(name: str, option: Option) -> None:
+    kind, usual = registry.load(name), 0.05 if option.level == "alpha" else 0.95
+    assert option.name.startswith(option.level)
+    assert kind(**{option.name: in_its_type(option, usual)}).doubts(simulate_cube()) == []
+    for percentage in (5, 95):
+        with pytest.raises(BadPlan, match=rf"; did you mean {usual}\?$"):
+            kind(**{option.name: in_its_type(option, percentage)})
+    if option.maximum is None:
+        wrong = kind(**{option.name: in_its_type(option, 1 - usual)})
+        (doubt,) = wrong.doubts(simulate_cube())
+        assert doubt.startswith(f"{option.level} {1 - usual:g} is ")
+        assert doubt.endswith(f"; did you mean {usual}?")
+
+
+def test_every_analysis_with_levels_has_them_doubted() -> None:
+    assert len(LEVELS) >= 14
+
+
 def test_some_options_of_every_kind_have_limits() -> None:
     assert len(LIMITED) >= 25
     assert {option.type for _, option in EVERY} == set(WRONG)

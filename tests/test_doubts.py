@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import scorecube as sc
+from scorecube.collection import doubts
 from scorecube.collection.doubts import RANKING_RULES, RULES, doubts_of
 from scorecube.collection.teams import listed
 from scorecube.ingest.in_memory import cube_from_scores
@@ -217,12 +220,27 @@ def test_what_is_said_of_run_files_is_true(name: str, data: Path) -> None:
     assert sc.doubts(exact) == [of_runs]
 
 
-def test_doubts_of_run_files_are_kept_with_their_scores(tmp_path: Path, scorecube: Cli) -> None:
-    (tmp_path / "a").write_bytes(ranked(lambda rank: rank))
+def test_doubts_of_run_files_are_kept_with_their_scores(
+    tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[xr.Dataset] = []
+
+    def rule(rankings: xr.Dataset) -> Iterator[str]:
+        asked.append(rankings)
+        yield from ()
+
+    monkeypatch.setattr(doubts, "RANKING_RULES", (rule,))
+    for run in "ab":
+        (tmp_path / run).write_bytes(ranked(lambda rank: rank, run))
     (tmp_path / "qrels").write_bytes(QRELS)
     study = tmp_path / "study.zarr"
     words = ("--name", "c", "--runs", tmp_path / "a", "--qrels", tmp_path / "qrels")
     said = scorecube("evaluate", study, *words).succeeded().stderr
     assert said.count("1 run (a): scores rise along the file") == 1
+    assert len(asked) == 1
     kept = scorecube("info", study, "--warnings").succeeded().stdout
     assert "1 run (a): scores rise along the file" in kept
+    further = (*words[:3], tmp_path / "b", *words[4:], "--add-runs")
+    said = scorecube("evaluate", study, *further).succeeded().stderr
+    assert said.count("2 runs (a, b): scores rise along the file") == 1
+    assert said.count("scores rise") == 1

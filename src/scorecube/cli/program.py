@@ -254,8 +254,8 @@ def evaluate(
                 opened, name, rankings, chosen, split(gains) or [], progress=progress, **scoring
             )
     notify(f"{study}: {name}: {describe(cube)}; ties by {order}, {precision} precision")
-    notes = [*map("note: {}".format, noted), *outdated_results(opened[name])]
-    for line in [describe_judgements(rankings), *remarks(rankings, cube), *notes]:
+    lines = remarks(rankings, cube, noted) + outdated_results(opened[name])
+    for line in [describe_judgements(rankings), *lines]:
         notify(line)
 
 
@@ -460,13 +460,12 @@ def describe_judgements(rankings: Any) -> str:
     )
 
 
-def remarks(rankings: Any, cube: Any) -> list[str]:
-    """Return notes on topics left out of an evaluation and on missing topics of runs."""
+def remarks(rankings: Any, cube: Any, noted: list[str]) -> list[str]:
+    """Return notes on topics left out of an evaluation and on missing topics of runs, those of reading, and doubts, which may be about further runs."""
     from scorecube.collection.doubts import doubts_of
     from scorecube.collection.evaluation import EXCLUDED
 
-    said = doubts_of(rankings)  # when they were read
-    lines = [f"note: {doubt}" for doubt in doubts_of(cube) if doubt not in said]
+    lines = []
     if excluded := cube.attrs.get(EXCLUDED):
         lines.append(
             f"{counted(len(excluded), 'topic')} without a relevant document left out: {', '.join(excluded[:10])}"
@@ -475,7 +474,8 @@ def remarks(rankings: Any, cube: Any) -> list[str]:
         lines.append(
             f"{counted(missing, 'ranking')} missing (a judged topic that a run lacks): score {cube.attrs['missing_topic']}"
         )
-    return lines
+    others = [line for line in noted if line not in doubts_of(rankings)]
+    return lines + [f"note: {line}" for line in [*others, *doubts_of(cube)]]
 
 
 def describe(cube: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from scorecube.collection import doubts
 from scorecube.collection.doubts import RANKING_RULES, RULES, doubts_of
 from scorecube.collection.teams import listed
 from scorecube.ingest.in_memory import cube_from_scores
+from scorecube.report.cautions import doubts_of_results
 from scorecube.storage import open_study
+from scorecube.storage.index import Row
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
 from tests.conftest import Cli
@@ -91,6 +94,12 @@ def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecub
     assert all(doubt[1:] in page for doubt in expected)
     assert open_study(study)["c"].result("swap").attrs["doubts"] == expected
     assert sc.Swap(sampling="replacement", size=50_000).doubts(cube) == []
+
+
+@pytest.mark.parametrize("forged", [7, [], {"doubts": 7}, {"doubts": {"a": 1}}, {"doubts": "ab"}])
+def test_forged_doubts_of_results_are_none(forged: Any) -> None:
+    row = Row("c", 1, "", "", {}, {"swap": json.dumps({"digest": {"attributes": forged}})})
+    assert doubts_of_results(row) == []
 
 
 @pytest.mark.parametrize(

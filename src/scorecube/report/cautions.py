@@ -56,8 +56,9 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     remarks = [*_trials(result), *view_of(kind).cautions(result, frames)]
     where = str(result.attrs.get(COLLECTION, ""))
     return [Caution(text, where, detail) for text, detail in remarks] + [
-        Caution(str(note)[0].upper() + _ended(str(note)[1:]), where)
-        for note in [*result.attrs.get("notes", []), *result.attrs.get(names.DOUBTS, [])]
+        Caution(note[:1].upper() + _ended(note[1:]), where)
+        for name in ("notes", names.DOUBTS)
+        for note in _texts(result.attrs, name)
     ]
 
 
@@ -79,21 +80,25 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
                 f"{facts['missing_scores']:,} scores",
             )
         )
-    cautions += [Caution(_ended(doubt), name) for doubt in facts.get(names.DOUBTS, ())]
+    cautions += [Caution(_ended(doubt), name) for doubt in _texts(facts, names.DOUBTS)]
     return cautions
 
 
 def doubts_of_results(row: Row) -> list[Caution]:
     """Return the doubts about the options of a collection's results, each once."""
-    found = [
-        (kind, str(doubt))
+    found = {
+        f"{kind}: {doubt}"
         for kind in row.texts
         for facts in row.results(kind).values()
-        for doubt in facts.get(ATTRIBUTES, {}).get(names.DOUBTS, ())
-    ]
-    return [
-        Caution(_ended(f"{kind}: {doubt}"), row.collection) for kind, doubt in sorted(set(found))
-    ]
+        for doubt in _texts(facts.get(ATTRIBUTES), names.DOUBTS)
+    }
+    return [Caution(_ended(text), row.collection) for text in sorted(found)]
+
+
+def _texts(attributes: Any, name: str) -> list[str]:
+    """Return a list of texts among attributes; none of attributes that are forged."""
+    found = attributes.get(name) if isinstance(attributes, Mapping) else None
+    return list(map(str, found)) if isinstance(found, list | tuple) else []
 
 
 def _ended(text: str) -> str:

@@ -194,7 +194,7 @@ def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _equal_metrics(cube: xr.Dataset) -> Iterator[str]:
-    differing = (each for each in _by_metric(cube) if _n_values(each[1]) > 1)
+    differing = (each for each in _by_metric(cube) if _differ(each[1]))
     if cube.sizes[names.TOPIC] >= FEWEST and (alike := _alike(differing)):
         yield f"metrics with equal scores everywhere: {listed(alike)}; perhaps one file under two names: leave one out"
 
@@ -252,11 +252,13 @@ def _equal_rankings(rankings: xr.Dataset) -> Iterator[str]:
 def _is_of_topics(scores: Any) -> bool:
     """Return whether scores (gain, run, topic) differ between topics and not between runs, apart from missing ones."""
     low, high = np.fmin.reduce(scores, axis=1), np.fmax.reduce(scores, axis=1)
-    return (
-        scores.shape[1] >= FEWEST
-        and np.array_equal(low, high, equal_nan=True)
-        and _n_values(low) > 1
-    )
+    return scores.shape[1] >= FEWEST and np.array_equal(low, high, equal_nan=True) and _differ(low)
+
+
+def _differ(values: Any) -> bool:
+    """Return whether there are different finite values."""
+    known = values[np.isfinite(values)]
+    return len(known) > 0 and bool(known.min() != known.max())
 
 
 def _n_values(values: Any) -> int:

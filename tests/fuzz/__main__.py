@@ -30,6 +30,7 @@ NEEDLESS = (
     ("scorecube.ingest.in_memory", "cube_dataset"),
     ("scorecube.collection.rankings", "rankings_dataset"),
     ("scorecube.collection.rankings", "with_intents"),
+    ("scorecube.collection.rankings", "with_doubts"),
     ("scorecube.collection.rankings", "doubts_of"),
 )
 """Functions that are not run: labelled datasets hold what was checked before, building them takes most of the time, and doubts read them."""

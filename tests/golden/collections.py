@@ -14,6 +14,7 @@ import scorecube as sc
 from scorecube.testing import simulate_rankings
 from tests.conftest import in_process, write_files
 from tests.report.hostile import ANALYSES, hostile_study
+from tests.report.hostile import GAINS as HOSTILE_GAINS
 from tests.storage.test_previous_version import ARCHIVE
 
 Make = Callable[[Path], None]
@@ -110,7 +111,7 @@ def imported(path: Path) -> None:
 
 def hostile(path: Path) -> None:
     """Write a study in which everything has a hostile name."""
-    hostile_study(path, ANALYSES[:1])
+    hostile_study(path, ANALYSES[:1], gains=HOSTILE_GAINS[:1])
 
 
 def previous(path: Path) -> None:

@@ -176,12 +176,13 @@ STUDIES = {
         ),
         ("replicate STUDY --collections truth,strict --baseline run0 --same-topics",),
     ),
-    "judges": Golden(
+    "judges": Golden(collections.judged, ("judges --truth truth --labels 4,6",)),
+    "judges-options": Golden(
         collections.judged,
         (
-            "judges --truth truth --labels 4,6",
             "judges --truth truth --judges lenient --labels 4 --weights linear --distance nominal --baseline run1",
         ),
+        brief=True,
     ),
     "teams": Golden(
         ONE,
@@ -190,6 +191,7 @@ STUDIES = {
             "teams --leave 1,2 --topics 8,4 --trials 4",
             "teams --pool-depth 5 --drop-unpooled --lost-topics all_runs_zero --interval percentile --trials 3",
         ),
+        brief=True,
     ),
     "errors": Golden(
         ONE,
@@ -230,10 +232,10 @@ STUDIES = {
     ),
     "show": Golden(
         simulated("one", "two", gains=TWO_GAINS),
-        ("swap --size 4,5 --trials 5",),
+        ("swap --size 4 --trials 5",),
         (
             "show STUDY swap --sort share:desc,metric",
-            "show STUDY swap --metrics AP --size 5 --sampling disjoint --all-rows",
+            "show STUDY swap --metrics AP --size 4 --sampling disjoint --all-rows",
             "show STUDY swap --average",
             "show STUDY swap --orderings",
             "show STUDY swap --collection two --format csv --fail-if share>0.2",

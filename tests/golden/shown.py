@@ -33,13 +33,13 @@ READ = 100
 """Width at which tables are kept as plain text."""
 FORMS: tuple[int | str, ...] = (READ, 60, 160, "json", "markdown", "latex")
 """Of tables, beside csv: widths of a terminal, and formats."""
-LONG = 60
+LONG = 80
 """Rows from which on a table is kept as csv and plain text only."""
 SEALS = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
         (r"<!-- [0-9a-f]{64} [0-9a-f]{64} -->", "<!-- SEAL -->"),
-        (rf"(scorecube ){re.escape(sc.__version__)}", r"\1VERSION"),
+        (r"(?<=scorecube )\d+\.\d+\.\d+\w*", "VERSION"),
         (r"about [\d.,:]+ \w+ on \d+ workers?, [^;\n]* in all", "about TIME on WORKERS, MEMORY"),
         (
             r'(<th scope="row">(?:started|finished|python|machine|versions)</th><td class="wrap">)[^<]*',
@@ -51,6 +51,7 @@ SEALS = tuple(
 LARGE_PARTS = re.compile(r"(?<=<style>)[^<]*(?=</style>)|(?<=<script>).*?(?=</script>)", re.DOTALL)
 """Of a page: files of the package, of which the dump has digests."""
 DATA = re.compile(r"(?<=data:text/csv;base64,)[\w+/=]+")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-\d+")
 REPEATED = 100
 """Letters of a line of a page that are kept if it stands there a second time."""
 BREAKS = re.compile(r'(?<=>)(?=<)|(?<=,)(?=["{\[])')
@@ -62,6 +63,11 @@ def sealed(text: str) -> str:
     for pattern, instead in SEALS:
         text = pattern.sub(instead, text)
     return text
+
+
+def rounded(text: str) -> str:
+    """Return a text with numbers of 9 digits: further ones depend on the instructions of the processor."""
+    return NUMBER.sub(lambda found: f"{float(found[0]):.9g}", text)
 
 
 def digest(text: str) -> str:
@@ -153,7 +159,7 @@ def paged(path: Path) -> str:
     """Return a page in short lines, without its seal; digests stand for files of the package and for tables as CSV."""
     text = sealed(path.read_text(encoding="utf-8"))
     text = LARGE_PARTS.sub(lambda found: f"SHA-256 {digest(found[0])}", text)
-    text = DATA.sub(lambda found: digest(base64.b64decode(found[0]).decode()), text)
+    text = DATA.sub(lambda found: digest(rounded(base64.b64decode(found[0]).decode())), text)
     return BREAKS.sub("\n", text)
 
 

@@ -123,7 +123,8 @@ def shown(view: str, *, brief: bool) -> Iterator[tuple[str, str]]:
                 yield f"table {table}, {form} columns", said(*words, columns=form)
             else:
                 yield f"table {table}, {form}", said(*words, "--format", form)
-    yield from types_of(view)
+    if not brief:
+        yield from types_of(view)
 
 
 def types_of(view: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,6 @@
-"""What users see of a result: the only file of the corpus that knows the interface, all of it public.
+"""What users see of a result: the only file of the corpus that knows the interface.
+
+It is public but for the registries, from which the tests learn what must be kept, and into which the analysis of ``tests/recipes`` goes.
 
 Tables and figures are those that the commands ``show`` and ``figure`` make; what stands only on a page (titles, captions, answers, warnings)
 is read from the page that ``report`` writes.
@@ -32,7 +34,7 @@ EXACT = ("judges",)
 READ = 100
 """Width at which tables are kept as plain text."""
 FORMS: tuple[int | str, ...] = (READ, 60, 160, "json", "markdown", "latex")
-"""Of tables, beside csv: widths of a terminal, and formats."""
+"""Of tables, beside csv: columns of a terminal, and formats."""
 LONG = 80
 """Rows from which on a table is kept as csv and plain text only."""
 SEALS = tuple(

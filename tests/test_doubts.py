@@ -39,6 +39,12 @@ def test_good_scores_have_no_doubts() -> None:
     assert doubts_of(cube_from_scores({"M": zeros, "N": zeros})) == []
 
 
+def test_standardised_scores_have_no_doubts() -> None:
+    cube = simulate_cube(n_runs=6, seed=2)
+    for method in ("z", "std-CDF", "std-AB"):
+        assert doubts_of(sc.standardise(cube, method=method)) == []
+
+
 def test_every_rule_has_an_odd_input(tmp_path: Path) -> None:
     missing = {*RULES, *RANKING_RULES}
     for number, case in enumerate(case for case in CASES.values() if " | " in case.outcome):

@@ -22,9 +22,9 @@ from scorecube.collection.teams import listed
 from scorecube.errors import counted
 
 UNIT_METRICS = re.compile(
-    rf"(?!{PREFIX})(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
+    rf"(?!{PREFIX}|z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
 )
-"""Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``."""
+"""Metrics between 0 and 1, also of other tools and summaries, such as ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
 SUMMARIES = frozenset(
     [
         "all",

@@ -27,7 +27,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_grid", "FINEST_BITS"),
         ("statistics.integer_grid", "ROUNDING"),
         ("analyses.topic_samples.swap_result", "DECIMALS"),
+        ("analyses.topic_samples.swap_result", "LEAST_DIFFERENCE"),
         ("analyses.topic_samples.swap_limits", "SHARE_FLOOR"),
+        ("analyses.topic_samples.swap_options", "SMALLEST_WIDTH"),
     ),
     "Tests of pairs of runs": (
         ("kernels.pairs.tail_counts", "EQUAL"),
@@ -72,7 +74,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("collection.topic_means", "GEOMETRIC_FLOOR"),
         ("metrics.gain_settings", "SMALLEST_GAIN"),
         ("metrics.incomplete", "SMOOTHING"),
-        ("ingest.in_memory", "SMALLEST_MAXIMUM"),
+        ("collection.schema", "SMALLEST_MAXIMUM"),
     ),
     "Topic set size design": (
         ("design.search", "HALVINGS"),

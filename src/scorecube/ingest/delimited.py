@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence, Sized
 
+from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import PathLike, read_bytes, refuse_binary
 
@@ -64,8 +65,6 @@ MOST_CELLS = 10**6
 """Largest number of cells in a line."""
 DELIMITERS = "\t;,"
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
-LARGEST_SCORE = 1e9
-"""Largest absolute value of a score; the sums and the grid of the resampling analyses are exact up to it."""
 
 
 def read_text(path: PathLike) -> str:

@@ -16,7 +16,7 @@ from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.errors import BadInput
-from scorecube.ingest.delimited import LARGEST_SCORE, RUN_HEADERS, TOPIC_HEADERS, header_word
+from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, header_word
 from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
@@ -33,9 +33,6 @@ from scorecube.ingest.tool_objects import REPRO_EVAL, is_measure_object, package
 LOGGER = logging.getLogger("scorecube")
 NOTES = "notes"
 """Attribute of a matrix of a file: what a user should know of the reading."""
-SMALLEST_MAXIMUM = 1e-9
-"""Smallest maximum of the absolute scores of a metric, unless all are 0. The grid of the resampling analyses resolves
-differences down to 2e-15 a topic, and below 1e-290 the scale of their sums overflows."""
 Matrices = dict[str, pd.DataFrame]
 Nested = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NO_SCORES = "no score matrix"
@@ -305,7 +302,7 @@ def cube_from_scores(
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes named ``topic`` and
         ``run``), missing cells NaN; or an object of pytrec_eval, ir_measures or ranx, or nested dictionaries, see
         `scorecube.ingest.in_memory.to_matrices`; or one data frame with a row for each score (run, topic, score, perhaps metric, and
-        system or seed). Scores are at most 1e9, and the largest of a metric is 0 or at least 1e-9.
+        system or seed). Scores are at most 1e12, and the largest of a metric is 0 or at least 1e-12.
     gain
         Label of the gain axis, whose length is 1.
     teams
@@ -406,15 +403,15 @@ def _check_range(
 ) -> None:
     """Refuse scores outside the range in which sums are exact, and metrics whose scores are all below its lower bound."""
     sizes = np.abs(values)
-    if (sizes > LARGEST_SCORE).any():
-        run, topic = np.argwhere(sizes > LARGEST_SCORE)[0]
+    if (sizes > schema.LARGEST_SCORE).any():
+        run, topic = np.argwhere(sizes > schema.LARGEST_SCORE)[0]
         raise BadInput(
             f"{metric} of run {runs[run]!r} on topic {topics[topic]!r} is {values[run, topic]:g}; "
-            f"scores must be between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}: scale them"
+            f"scores must be between {-schema.LARGEST_SCORE:g} and {schema.LARGEST_SCORE:g}: scale them"
         )
     largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
-    if 0.0 < largest < SMALLEST_MAXIMUM:
+    if 0.0 < largest < schema.SMALLEST_MAXIMUM:
         raise BadInput(
-            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {SMALLEST_MAXIMUM:g}: scale the "
+            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {schema.SMALLEST_MAXIMUM:g}: scale the "
             "scores"
         )

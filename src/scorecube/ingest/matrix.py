@@ -16,10 +16,10 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
+from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.delimited import (
     DECIMAL_COMMA,
-    LARGEST_SCORE,
     RUN_HEADERS,
     TOPIC_HEADERS,
     header_word,

@@ -114,12 +114,14 @@ def _bits(size: int, width: Fraction, cell: FloatArray, binned: bool) -> int:
     if tolerance <= ALIKE * usual * 2.0**bits or usual * finest_units(cell) < 1.0:
         return bits
     bits = room - math.ceil(math.log2(largest / float(width)))
-    bits = min(FINEST_BITS, bits) if binned else bits
+    advice = "choose smaller samples"
+    if binned and bits > FINEST_BITS:
+        bits, advice = FINEST_BITS, "choose narrower bins"
     needed = BLIND * usual / math.sqrt(size)
     if tolerance > needed * 2.0**bits:
         raise OverflowError(
             f"scores of up to {largest:.3g} differ by about {usual:.3g} on a topic: means of samples of {size:,} topics hold differences "
-            f"down to {tolerance / 2.0**bits:.1g}, and {needed:.1g} is needed. Look for sentinels and leave these topics out, choose "
-            "smaller samples, or scale the scores; the tests of paired compare topic by topic"
+            f"down to {tolerance / 2.0**bits:.1g}, and {needed:.1g} is needed. Look for sentinels and leave these topics out, "
+            f"{advice}, or scale the scores; the tests of paired compare topic by topic"
         )
     return bits

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, registry
 from scorecube.analyses.pair_tests.base import observed_statistics
+from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.statistics.integer_scores import BLIND, comparable_scores, in_units
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -34,7 +35,7 @@ def two_runs(n: int, scale: float, spread: float, share: float, t: float, seed: 
     noise = random.normal(0.0, share * scale, n)
     noise += t * noise.std(ddof=1) / math.sqrt(n) - noise.mean()
     scores = np.stack([topics, topics + noise])
-    return np.asarray(scores * min(1.0, 1e9 / np.abs(scores).max()))
+    return np.asarray(scores * min(1.0, LARGEST_SCORE / np.abs(scores).max()))
 
 
 @st.composite
@@ -42,7 +43,7 @@ def cases(draw: st.DrawFn) -> Floats:
     n = draw(st.sampled_from([10, 50, 300, 3_000, 30_000]))
     return two_runs(
         n,
-        10.0 ** draw(st.integers(-8, 8)),
+        10.0 ** draw(st.integers(-11, 11)),
         draw(st.sampled_from([0.0, 3.0, 6.0])),
         10.0 ** draw(st.integers(-3, 0)),
         draw(st.sampled_from([0.3, 3.0, 15.0])),

@@ -80,3 +80,24 @@ def test_runs_with_the_lowest_means_are_left_out_beside_a_huge_score() -> None:
     exact = [sum(map(Fraction, row)) for row in scores.tolist()]
     kept = [each >= sorted(exact)[3] for each in exact]
     assert kept_runs(scores, 0.6).tolist() == kept
+
+
+@pytest.mark.parametrize("power", [-39, -29, 29, 39])
+def test_largest_means_keep_their_digits(power: int) -> None:
+    """In results they are rounded to decimals: 12 of them left none of scores of 1e-12."""
+    usual, scaled = (
+        result_of(Swap(size=20, bin_width=0.01 * 2.0**k), run_scores(2.0**k)) for k in (0, power)
+    )
+    for name in ("max_performance", "max_difference", "relative_difference"):
+        factor = 1.0 if name == "relative_difference" else 2.0**power
+        np.testing.assert_allclose(scaled[name], usual[name] * factor, rtol=1e-6, err_msg=name)
+
+
+def test_a_bin_that_holds_all_differences_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    result_of(Swap(size=20, limits=False), run_scores(1e-6))
+    assert any(
+        "in one bin, as scores differ by at most 8.91e-07" in line and "bin_width" in line
+        for line in caplog.messages
+    )
+    with pytest.raises(BadPlan, match="choose narrower bins"):
+        result_of(Swap(size=20, limits=False), run_scores(1.1e-12))

@@ -138,7 +138,7 @@ class Judges(Analysis):
         0.1,
         "Width of intervals that a number of labelled topics is computed for.",
         above=0,
-        maximum=10**6,
+        maximum=schema.LARGEST_SCORE,
     )
     baseline: str | None = option_field(
         None, "Run that corrected means are compared with; the best by default."

@@ -22,7 +22,7 @@ from scorecube.analyses.pair_tests.score_differences import (
     score_differences,
     score_rounding,
 )
-from scorecube.collection.schema import Variable
+from scorecube.collection.schema import LARGEST_SCORE, Variable
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import Units, single_scores
 
@@ -33,7 +33,7 @@ def equivalence_field() -> float | None:
         None,
         "Also test whether the means differ by less than this margin, in units of the score (two one-sided t tests).",
         above=0,
-        maximum=1e6,
+        maximum=LARGEST_SCORE,
         unit="score",
         finalize=True,
         since="0.2.0",

@@ -49,9 +49,16 @@ class Bins:
         """Return the bins for a cube; with ``auto`` as many as its largest possible difference needs, up to 1,000."""
         if stated != "auto":
             return cls(stated, stated - 1, False)
-        needed = int(largest_difference(cube, sampling, sizes) / float(width)) + 2
+        largest = largest_difference(cube, sampling, sizes)
+        needed = max(int(largest / float(width)) + 2, FEWEST_BINS)
+        if 0.0 < largest < float(width):
+            warning = (
+                f"all differences are in one bin, as scores differ by at most {largest:.3g}; "
+                f"use a {option('bin_width')} below it"
+            )
+            return cls(needed, needed, True, (warning,))
         if needed <= MOST_BINS:
-            return cls(max(needed, FEWEST_BINS), max(needed, FEWEST_BINS), True)
+            return cls(needed, needed, True)
         warning = (
             f"differences of {float((MOST_BINS - 1) * width):g} and more are in one open bin, "
             f"as scores may differ by up to {needed * float(width):g}; use a larger {option('bin_width')}"

@@ -9,6 +9,10 @@ from typing import Literal
 from scorecube import names
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.topic_samples.base import TopicSampling
+from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
+
+SMALLEST_WIDTH = SMALLEST_MAXIMUM / 1000
+"""Narrowest bins: of the smallest scores they are a thousandth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,11 @@ class SwapOptions(TopicSampling):
         names.CONFIDENCE, (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
     )
     bin_width: float = option_field(
-        0.01, "Width of the difference bins.", above=0, maximum=1e6, unit="score"
+        0.01,
+        "Width of the difference bins.",
+        minimum=SMALLEST_WIDTH,
+        maximum=LARGEST_SCORE,
+        unit="score",
     )
     bins: Literal["auto"] | int = option_field(
         "auto",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from scorecube.analyses.topic_samples.swap_limits import (
 from scorecube.analyses.topic_samples.swap_options import SwapOptions
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
+from scorecube.statistics.integer_scores import usual_difference
 from scorecube.statistics.population_interval import population_interval
 from scorecube.statistics.proportion_intervals import effective_size, student_quantile, wilson
 from scorecube.statistics.required_difference import (
@@ -32,6 +34,8 @@ from scorecube.statistics.required_difference import (
 
 DECIMALS = 12
 """Decimals of means in results; further decimals are rounding errors of the grid."""
+LEAST_DIFFERENCE = 1e-4
+"""Usual difference of two scores below which means keep more decimals, one for each power of ten."""
 Array = np.ndarray[Any, Any]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 LIMITS = (
@@ -65,8 +69,9 @@ def make_result(
     )
     grid = swap.grids(cube, swap.width)[0]
     to_score = (float(grid.width) / grid.units_per_bin)[cell_of][..., np.newaxis]
+    tens = np.array([_tens(cell) for cell in cells(cube)[0]])[cell_of][..., np.newaxis]
     max_performance, max_difference = (
-        np.round(by_cell[name].astype(np.float64) * to_score, DECIMALS)
+        np.round(by_cell[name].astype(np.float64) * to_score * tens, DECIMALS) / tens
         for name in ("largest", "widest")
     )
     n_runs = cube.sizes[names.RUN]
@@ -99,6 +104,12 @@ def make_result(
         max(int(np.flatnonzero(filled).max(initial=0)) + 1, 2) if bins.automatic else bins.number
     )
     return _labelled(swap, cube, values, trials, (bins.number, shown))
+
+
+def _tens(scores: Array) -> float:
+    """Return the power of ten by which usual differences of the scores (run, topic) are below `LEAST_DIFFERENCE`; at least 1."""
+    usual = min(usual_difference(scores), LEAST_DIFFERENCE)
+    return float(10.0 ** math.ceil(math.log10(LEAST_DIFFERENCE / usual)))
 
 
 def _labelled(

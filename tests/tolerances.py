@@ -60,7 +60,10 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("analyses.simulation.claims", "EQUAL_MEANS"),
         ("analyses.simulation.families", "NO_SPREAD"),
     ),
-    "Judges": (("statistics.corrected_means", "NO_SPREAD"),),
+    "Judges": (
+        ("statistics.corrected_means", "NO_SPREAD"),
+        ("statistics.corrected_means", "CANCELLED"),
+    ),
     "Rank correlation": (("statistics.effect_posterior", "SMALLEST_RATIO"),),
     "Searches and fits": (
         ("kernels.linalg.selection", "FLAT"),

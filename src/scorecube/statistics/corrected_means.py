@@ -22,8 +22,10 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
-NO_SPREAD = 1e-12
+NO_SPREAD = 1e-24
 """Variance under the judge, relative to the largest square of a score, that rounding alone can cause: nothing is corrected by it."""
+CANCELLED = 1e-9
+"""Share that is left of a sum of squares less that of the mean below which deviations are added instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,8 @@ def corrected_means(
         sum_hh = m * np.maximum(weights @ (h**2).T - mean_h**2, 0.0)
         sum_ff = m * np.maximum(weights @ (f**2).T - mean_f**2, 0.0)
         sum_hf = m * (weights @ (h * f).T - mean_h * mean_f)
+        few = sum_hh < CANCELLED * m * mean_h**2, sum_ff < CANCELLED * m * mean_f**2
+        _add_again((h, f), chosen, few, (sum_hh, sum_ff, sum_hf))
         human, error = centre_h + mean_h, np.sqrt(sum_hh / ((m - 1) * m)) if m > 1 else np.nan
         reach = stdtrit(m - 1, (1 + confidence) / 2) * error if m > 1 else np.nan
         alone = (human, human - reach, human + reach)
@@ -98,6 +102,40 @@ def corrected_means(
         mean = human - slope * mean_f
         half = stdtrit(m - 2, (1 + confidence) / 2) * np.sqrt(variance)
     return CorrectedMeans(mean, mean - half, mean + half, slope, *alone)
+
+
+def _add_again(scores: Any, chosen: Any, few: Any, sums: Any) -> None:
+    """Replace sums that cancelled by those of deviations over the chosen topics.
+
+    Parameters
+    ----------
+    scores
+        h and f, float64 (item, topic).
+    chosen
+        bool (choice, topic).
+    few
+        bool (choice, item): where little is left of the sums of squares of h, and of f.
+    sums
+        Of squares of h and of f, and of their products: float64 (choice, item), replaced.
+    """
+    places, (sum_hh, sum_ff, sum_hf) = few[0] | few[1], sums
+    choice, item = np.nonzero(places)
+    topics = np.nonzero(chosen)[1].reshape(len(chosen), -1)[choice]
+    x, y = (each[item[:, np.newaxis], topics] for each in scores)
+    # Differences from the first are exact where scores are equal.
+    x, y = (each - each[:, :1] for each in (x, y))
+    x, y = (each - each.mean(axis=1, keepdims=True) for each in (x, y))
+    hh, ff, hf, few_f = (
+        (x * x).sum(axis=1),
+        (y * y).sum(axis=1),
+        (x * y).sum(axis=1),
+        few[1][places],
+    )
+    sum_ff[few[1]] = ff[few_f]
+    # Where h does not vary, what rounding leaves is smaller than any difference, and is kept as in results of earlier releases.
+    varies = (hh > 0) | (few_f & (ff > 0))
+    for found, new in ((sum_hh, hh), (sum_hf, hf)):
+        found[places] = np.where(varies, new, found[places])
 
 
 def labels_needed(

@@ -108,18 +108,25 @@ def test_labels_without_variety_are_missing() -> None:
 
 @pytest.mark.parametrize("n_others", [0, 7])
 @pytest.mark.parametrize("m", [4, 9, 19])
-def test_corrected_means_equal_the_oracle(m: int, n_others: int) -> None:
+@pytest.mark.parametrize(("larger", "topics"), [(0.0, 0), (1e9, 20), (1e9, 1)])
+def test_corrected_means_equal_the_oracle(
+    m: int, n_others: int, larger: float, topics: int
+) -> None:
+    """Also of scores that all are large, or on a topic without a label: sums of squares less those of means cancel."""
     chance = np.random.default_rng(m)
     f, others = chance.random((3, 20)), chance.random((3, n_others))
     h = 0.6 * f + 0.2 * chance.random((3, 20))
+    h[:, :topics] += larger
+    f[:, :topics] += larger
     chosen = np.zeros((2, 20), bool)
     chosen[0, :m], chosen[1, -m:] = True, True
     found = corrected_means(h, f, others, chosen, 0.9)
-    for choice, topics in enumerate((range(m), range(20 - m, 20))):
+    for choice, labelled in enumerate((range(m), range(20 - m, 20))):
         for run in range(3):
-            expected = oracle.corrected_mean(h[run], f[run], others[run], topics, 0.9)
+            expected = oracle.corrected_mean(h[run], f[run], others[run], labelled, 0.9)
             values = [each[choice, run] for each in (found.mean, found.low, found.high, found.slope)]  # fmt: skip
-            np.testing.assert_allclose(values, expected, rtol=1e-9)
+            np.testing.assert_allclose(values, expected, rtol=1e-6 if larger else 1e-9)
+            assert values[2] - values[1] == pytest.approx(expected[2] - expected[1], rel=1e-5)
 
 
 def test_a_perfect_judge_leaves_only_the_topics() -> None:

@@ -17,15 +17,20 @@ from scorecube.analyses.pair_tests.base import expand_cells, p_values
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
-from scorecube.analyses.pair_tests.repetitions import OverRepetitions
 from scorecube.analyses.pair_tests.score_differences import score_rounding
 from scorecube.analyses.pair_tests.step_down import Replicates
+from scorecube.analyses.rank_sets.mean_intervals import (
+    mean_limits,
+    own_deviations,
+    sums_and_spreads,
+)
 from scorecube.analyses.rank_sets.ranks import RUN, RankSets, ranked_result
 from scorecube.analyses.rank_sets.ranks import VARIABLES as RANK_VARIABLES
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.linalg.panel_product import product
-from scorecube.statistics.integer_scores import Units
+from scorecube.kernels.pairs.running_maximum import Resampled
+from scorecube.statistics.integer_scores import Units, whole_scores
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 
 
@@ -78,6 +83,17 @@ class Leaderboard(RankSets):
         every = family(cube, None)
         return [every] if self.baseline is None else [every, family(cube, self.baseline)]
 
+    def inputs(
+        self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
+    ) -> Arrays:
+        """See `Analysis.inputs`; also scores for means of runs, where those for differences have other units."""
+        inputs = super().inputs(prepared, trials, seed, samples)
+        every = zip(cells(prepared.cube)[0], self.statistics(prepared), strict=True)
+        for cell, (scores, statistic) in enumerate(every):
+            if statistic.units.fine_units != whole_scores(scores)[1]:
+                inputs[f"own_{cell}"] = own_deviations(scores, statistic.units)
+        return inputs
+
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
         """See `Analysis.outputs`; also t* of each run and trial, and in how many trials a run is the best."""
         cube = prepared.cube
@@ -102,10 +118,14 @@ class Leaderboard(RankSets):
         cell, scores, errors, trials, place = replicates
         n_runs, n = scores.centred.shape
         chosen = (slice(n_runs), slice(*trials))
-        totals = scores.sums[chosen]
-        squares = product(scores.centred**2, scores.weights)[chosen]
-        spread = np.maximum(squares - totals * totals / n, 0.0)
-        means = totals + n * inputs[f"sums_{cell}"][:, np.newaxis]
+        means = scores.sums[chosen] + n * inputs[f"sums_{cell}"][:, np.newaxis]
+        own = inputs.get(f"own_{cell}")
+        totals, spread = sums_and_spreads(
+            scores
+            if own is None
+            else Resampled(own, scores.weights, product(own, scores.weights), 0),
+            trials,
+        )
         # Centred scores are n times too large: total / n is n times the error of the mean.
         deviations = totals / n * math.sqrt(n * (n - 1))
         if errors is not None:
@@ -199,40 +219,6 @@ class Leaderboard(RankSets):
             bytes=cost.bytes + 4.0 * numbers,
             result_bytes=cost.result_bytes + 16.0 * numbers * trials,
         )
-
-
-def mean_limits(scores: Any, run_t: Any, alpha: float, statistic: Moderated) -> dict[str, Any]:
-    """Return bootstrap-t and t intervals of the means of runs.
-
-    Parameters
-    ----------
-    scores
-        float64 (run, topic).
-    run_t
-        float32 (run, trial): t* of each trial, infinite without spread.
-    alpha
-        1 - confidence.
-    statistic
-        Of the same cell: where systems have repetitions, it has their variances.
-    """
-    from scipy.special import stdtrit
-
-    n, trials = scores.shape[1], run_t.shape[1]
-    mean, error, freedom = scores.mean(axis=1), scores.std(axis=1, ddof=1) / math.sqrt(n), n - 1
-    below = math.floor(alpha / 2 * (trials + 1))
-    if isinstance(statistic, OverRepetitions):
-        error, freedom = statistic.errors_of_means(error)
-    margin = stdtrit(freedom, 1 - alpha / 2) * error
-    low, high = np.full((2, len(scores)), np.nan)
-    if below:
-        ordered = np.sort(run_t, axis=1)
-        with np.errstate(invalid="ignore"):
-            low = mean - ordered[:, trials - below] * error
-            high = mean - ordered[:, below - 1] * error
-    # Without enough trials, or topics that differ, there is no finite limit: NaN; without spread the interval is a point.
-    low, high = (np.where(np.isfinite(limit), limit, np.nan) for limit in (low, high))
-    low, high = (np.where(error > 0, limit, mean) for limit in (low, high))
-    return {"mean_low": low, "mean_high": high, "t_low": mean - margin, "t_high": mean + margin}
 
 
 VARIABLES = (

@@ -111,6 +111,29 @@ def test_separation_of_runs_without_differences_is_missing() -> None:
     assert table["pairs"].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("large", [2.0**33, 2.0**39])
+def test_tables_of_topics_do_not_depend_on_what_all_runs_share(large: float) -> None:
+    """Scores that all runs have more on a topic change no difference; on one grid with it, all would be equal."""
+    scores = np.random.default_rng(3).integers(0, 2**7, (6, 40)) / 2**7
+    shared = scores + large * (np.arange(40) == 5)
+    for table in ("separation", "subsets"):
+        found, expected = (sc.table(cube_of(each), table) for each in (shared, scores))
+        pd.testing.assert_frame_equal(found, expected)
+    found, expected = (
+        sc.table(cube_of(np.where(scores == scores[0, 1], np.nan, each)), "separation")
+        for each in (scores * 2.0**-30, scores)
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_topics_that_sums_cannot_hold_are_refused() -> None:
+    scores = np.random.default_rng(3).random((6, 400))
+    scores[0, 0] = 1e12
+    for table in ("separation", "subsets"):
+        with pytest.raises(sc.ScorecubeError, match="sums over 400 topics cannot hold both"):
+            sc.table(cube_of(scores), table)
+
+
 def tau_of(scores: Scores, topics: Any) -> float:
     """Return Kendall's tau of sums over some topics and over all."""
     found, pairs = 0, 0

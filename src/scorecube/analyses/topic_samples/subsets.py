@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.integer_scores import whole_scores
 
 RANDOM_SUBSETS = 200
 """Random orders of the topics; the first k topics of each are its subset of size k."""
@@ -67,7 +67,7 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
     Raises
     ------
     BadPlan
-        A single run, too many runs and topics for the search, or missing scores.
+        A single run, too many runs and topics for the search, missing scores, or ones that sums cannot hold.
     """
     n_runs, n = scores.shape
     if n_runs < 2:
@@ -82,7 +82,7 @@ def topic_subsets(scores: NDArray[np.float64]) -> Subsets:
             f"{n_runs} runs and {n} topics are too many for a search of subsets ({differences:.1e} differences, of at most "
             f"{MOST_DIFFERENCES:.0e}); import a part of them: sc.select(cube, top_runs=100) in Python"
         )
-    whole, _, rounded = whole_scores(scores)
+    whole, _, rounded = comparable(scores)
     agreement = Agreement.of(whole, float(n) if rounded else 0.0)
     random = np.random.Generator(
         np.random.Philox(key=stream_key(SEED, names.Purpose.TOPIC_SUBSETS))

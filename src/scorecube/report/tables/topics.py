@@ -10,10 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.analyses.topic_samples.subsets import topic_subsets
 from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import parts, where
-from scorecube.statistics.integer_scores import whole_scores
+from scorecube.statistics.integer_scores import single_scores
 
 
 def topics(cube: xr.Dataset) -> pd.DataFrame:
@@ -64,8 +65,9 @@ def separation(cube: xr.Dataset) -> pd.DataFrame:
     frames = []
     for cell, data in parts(cube):
         found = pair_contributions(data[names.SCORE].values)
-        scores = whole_scores(data[names.SCORE].values)[0]  # whose sums are equal where means are
-        known = ~np.isnan(scores)
+        known = ~np.isnan(data[names.SCORE].values)
+        # Sums are equal where means are.
+        scores = comparable(data[names.SCORE].values, paired=bool(known.all()))[0]
         sums, counts = np.where(known, scores, 0.0).sum(axis=1), known.sum(axis=1)
         rest = []
         for k in range(scores.shape[1]):
@@ -94,7 +96,7 @@ def pair_contributions(scores: np.ndarray[Any, Any]) -> dict[str, Any]:
     scores
         float64 (run, topic), NaN for missing.
     """
-    whole, _, rounded = whole_scores(scores)
+    whole, _, rounded = single_scores(scores)
     snap = 1.0 if rounded else 0.0
     n_runs, n = whole.shape
     total, favours, opposes = np.zeros((3, n))

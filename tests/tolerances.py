@@ -23,6 +23,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.integer_scores", "LEAST_USUAL"),
         ("statistics.integer_scores", "SMALLEST"),
         ("statistics.integer_grid", "MANTISSA_BITS"),
+        ("statistics.integer_grid", "ROOM_BITS"),
         ("statistics.integer_grid", "MAX_BITS"),
         ("statistics.integer_grid", "FINEST_BITS"),
         ("statistics.integer_grid", "ROUNDING"),

@@ -20,6 +20,7 @@ from scorecube.workflow.api import analyse, evaluate
 TRIALS, SEED = 40, 11
 BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
 SCALE, SHIFT = 0.5, 0.25
+EASIER = 0.125 * np.arange(12)
 OPTIONS: dict[str, dict[str, Any]] = {
     "swap": {
         "size": 5,
@@ -393,6 +394,26 @@ def double_topics(case: Case) -> Case:
 def same(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Compare everything."""
     return result, found
+
+
+def without_topics(result: xr.Dataset, found: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Compare what does not count the difficulty of topics as variance."""
+    relative = {
+        "coefficient": ["erho2"],
+        "source": ["systems", "interaction"],
+        "team_source": ["teams", "runs", "team_topics", "run_topics"],
+        "facet_source": [
+            "systems",
+            "levels",
+            "system_topics",
+            "system_levels",
+            "topic_levels",
+            "interaction",
+        ],
+        "facet_statistic": ["erho2_one", "erho2_all", "erho2_fixed"],
+    }
+    chosen = {dim: labels for dim, labels in relative.items() if dim in result.dims}
+    return result.sel(chosen), found.sel(chosen)
 
 
 def at_found_labels(*dims: str) -> View:

@@ -29,6 +29,7 @@ from tests.analyses.metamorphic import (
     BUILT_IN,
     COPIED,
     COPY,
+    EASIER,
     N_TOPICS,
     OPTIONS,
     RENAMED,
@@ -53,6 +54,7 @@ from tests.analyses.metamorphic import (
     scores_changed,
     view_renamed,
     without_copy,
+    without_topics,
 )
 
 MEAN = ("mean",)
@@ -168,6 +170,7 @@ ALL_RUNS = "each number is about all runs together; test_numbers_of_all_runs_add
 RESAMPLED = "everything is resampled; see test_samples_of_other_topics_are_equal_in_distribution"
 SIMULATED = "scores are simulated from a model that is fitted to all scores of a run, and systems are drawn by position"
 JOINTLY = "samples are simulated from one model of all runs under all metrics, in which each has its position"
+OTHER_TOPICS = "each run is resampled on topics of its own, and topics differ more"
 POOL = "fewer runs contribute fewer documents to the pool: all scores without a team may change"
 GROWTH = np.sqrt((2 * N_TOPICS - 1) / (N_TOPICS - 1))
 """t of every topic twice: the variance of the mean falls by (n - 1) / (2 n - 1)."""
@@ -257,6 +260,15 @@ RELATIONS: dict[str, Relation] = {
             grown("mean"), stability=Law(), splits=Law(), teams=FIXED, errors=SIMULATED, check=JOINTLY, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), swap=grown("max_performance", free=["relative_difference"]), agreement=grown("mean_first", "mean_second"),
             judges=grown(*JUDGED, free=["slope"], close=[*JUDGED_DIFFERENCES, *JUDGED_RATIOS[1:]]),  # sums of squares cancel
+        ),
+    ),
+    "topics become easier": Relation(
+        "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
+        scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
+        laws(
+            Law(free=["mean"]), maxt=Law(free=["mean"], close=["residual_variance"]), leaderboard=Law(free=LIMITS_OF_MEANS), swap=Law(free=["max_performance", "relative_difference"]), reliability=Law(close=RELIABILITY),
+            agreement=Law(free=["mean_first", "mean_second"]), judges=Law(free=[*JUDGED, *JUDGED_RATIOS, "width", "width_truth"], close=JUDGED_DIFFERENCES),
+            unpaired=OTHER_TOPICS, teams=FIXED, errors=SIMULATED, check=JOINTLY,
         ),
     ),
     "scores are halved": Relation(

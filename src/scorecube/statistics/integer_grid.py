@@ -18,10 +18,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube.statistics.integer_scores import ALIKE, BLIND, finest_units, usual_difference
+from scorecube.statistics.integer_scores import (
+    ALIKE,
+    BLIND,
+    finest_units,
+    middle_scores,
+    usual_difference,
+)
 
 MANTISSA_BITS = 53
 """Bits of a float64: integers up to 2**53 are exact."""
+ROOM_BITS = MANTISSA_BITS - 2
+"""Bits of a sum of scores: two sums are subtracted exactly."""
 ROUNDING = 1.0
 """Units by which a score may be off: half a unit by `rint`, and less than half by the product that is rounded."""
 MAX_BITS = 42
@@ -105,23 +113,45 @@ def make_grid(size: int, width: Fraction, scores: FloatArray, *, binned: bool = 
     return Grid(size, width, tuple(_bits(size, width, cell, binned) for cell in scores))
 
 
-def _bits(size: int, width: Fraction, cell: FloatArray, binned: bool) -> int:
+def for_orders(size: int, width: Fraction, scores: FloatArray) -> FloatArray:
+    """Return scores (cell, run, topic) for the order of means: less the middle score of each topic, where the usual grid is coarse.
+
+    That changes no difference of two means over the same topics.
+    """
+    found = [
+        cell - middle_scores(cell) if _usual_bits(size, width, cell)[1] else cell for cell in scores
+    ]
+    return np.stack(found)
+
+
+def _usual_bits(size: int, width: Fraction, cell: FloatArray) -> tuple[int, bool]:
+    """Return the bits of the usual grid, and whether it is coarse for differences of the scores."""
     largest = float(np.max(np.abs(cell)))
-    room = MANTISSA_BITS - 2
-    bits = min(MAX_BITS, room - math.ceil(math.log2(max(largest, 1.0) / float(width))))
+    bits = min(MAX_BITS, ROOM_BITS - math.ceil(math.log2(max(largest, 1.0) / float(width))))
     usual = usual_difference(np.atleast_2d(cell))
-    tolerance = 2 * size * ROUNDING * float(width)
-    if tolerance <= ALIKE * usual * 2.0**bits or usual * finest_units(cell) < 1.0:
+    fine = _tolerance(size, width, bits) <= ALIKE * usual or usual * finest_units(cell) < 1.0
+    return bits, not fine
+
+
+def _tolerance(size: int, width: Fraction, bits: int) -> float:
+    """Return the largest difference of two sums of `size` scores that rounding can cause, in units of the scores."""
+    return 2 * size * ROUNDING * float(width) / 2.0**bits
+
+
+def _bits(size: int, width: Fraction, cell: FloatArray, binned: bool) -> int:
+    bits, coarse = _usual_bits(size, width, cell)
+    if not coarse:
         return bits
-    bits = room - math.ceil(math.log2(largest / float(width)))
+    largest, usual = float(np.max(np.abs(cell))), usual_difference(np.atleast_2d(cell))
+    bits = ROOM_BITS - math.ceil(math.log2(largest / float(width)))
     advice = "choose smaller samples"
     if binned and bits > FINEST_BITS:
         bits, advice = FINEST_BITS, "choose narrower bins"
-    needed = BLIND * usual / math.sqrt(size)
-    if tolerance > needed * 2.0**bits:
+    needed, tolerance = BLIND * usual / math.sqrt(size), _tolerance(size, width, bits)
+    if tolerance > needed:
         raise OverflowError(
             f"scores of up to {largest:.3g} differ by about {usual:.3g} on a topic: means of samples of {size:,} topics hold differences "
-            f"down to {tolerance / 2.0**bits:.1g}, and {needed:.1g} is needed. Look for sentinels and leave these topics out, "
+            f"down to {tolerance:.1g}, and {needed:.1g} is needed. Look for sentinels and leave these topics out, "
             f"{advice}, or scale the scores; the tests of paired compare topic by topic"
         )
     return bits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,29 @@ def test_components_with_a_third_facet_are_unbiased() -> None:
         factor = np.hstack([np.sqrt(v) * part for v, part in zip(truth, parts, strict=True)])
         found = expected(facet_components, factor, (p, n, g))
         np.testing.assert_allclose(found, truth, atol=1e-11)
+
+
+@pytest.mark.parametrize("larger", [0.0, 1e6, 1e9])
+@pytest.mark.parametrize("topics", [1, 40])
+def test_mean_squares_of_large_scores_are_those_of_exact_fractions(
+    larger: float, topics: int
+) -> None:
+    """Scores less their means are added: what is lost are the digits that such scores do not have."""
+    scores = np.random.default_rng(1).normal(0.5, 0.1, (6, 40))
+    scores[:, :topics] += larger
+    exact = [[Fraction(score) for score in row] for row in scores.tolist()]
+    grand = sum(map(sum, exact)) / 240
+    by_run = [sum(row) / 40 - grand for row in exact]
+    by_topic = [sum(column) / 6 - grand for column in zip(*exact, strict=True)]
+    rest = [
+        (score - grand - by_run[i] - by_topic[k]) ** 2
+        for i, row in enumerate(exact)
+        for k, score in enumerate(row)
+    ]
+    expected = [40 * sum(x * x for x in by_run) / 5, 6 * sum(x * x for x in by_topic) / 39, sum(rest) / 195]  # fmt: skip
+    found = mean_squares(scores)[:3]
+    error = 1e-12 + larger * 2e-14  # where runs differ by about 0.01
+    assert [float(each) for each in found] == pytest.approx(list(map(float, expected)), rel=error)
 
 
 def test_mean_squares_of_several_tables_are_those_of_each() -> None:

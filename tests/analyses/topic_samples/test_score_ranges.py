@@ -1,4 +1,4 @@
-"""The range of scores in which analyses of topic samples see what is there; docs/explanation/numbers.md prints it."""
+"""The range of scores in which analyses of topic samples see what is there; docs/reference/ranges.md prints it."""
 
 from __future__ import annotations
 
@@ -62,9 +62,19 @@ def test_swaps_of_any_scale_are_those_of_exact_means(power: int) -> None:
 @pytest.mark.parametrize("analysis", ANALYSES)
 def test_what_the_grid_cannot_hold_is_refused(analysis: type[Any]) -> None:
     scores = run_scores(0.01)
-    scores[:, 0] = 1e9
+    scores[0, 0] = 1e9
     with pytest.raises(BadPlan, match=r"scores of up to 1e\+09 differ by about 0\.00"):
         result_of(analysis(), scores)
+
+
+def test_the_order_of_means_does_not_depend_on_what_all_runs_have() -> None:
+    scores = np.rint(run_scores(1.0) * 2**10) / 2**10
+    shared = scores + 2.0**36 * (np.arange(60) == 7)
+    for name, found in result_of(Splits(), shared).data_vars.items():
+        np.testing.assert_array_equal(found, result_of(Splits(), scores)[name], err_msg=str(name))
+    for refused in (Swap(), Stability()):
+        with pytest.raises(BadPlan, match="hold differences down to"):
+            result_of(refused, shared)
 
 
 @pytest.mark.parametrize("analysis", ANALYSES)

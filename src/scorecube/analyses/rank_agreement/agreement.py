@@ -31,7 +31,7 @@ from scorecube.analyses.rank_agreement.pair_decisions import (
     count_decisions,
 )
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
-from scorecube.analyses.topic_samples.base import grid_of, scales
+from scorecube.analyses.topic_samples.base import WIDTH, grid_of, scales
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_cells, judgement_set_names
 from scorecube.errors import BadPlan
@@ -41,6 +41,7 @@ from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import rank_changes, tie_bounds
 from scorecube.kernels.swap.dispatch import trials_at_once
+from scorecube.statistics.integer_grid import for_orders
 from scorecube.statistics.quantiles import defined_mean, tails
 
 TIES = tuple(rule.name.lower() for rule in TieRule)
@@ -420,8 +421,9 @@ def rankings_of(scores: np.ndarray[Any, Any]) -> Arrays:
         float64 (ranking, run, topic).
     """
     n_rankings, n_runs, n_topics = scores.shape
-    grid = grid_of(n_topics, None, scores)
-    units = np.rint(scores * np.array(scales(grid))[:, np.newaxis, np.newaxis])
+    comparable = for_orders(n_topics, WIDTH, scores)
+    grid = grid_of(n_topics, None, comparable)
+    units = np.rint(comparable * np.array(scales(grid))[:, np.newaxis, np.newaxis])
     return {
         "units": np.ascontiguousarray(units.reshape(n_rankings * n_runs, n_topics)),
         "shape": np.array(scores.shape),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,7 @@ from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, multiplicities, topic_counts, topic_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.integer_grid import Grid, make_grid
+from scorecube.statistics.integer_grid import Grid, for_orders, make_grid
 
 SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
 MAX_SIZES = 1000
@@ -47,6 +47,9 @@ class TopicSampling(Analysis):
         Number of topics in each sample, one number or several; None for all topics with replacement, else half of them. A trial's
         sample of one size is the beginning of its sample of the next larger size.
     """
+
+    only_orders: ClassVar[bool] = False
+    """Whether means are compared with each other only."""
 
     sampling: str = option_field(
         "disjoint",
@@ -137,7 +140,7 @@ class TopicSampling(Analysis):
         seed
             Seed of the topic samples.
         """
-        scores, _ = cells(cube)
+        scores = self.scores(cube)
         n_cells, n_runs, n_topics = scores.shape
         return {
             "scores": np.ascontiguousarray(scores.reshape(n_cells * n_runs, n_topics).T),
@@ -150,10 +153,14 @@ class TopicSampling(Analysis):
             "sampling": np.array(Sampling[self.sampling.upper()]),
         }
 
+    def scores(self, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the scores of all cells (cell, run, topic); where means only order runs, see `for_orders`."""
+        scores = cells(cube)[0]
+        return for_orders(self.sizes(cube)[-1], WIDTH, scores) if self.only_orders else scores
+
     def grids(self, cube: xr.Dataset, width: Fraction | None = None) -> list[Grid]:
         """Return the integer grid of the sample means for each size; without a width nothing is counted by bin."""
-        scores = cells(cube)[0]
-        bits = grid_of(self.sizes(cube)[-1], width, scores).bits
+        bits = grid_of(self.sizes(cube)[-1], width, self.scores(cube)).bits
         return [Grid(size, width or WIDTH, bits) for size in self.sizes(cube)]
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:

@@ -61,6 +61,7 @@ class Splits(TopicSampling):
     """
 
     name: ClassVar[str] = "splits"
+    only_orders: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--size 5..25:5 --trials 1000 --seed 1",)
 
     thresholds: tuple[float, ...] = option_field(

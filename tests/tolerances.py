@@ -67,6 +67,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("statistics.corrected_means", "CANCELLED"),
     ),
     "Rank correlation": (("statistics.effect_posterior", "SMALLEST_RATIO"),),
+    "Reliability": (("statistics.ratio_jackknife", "LEAST_LEFT"),),
     "Searches and fits": (
         ("kernels.linalg.selection", "FLAT"),
         ("kernels.linalg.selection", "LEAST_STEP"),

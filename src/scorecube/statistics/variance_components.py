@@ -24,8 +24,6 @@ COEFFICIENTS = (ERHO2, PHI)
 DIFFERENT, ONE_TEAM = "different_teams", "same_team"
 RATIOS = (*COEFFICIENTS, DIFFERENT, ONE_TEAM)
 """Systems, whatever their teams: relative, absolute; relative: systems of different teams, and of one team."""
-FEWEST = 3
-"""Topics, and teams, for a jackknife."""
 
 
 class MeanSquares(NamedTuple):
@@ -34,7 +32,7 @@ class MeanSquares(NamedTuple):
     systems: FloatArray
     topics: FloatArray
     interaction: FloatArray
-    n_systems: int
+    n_systems: int | FloatArray
     n_topics: int
 
     def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -104,7 +102,7 @@ def ratio_limits(found: MeanSquares, confidence: float) -> tuple[FloatArray, Flo
 
 def _quantiles(found: MeanSquares, level: float) -> tuple[float, float, float]:
     """Return the quantiles of F with p - 1 and infinitely many, (p - 1)(n - 1), and n - 1 degrees of freedom."""
-    p1, n1 = found.n_systems - 1, found.n_topics - 1
+    p1, n1 = int(found.n_systems) - 1, found.n_topics - 1
     unlimited = float(scipy.special.chdtri(p1, 1 - level)) / p1
     return (
         unlimited,
@@ -174,6 +172,59 @@ FACET_SOURCES = (
 """Systems, topics, levels of a third facet, and their interactions; the last is that of all three."""
 
 
+class Numbers(NamedTuple):
+    """Numbers of systems, topics and teams of tables, and the sums of teams' squared sizes over the numbers of systems."""
+
+    n_systems: int | FloatArray
+    n_topics: int
+    n_teams: int
+    evenness: FloatArray
+
+
+class TeamSquares(NamedTuple):
+    """Sums of squares of tables (system, topic): means of systems between and within teams, means of topics, and the rest between and within teams."""
+
+    between: FloatArray
+    within: FloatArray
+    topics: FloatArray
+    rest_between: FloatArray
+    rest_within: FloatArray
+
+    def components(self, numbers: Numbers) -> FloatArray:
+        """Return the variances of `TEAM_SOURCES`, (source, ...)."""
+        p, n, n_teams, evenness = numbers
+        within, between = n * self.within / (p - n_teams), n * self.between / (n_teams - 1)
+        rest_within, rest_between = (
+            self.rest_within / (p - n_teams) / (n - 1),
+            self.rest_between / (n_teams - 1) / (n - 1),
+        )
+        of_topics = p * self.topics / (n - 1)
+        size = (p - evenness) / (n_teams - 1)
+        team_topics = (rest_between - rest_within) / size
+        return np.array(
+            [
+                (between - within - size * team_topics) / (n * size),
+                (within - rest_within) / n,
+                (of_topics - rest_within - evenness * team_topics) / p,
+                team_topics,
+                rest_within,
+            ]
+        )
+
+    def ratios(self, numbers: Numbers) -> FloatArray:
+        """Return the `RATIOS`, (ratio, ...)."""
+        p, n = numbers[:2]
+        squares = MeanSquares(
+            n * (self.between + self.within) / (p - 1),
+            p * self.topics / (n - 1),
+            (self.rest_between + self.rest_within) / ((p - 1) * (n - 1)),
+            p,
+            n,
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.concatenate([ratios(squares), team_ratios(self.components(numbers))])
+
+
 def team_components(scores: FloatArray, team_of: Any) -> FloatArray:
     """Return the variances of `TEAM_SOURCES` for systems nested in teams of any size; unbiased, so they may be negative.
 
@@ -200,38 +251,32 @@ def team_components(scores: FloatArray, team_of: Any) -> FloatArray:
     member = np.equal.outer(np.arange(n_teams), groups) / sizes[:, np.newaxis]
     by_topic = scores.mean(axis=0)
     rest = scores - scores.mean(axis=1, keepdims=True) - by_topic + scores.mean()
-    squares = _nested(scores.mean(axis=1, keepdims=True), member, groups, sizes)
-    within, between = n * squares[1] / (p - n_teams), n * squares[0] / (n_teams - 1)
-    squares = _nested(rest, member, groups, sizes)
-    rest_within, rest_between = squares[1] / (p - n_teams), squares[0] / (n_teams - 1)
-    rest_within, rest_between = rest_within / (n - 1), rest_between / (n - 1)
-    of_topics = p * ((by_topic - by_topic.mean()) ** 2).sum() / (n - 1)
-    evenness = (sizes**2).sum() / p
-    size = (p - evenness) / (n_teams - 1)
-    team_topics = (rest_between - rest_within) / size
-    return np.array(
-        [
-            (between - within - size * team_topics) / (n * size),
-            (within - rest_within) / n,
-            (of_topics - rest_within - evenness * team_topics) / p,
-            team_topics,
-            rest_within,
-        ]
+    squares = TeamSquares(
+        *_nested(scores.mean(axis=1, keepdims=True), member, groups, sizes),
+        ((by_topic - by_topic.mean()) ** 2).sum(),
+        *_nested(rest, member, groups, sizes),
     )
+    return squares.components(Numbers(p, n, n_teams, (sizes**2).sum() / p))
 
 
-def _nested(values: FloatArray, member: FloatArray, groups: Any, sizes: Any) -> tuple[float, float]:
+def _nested(values: FloatArray, member: FloatArray, groups: Any, sizes: Any) -> tuple[Any, Any]:
     """Return the sums of squares of values (system, ...) between and within teams."""
     means = member @ values
     between = (sizes[:, np.newaxis] * (means - values.mean(axis=0)) ** 2).sum()
-    return float(between), float(((values - means[groups]) ** 2).sum())
+    return between, ((values - means[groups]) ** 2).sum()
 
 
-def team_ratios(components: FloatArray) -> tuple[float, float]:
+def team_ratios(components: FloatArray) -> FloatArray:
     """Return the ratios of E rho^2 for systems of different teams, and of one team; negative components count as 0."""
     teams, runs, _, team_topics, run_topics = np.maximum(components, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float((teams + runs) / (team_topics + run_topics)), float(runs / run_topics)
+        return np.stack([(teams + runs) / (team_topics + run_topics), runs / run_topics])
+
+
+def all_ratios(scores: FloatArray, team_of: Any) -> FloatArray:
+    """Return `RATIOS` of scores (system, topic): `ratios`, and `team_ratios`, which are NaN without teams of several systems."""
+    of_teams = team_ratios(team_components(scores, team_of))
+    return np.concatenate([ratios(mean_squares(scores)), of_teams])
 
 
 def facet_components(scores: FloatArray) -> FloatArray:
@@ -309,71 +354,3 @@ def facet_coefficients(components: FloatArray, n_levels: int, n_topics: int) -> 
                 fixed / (fixed + of_all),
             ]
         )
-
-
-# Jackknife
-
-
-class Jackknife(NamedTuple):
-    """Logarithms of ratios, their jackknife variances over topics and teams, and degrees of freedom; each (`RATIOS`,)."""
-
-    log_ratio: FloatArray
-    variance: FloatArray
-    freedom: FloatArray
-
-    def limits(self, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """Return the limits of the ratios; NaN where a ratio is 0 or infinite, also with a topic or team left out."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            reach = scipy.special.stdtrit(self.freedom, (1 + confidence) / 2) * np.sqrt(
-                self.variance
-            )
-            known = np.isfinite(self.log_ratio) & np.isfinite(reach)
-            low, high = np.exp(self.log_ratio - reach), np.exp(self.log_ratio + reach)
-        return np.where(known, low, np.nan), np.where(known, high, np.nan)
-
-
-def all_ratios(scores: FloatArray, team_of: Any) -> FloatArray:
-    """Return `RATIOS` of scores (system, topic): `ratios`, and `team_ratios`, which are NaN without teams of several systems."""
-    of_teams = team_ratios(team_components(scores, team_of))
-    return np.array([*ratios(mean_squares(scores)), *of_teams])
-
-
-def jackknife(scores: FloatArray, team_of: Any) -> Jackknife:
-    """Return the jackknife of `all_ratios` that leaves out each topic, and each team with all its systems, in turn.
-
-    The logarithm of a ratio is taken as Student's t with the sum of both jackknife variances, and degrees of freedom by Satterthwaite
-    1946. No effect need be normal, and systems of a team may be alike.
-
-    Parameters
-    ----------
-    scores
-        float64 (system, topic).
-    team_of
-        Number of the team of each system, or any labels.
-
-    Returns
-    -------
-    jackknife
-        NaN with fewer than 3 topics or teams.
-    """
-    _, groups = np.unique(np.asarray(team_of), return_inverse=True)
-    n_topics, n_teams = scores.shape[1], int(groups.max()) + 1
-    if n_topics < FEWEST or n_teams < FEWEST:
-        return Jackknife(*np.full((3, len(RATIOS)), np.nan))
-    topics, kept = np.arange(n_topics), [groups != team for team in range(n_teams)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(all_ratios(scores, groups))
-        parts = [
-            _variance([all_ratios(scores[:, topics != topic], groups) for topic in topics]),
-            _variance([all_ratios(scores[others], groups[others]) for others in kept]),
-        ]
-        total = parts[0] + parts[1]
-        freedom = total**2 / (parts[0] ** 2 / (n_topics - 1) + parts[1] ** 2 / (n_teams - 1))
-    return Jackknife(value, total, freedom)
-
-
-def _variance(replicates: list[FloatArray]) -> FloatArray:
-    """Return the jackknife variance of the logarithms of ratios."""
-    logs = np.log(replicates)
-    spread: FloatArray = ((logs - logs.mean(axis=0)) ** 2).sum(axis=0)
-    return spread * (len(logs) - 1) / len(logs)

@@ -34,16 +34,15 @@ from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
 from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, counted, option
+from scorecube.statistics.ratio_jackknife import Jackknife, jackknife
 from scorecube.statistics.variance_components import (
     COEFFICIENTS,
     DIFFERENT,
     ONE_TEAM,
     RATIOS,
     TEAM_SOURCES,
-    Jackknife,
     MeanSquares,
     coefficient,
-    jackknife,
     mean_squares,
     ratio_limits,
     ratios,
@@ -53,8 +52,8 @@ from scorecube.statistics.variance_components import (
 )
 
 SOURCES = ("systems", "topics", "interaction")
-SECONDS_PER_SCORE, SECONDS_PER_REPLICATE = 1e-8, 2e-4
-"""Time of one score in one jackknife replicate, and of the rest of a replicate."""
+SECONDS_PER_SCORE, SECONDS_PER_PART = 1e-7, 1e-6
+"""Time of one score, and of one topic or team that is left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,10 +294,9 @@ class Reliability(Analysis):
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         score_bytes = 8.0 * n_runs * n_topics
         return Cost(
-            seconds=(n_runs + n_topics)
-            * (SECONDS_PER_REPLICATE + SECONDS_PER_SCORE * n_runs * n_topics),
+            seconds=SECONDS_PER_SCORE * n_runs * n_topics + SECONDS_PER_PART * (n_runs + n_topics),
             bytes=200.0,
-            fixed_bytes=4 * score_bytes,
+            fixed_bytes=6 * score_bytes,
             result_bytes=n_cells(cube) * (score_bytes + 200.0),
             input_bytes=n_cells(cube) * score_bytes,
         )

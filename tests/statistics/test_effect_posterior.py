@@ -19,6 +19,7 @@ from scorecube.statistics.effect_posterior import (
     Effects,
     draw_effects,
     fit_effects,
+    stacked,
 )
 from tests.simulated_collections import DESIGNS, Floats, simulate
 
@@ -64,7 +65,7 @@ def test_draws_are_linear_estimates_with_their_errors() -> None:
     effects = Effects(means, (0.05, 0.03, 0.06), (0.01, 0.004, 0.02), 1e12, np.ones((2, 3)))
     uniforms = np.random.default_rng(2).random((5, N_COVARIANCE + 6))
     errors = 0.01 * np.random.default_rng(3).standard_normal((2, 5, 3))
-    drawn = draw_effects(effects, uniforms, errors)
+    drawn = draw_effects(stacked([effects]), uniforms, errors[:, np.newaxis])[:, 0]
     total = np.array([[0.05, 0.03], [0.03, 0.06]])
     prior = total - np.array([[0.01, 0.004], [0.004, 0.02]])
     gain = prior @ np.linalg.inv(total)
@@ -78,7 +79,7 @@ def test_draws_are_linear_estimates_with_their_errors() -> None:
 def test_covariances_are_inverse_wishart() -> None:
     effects = Effects(np.zeros((2, 3)), (0.05, 0.03, 0.06), (0.0, 0.0, 0.0), 12.0, np.ones((2, 3)))
     uniforms = np.random.default_rng(4).random((40_000, N_COVARIANCE))
-    drawn = effect_posterior._draw_prior(effects, uniforms)
+    drawn = effect_posterior._draw_prior(stacked([effects]), uniforms)
     # The mean of freedom x inverse Wishart is S freedom / (freedom - 3).
     for values, value in zip(drawn, effects.spread, strict=True):
         assert values.mean() == pytest.approx(value * 12 / 9, rel=0.02)
@@ -156,7 +157,7 @@ def test_degrees_of_freedom_add_errors_and_true_means(n_systems: int) -> None:
 
 def test_a_correlation_beyond_one_makes_the_order_the_same() -> None:
     effects = Effects(np.array([[0.3, -0.3, 0.0], [0.2, 0.1, -0.3]]), (0.05, 0.05, 0.05), (0.01, 0.0, 0.01), 50.0, np.ones((2, 3)))  # fmt: skip
-    first, second = draw_effects(effects, np.random.default_rng(5).random((50, 9)), np.zeros((2, 50, 3)))  # fmt: skip
+    first, second = draw_effects(stacked([effects]), np.random.default_rng(5).random((50, 9)), np.zeros((2, 1, 50, 3)))[:, 0]  # fmt: skip
     assert (np.argsort(first, axis=1) == np.argsort(second, axis=1)).all()
 
 
@@ -186,3 +187,24 @@ def test_matched_distributions_undo_an_increasing_function() -> None:
     mapped, slopes = effect_posterior._matched(means - means.mean(axis=1, keepdims=True), np.ones(40, bool))  # fmt: skip
     np.testing.assert_allclose(mapped[0], mapped[1], atol=0.03)
     assert (slopes > 0).all()
+
+
+def test_means_of_two_values_are_matched_by_a_line() -> None:
+    """A cubic polynomial through two different means is not defined; it ended in a traceback."""
+    two = np.repeat([0.0, 1.0], 8)
+    other = np.random.default_rng(9).standard_normal(16)
+    mapped, slopes = effect_posterior._matched(
+        np.array([two - two.mean(), other - other.mean()]), np.ones(16, bool)
+    )
+    assert len(np.unique(mapped[0].round(9))) == 2
+    assert np.isfinite(slopes).all()
+    assert (slopes > 0).all()
+
+
+def test_equal_means_but_for_rounding_are_not_matched() -> None:
+    """As where a measure has the same score for all systems: their mean is off by a rounding."""
+    equal, other = np.full(16, 0.1), np.random.default_rng(9).standard_normal(16)
+    means = np.array([equal - 0.1 - 1e-17, other - other.mean()])
+    mapped, slopes = effect_posterior._matched(means, np.ones(16, bool))
+    np.testing.assert_array_equal(mapped, means)
+    np.testing.assert_array_equal(slopes, 1.0)

@@ -24,7 +24,9 @@ Morris 1973 (empirical Bayes); Gelman et al. 2013, "Bayesian data analysis", sec
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -74,6 +76,14 @@ class Effects:
     slopes: Floats
 
     @property
+    def root(self) -> tuple[float, float, float]:
+        """The Cholesky factor of `spread`, by rows."""
+        first, both, second = self.spread
+        left = np.sqrt(first)
+        low = both / left if left > 0 else 0.0
+        return left, low, np.sqrt(max(second - low**2, 0.0))
+
+    @property
     def same(self) -> bool:
         """Whether both metrics have the same means and errors but for their scale."""
         return all(
@@ -118,22 +128,61 @@ def fit_effects(first: Floats, second: Floats, model: str = "linear") -> Effects
     return Effects(means, spread, error, freedom, slopes)
 
 
-def draw_effects(effects: Effects, uniforms: Floats, errors: Floats) -> Floats:
+class Stacked(NamedTuple):
+    """`Effects` of several pairs of metrics, with axes for draws.
+
+    Parameters
+    ----------
+    means, slopes
+        float64 (2, pair, 1, system).
+    spread, root, error
+        float64 (3, pair, 1); the root is the Cholesky factor of `spread`, by rows.
+    freedom
+        float64 (pair, 1).
+    same
+        bool (pair,).
+    """
+
+    means: Floats
+    slopes: Floats
+    spread: Floats
+    root: Floats
+    error: Floats
+    freedom: Floats
+    same: NDArray[np.bool_]
+
+
+def stacked(effects: Sequence[Effects]) -> Stacked:
+    """Return the effects of pairs of the same systems for `draw_effects`."""
+
+    def of_pairs(name: str) -> Floats:
+        return np.array([getattr(each, name) for each in effects]).T[..., np.newaxis]
+
+    means, slopes = (
+        np.stack(part, axis=1)[:, :, np.newaxis]
+        for part in ([each.means for each in effects], [each.slopes for each in effects])
+    )
+    same = np.array([each.same for each in effects])
+    spread, root, error, freedom = map(of_pairs, ("spread", "root", "error", "freedom"))
+    return Stacked(means, slopes, spread, root, error, freedom, same)
+
+
+def draw_effects(effects: Stacked, uniforms: Floats, errors: Floats) -> Floats:
     """Draw true means of systems.
 
     Parameters
     ----------
     effects
-        Of `fit_effects`.
+        Of `stacked`.
     uniforms
-        float64 (draw, `N_COVARIANCE` + 2 * system): in 0 .. 1, both excluded.
+        float64 (draw, `N_COVARIANCE` + 2 * system): in 0 .. 1, both excluded; the same for all pairs.
     errors
-        float64 (2, draw, system): errors of means of topic samples.
+        float64 (2, pair, draw, system): errors of means of topic samples.
 
     Returns
     -------
     true
-        float64 (2, draw, system). Where the drawn correlation is 1 or -1, the second is a multiple of the first.
+        float64 (2, pair, draw, system). Where the drawn correlation is 1 or -1, the second is a multiple of the first.
     """
     prior = _draw_prior(effects, uniforms[:, :N_COVARIANCE])
     first, both, second = prior
@@ -145,37 +194,34 @@ def draw_effects(effects: Effects, uniforms: Floats, errors: Floats) -> Floats:
     degenerate = both**2 >= first * second * (1 - SMALLEST_RATIO)
     drawn = np.array(
         [
-            deviation[:, np.newaxis] * normals[:, 0],
-            slope[:, np.newaxis] * normals[:, 0]
-            + np.where(degenerate, 0.0, rest)[:, np.newaxis] * normals[:, 1],
+            deviation[..., np.newaxis] * normals[:, 0],
+            slope[..., np.newaxis] * normals[:, 0]
+            + np.where(degenerate, 0.0, rest)[..., np.newaxis] * normals[:, 1],
         ]
     )
-    missed = effects.means[:, np.newaxis] - drawn - effects.slopes[:, np.newaxis] * errors
+    missed = effects.means - drawn - effects.slopes * errors
     # P (P + E)^-1, whose second factor is a matrix of two rows.
     t_first, t_both, t_second = first + e_first, both + e_both, second + e_second
     determinant = t_first * t_second - t_both**2
-    inverse = [_ratio(part, determinant)[:, np.newaxis] for part in (t_second, -t_both, t_first)]
+    inverse = [_ratio(part, determinant)[..., np.newaxis] for part in (t_second, -t_both, t_first)]
     solved = np.array(
         [
             inverse[0] * missed[0] + inverse[1] * missed[1],
             inverse[1] * missed[0] + inverse[2] * missed[1],
         ]
     )
-    first, both, second = (part[:, np.newaxis] for part in prior)
+    first, both, second = (part[..., np.newaxis] for part in prior)
     drawn[0] += first * solved[0] + both * solved[1]
     drawn[1] += both * solved[0] + second * solved[1]
     multiple = np.sign(both) * np.sqrt(_ratio(second, first))
-    drawn[1] = np.where(degenerate[:, np.newaxis], multiple * drawn[0], drawn[1])
+    np.copyto(drawn[1], multiple * drawn[0], where=degenerate[..., np.newaxis])
     return drawn
 
 
-def _draw_prior(effects: Effects, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return variance, covariance and variance of true means, (draw,) each."""
+def _draw_prior(effects: Stacked, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return variance, covariance and variance of true means, (pair, draw) each."""
     freedom = effects.freedom
-    first, both, second = effects.spread
-    left = np.sqrt(first)
-    low = both / left if left > 0 else 0.0
-    right = np.sqrt(max(second - low**2, 0.0))
+    left, low, right = effects.root
     # W = T T' is Wishart with the identity, T lower triangular; the draw is freedom x L W^-1 L'.
     top = np.sqrt(scipy.special.chdtri(freedom, uniforms[:, 0]))
     bottom = np.sqrt(scipy.special.chdtri(freedom - 1, uniforms[:, 1]))
@@ -200,7 +246,7 @@ def _near(means: Floats) -> NDArray[np.bool_]:
 def _matched(means: Floats, near: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the means of two metrics mapped to the mean of their distributions, and the slopes there: (2, system)."""
     deviations = np.sqrt((means[:, near] ** 2).mean(axis=1, keepdims=True))
-    if not (deviations > 0).all():
+    if not (np.ptp(means[:, near], axis=1) > 0).all():  # a deviation may be rounding alone
         return means, np.ones_like(means)
     scaled = means / deviations
     target = np.sort(scaled[:, near], axis=1).mean(axis=0)
@@ -212,7 +258,10 @@ def _matched(means: Floats, near: NDArray[np.bool_]) -> tuple[Floats, Floats]:
             # Normal equations of sums: the last digits of a matrix decomposition depend on the number of threads.
             powers = ordered ** np.arange(degree + 1)[:, np.newaxis]
             normal = [[(row * column).sum() for column in powers] for row in powers]
-            terms = np.linalg.solve(normal, [(row * target).sum() for row in powers])
+            try:
+                terms = np.linalg.solve(normal, [(row * target).sum() for row in powers])
+            except np.linalg.LinAlgError:  # too few different means for this degree
+                continue
             slope = sum(k * terms[k] * inside ** (k - 1) for k in range(1, degree + 1))
             if degree == 1 or (slope > LEAST_SLOPE).all():
                 break

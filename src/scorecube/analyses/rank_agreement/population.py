@@ -23,9 +23,10 @@ from scorecube.names import Purpose
 from scorecube.statistics.effect_posterior import (
     MODELS,
     N_COVARIANCE,
-    Effects,
+    Stacked,
     draw_effects,
     fit_effects,
+    stacked,
 )
 from scorecube.statistics.quantiles import percentiles
 
@@ -43,6 +44,8 @@ MEANINGS = {
 """Variables of `summary` and their meanings."""
 LEAST_DRAWS, HELD_BYTES = 128, 2**24
 """Draws that are made together, as each call takes a tenth of a millisecond, and the most memory for them."""
+CACHED = 2**15
+"""Numbers that are drawn together for one model: many for one call, and few enough for the cache."""
 UNITS = 2.0**40
 """Units of the largest true mean: draws are ranked as integers, and rounding errors of sums do not order runs."""
 
@@ -71,15 +74,13 @@ def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
     means
         float64 (draw, 2 * comparison, run): the first ranking of every comparison, then the second of every; integers. `N_DRAWS` draws in all.
     """
-    n_runs = units.shape[1]
-    effects = [
-        [fit_effects(units[a], units[b], model) for model in MODELS]
-        for a, b in zip(first, second, strict=True)
-    ]
-    needed = np.unique(np.concatenate([first, second]))
-    at_once = trials_at_once(2 * len(first) * n_runs)
-    own_bytes = 16 * len(first) * n_runs
-    together = max(1, min(HELD_BYTES // own_bytes, LEAST_DRAWS) // at_once) * at_once
+    n_runs, n_pairs = units.shape[1], len(first)
+    needed, places = np.unique(np.array([first, second]), return_inverse=True)
+    places = places.reshape(2, n_pairs)
+    at_once = trials_at_once(2 * n_pairs * n_runs)
+    together = max(1, min(HELD_BYTES // (16 * n_pairs * n_runs), LEAST_DRAWS) // at_once) * at_once
+    chunks = _chunks(n_pairs, n_runs * together)
+    effects = [_fitted(units, first[chunk], second[chunk]) for chunk in chunks]
     for low in range(0, N_DRAWS, together):
         high = min(low + together, N_DRAWS)
         uniforms = _uniforms(low, high, N_COVARIANCE + 2 * n_runs)
@@ -88,18 +89,29 @@ def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
             _errors(units[needed], start, min(start + at_once, high))
             for start in range(low, high, at_once)
         ]
-        errors = dict(zip(needed.tolist(), np.concatenate(parts, axis=1), strict=True))
-        means = np.empty((high - low, 2 * len(first), n_runs))
-        for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            both = np.array([errors[a], errors[b]])
-            for place, model in enumerate(effects[k]):
-                # Each model has every third draw, wherever the part begins.
-                own = slice((place - low) % len(MODELS), None, len(MODELS))
-                if own.start >= high - low:
-                    continue  # the last part may be shorter than one round of the models
-                drawn = _draw(model, uniforms[own], both[:, own])
-                means[own, k], means[own, k + len(first)] = drawn
-        yield means
+        errors = np.concatenate(parts, axis=1)
+        means = np.empty((high - low, 2, n_pairs, n_runs))
+        for place in range(len(MODELS)):
+            # Each model has every third draw, wherever the part begins.
+            own = slice((place - low) % len(MODELS), None, len(MODELS))
+            if own.start >= high - low:
+                continue  # the last part may be shorter than one round of the models
+            for chunk, models in zip(chunks, effects, strict=True):
+                drawn = _draw(models[place], uniforms[own], errors[places[:, chunk], own])
+                means[own, :, chunk] = np.moveaxis(drawn, 2, 0)
+        yield means.reshape(high - low, 2 * n_pairs, n_runs)
+
+
+def _chunks(n_pairs: int, numbers: int) -> list[slice]:
+    """Return intervals of pairs of rankings, given the numbers that are drawn for each: enough for one call, and few enough for the cache."""
+    length = max(1, CACHED // numbers)
+    return [slice(start, start + length) for start in range(0, n_pairs, length)]
+
+
+def _fitted(units: Any, first: Any, second: Any) -> list[Stacked]:
+    """Return the effects of pairs of rankings by model."""
+    pairs = [(units[a], units[b]) for a, b in zip(first, second, strict=True)]
+    return [stacked([fit_effects(*pair, model) for pair in pairs]) for model in MODELS]
 
 
 def summary(draws: Any, confidence: float) -> dict[str, Any]:
@@ -109,12 +121,12 @@ def summary(draws: Any, confidence: float) -> dict[str, Any]:
     return {"population": middle, "population_low": low, "population_high": high}
 
 
-def _draw(effects: Effects, uniforms: Any, errors: Any) -> Any:
-    """Return draws of true means as integers: (2, draw, run)."""
+def _draw(effects: Stacked, uniforms: Any, errors: Any) -> Any:
+    """Return draws of true means as integers: (2, pair, draw, run)."""
     drawn = draw_effects(effects, uniforms, errors)
-    if effects.same:
-        drawn[1] = np.sign(effects.spread[1]) * drawn[0]
-    largest = np.abs(drawn).max(axis=(1, 2), keepdims=True)
+    sign = np.sign(effects.spread[1, :, np.newaxis])
+    np.copyto(drawn[1], sign * drawn[0], where=effects.same[:, np.newaxis, np.newaxis])
+    largest = np.abs(drawn).max(axis=(2, 3), keepdims=True)
     return np.rint(drawn * (UNITS / np.where(largest > 0, largest, 1.0)))
 
 

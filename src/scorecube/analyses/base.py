@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -80,8 +80,8 @@ class Cost:
         Time and memory of one unit.
     fixed_bytes, fixed_seconds
         Memory and time of a block in addition to those of its units.
-    result_bytes
-        Memory of the combined outputs and the result, and of what making and storing it takes.
+    result_bytes, result_seconds
+        Memory of the combined outputs and the result, and of what making and storing it takes; time of `Analysis.finalize`.
     input_bytes
         Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes.
     max_units
@@ -95,9 +95,14 @@ class Cost:
     fixed_bytes: float
     fixed_seconds: float = 0.0
     result_bytes: float = 0.0
+    result_seconds: float = 0.0
     input_bytes: float = 0.0
     max_units: int = 2**62
     together: int = 1
+
+
+def unreported(_: float) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +117,14 @@ class Prepared:
         Record of the analysis from `Analysis.prepare`; None for most analyses.
     source
         The cube that `cube` is made from; None where it is this cube.
+    report
+        Takes the share of `Analysis.finalize` that is done, 0 .. 1; for those that take long.
     """
 
     cube: xr.Dataset
     shared: Any = None
     source: xr.Dataset | None = None
+    report: Callable[[float], None] = unreported
 
 
 class Analysis(ABC):

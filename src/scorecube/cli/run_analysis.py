@@ -277,7 +277,9 @@ def run_task(task: Task, executor: Executor, block_units: int | None) -> None:
         )
     with (
         announced_compilation(plan.analysis.name, plan.analysis.compile_seconds),
-        track_progress(f"{name}: {plan.analysis.name}", plan.analysis.unit) as progress,
+        track_progress(
+            f"{name}: {plan.analysis.name}", None if estimate.result_units else plan.analysis.unit
+        ) as progress,
     ):
         result = task.run(executor, block_units=block_units, progress=progress)
     if task.until is not None:

@@ -47,7 +47,20 @@ class Estimate:
     blocks: int
     block_units: int
     memory: Memory
+    result_seconds: float = 0.0
     compile_seconds: float = 0.0
+
+    @property
+    def result_units(self) -> int:
+        """Units that take as long as making the result; 0 if that is short."""
+        short = self.result_seconds < BLOCK_SECONDS
+        return 0 if short else round(self.units * self.result_seconds / self.seconds)
+
+    def duration(self, workers: int) -> float:
+        """Return the seconds until the result is made: blocks are computed side by side, and the result by one worker."""
+        rounds = math.ceil(self.blocks / workers)
+        share = min(rounds * self.block_units / self.units, 1.0) if self.units else 0.0
+        return self.seconds * share + self.result_seconds
 
     def text(self, workers: int) -> str:
         """Return one line for the terminal."""
@@ -69,7 +82,7 @@ class Estimate:
         )
         return (
             f"{trials}{work} in {blocks}; "
-            f"about {max(self.seconds / workers, 0.001):.2g} s on {workers} workers{compiling}, "
+            f"about {max(self.duration(workers), 0.001):.2g} s on {workers} workers{compiling}, "
             f"{memory.block(self.block_units) / 2**20:,.0f} MiB each{results}, {memory.peak(self.block_units) / 2**20:,.0f} MiB in all"
         )
 
@@ -233,6 +246,7 @@ def estimate(
         blocks=math.ceil(units / block_units),
         block_units=block_units,
         memory=needs,
+        result_seconds=cost.result_seconds,
         compile_seconds=0.0 if is_compiled(type(analysis)) else analysis.compile_seconds,
     )
 

@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -19,7 +20,7 @@ from scorecube.analyses.base import Accumulator, Arrays, Output
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.execute.blas_threads import one_blas_thread
 from scorecube.execute.block_writer import BlockWriter
-from scorecube.execute.estimate import INLINE_SECONDS, estimate
+from scorecube.execute.estimate import INLINE_SECONDS, Estimate, estimate
 from scorecube.execute.executor import CALLING_THREAD, Executor
 from scorecube.execute.kernel_state import rehearse
 from scorecube.execute.memory import release_memory
@@ -57,20 +58,33 @@ def run(
     block_units
         Units (trials, or pairs of runs) per block; None lets `estimate` choose.
     progress
-        Called with (units done, units in total): before the first block, when kernels are compiled, and after each.
+        Called with (units done, units in total): before the first block, when kernels are compiled, and after each. Making the result
+        counts as `Estimate.result_units`.
     before_finalize
         Called after the last block and before the result is made, which may need more memory than the blocks.
     """
     started = time.time()
-    arrays = _compute_blocks(prepared, executor, blocks, block_units, progress)
+    planned = estimate(prepared, executor.workers, block_units, executor.memory, executor.program)
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(done, planned.units + planned.result_units)
+
+    arrays = _compute_blocks(prepared, executor, blocks, planned, block_units is not None, report)
     if sum(array.nbytes for array in arrays.values()) > RELEASE_BYTES:
         release_memory()  # of the inputs and blocks, before the result needs more
     if before_finalize is not None:
         before_finalize()
     plan = prepared.plan
-    result: xr.Dataset = on_pool(
-        executor.pool, plan.analysis.finalize, prepared.prepared, arrays, plan.trials
+    reporting = replace(
+        prepared.prepared,
+        report=lambda share: report(planned.units + int(planned.result_units * share)),
     )
+    result: xr.Dataset = on_pool(
+        executor.pool, plan.analysis.finalize, reporting, arrays, plan.trials
+    )
+    if planned.result_units:
+        report(planned.units + planned.result_units)
     result.attrs |= provenance(prepared, started)
     return result
 
@@ -79,8 +93,9 @@ def _compute_blocks(
     prepared: PreparedPlan,
     executor: Executor,
     blocks: BlockStore | None,
-    block_units: int | None,
-    progress: Progress | None,
+    planned: Estimate,
+    always_record: bool,
+    report: Callable[[int], None],
 ) -> Arrays:
     """Return the accumulated outputs of all blocks: the recorded ones are read, the others computed and recorded.
 
@@ -88,7 +103,6 @@ def _compute_blocks(
     """
     analysis = prepared.plan.analysis
     outputs: tuple[Output, ...] = analysis.outputs(prepared.prepared)
-    planned = estimate(prepared, executor.workers, block_units, executor.memory, executor.program)
     totals = Accumulator(outputs, planned.units, analysis.output_positions(prepared.prepared))
     recorded: list[Interval] = []
     for segment in blocks.valid_segments(outputs, planned.units) if blocks is not None else ():
@@ -97,7 +111,7 @@ def _compute_blocks(
     done = sum(stop - start for start, stop in recorded)
     pending = _cut(gaps(recorded, planned.units), planned.block_units)
     # Short work is faster to repeat than to record and read.
-    worth_recording = block_units is not None or planned.seconds > INLINE_SECONDS
+    worth_recording = always_record or planned.seconds > INLINE_SECONDS
     writer = None
     if blocks is not None and pending and (worth_recording or blocks.records()):
         writer = BlockWriter(blocks, outputs, pending, {"work": prepared.plan.work_digest})
@@ -108,15 +122,11 @@ def _compute_blocks(
         if writer is not None:
             writer.submit(interval, arrays)
         done += interval[1] - interval[0]
-        report()
-
-    def report() -> None:
-        if progress is not None:
-            progress(done, planned.units)
+        report(done)
 
     if pending:
         with one_blas_thread(), writer or nullcontext():
-            _compute(prepared, pending, executor, on_block, report)
+            _compute(prepared, pending, executor, on_block, lambda: report(done))
     return totals.arrays
 
 

@@ -384,7 +384,7 @@ class Agreement(Analysis):
         return schema.annotate(result.assign_attrs(attrs), VARIABLES)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`: trials, and the decisions on pairs once."""
+        """See `Analysis.cost`: trials; decisions on pairs, and rankings over infinitely many topics, once."""
         cube = prepared.cube
         n_rankings, n_runs, n_topics = judgement_set_cells(cube)[0].shape
         words = -(-n_runs // 64)
@@ -399,10 +399,12 @@ class Agreement(Analysis):
         per_trial = 36.0 * n_rankings / 2
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
         return Cost(
-            seconds + decisions / max(trials, 1),
+            seconds,
             per_trial,
             fixed,
             result_bytes=trials * (per_trial + 16.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
+            result_seconds=decisions
+            + population.seconds(n_rankings // 2, n_rankings, n_runs, n_topics),
             input_bytes=2 * score_bytes,
         )
 

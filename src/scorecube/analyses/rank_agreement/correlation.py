@@ -269,7 +269,7 @@ class Correlation(Analysis):
         if self.intervals:
             low, high, error = percentiles(totals["drawn"], self.confidence)
             values |= {"low": low, "high": high, "standard_error": error}
-        values |= self._population(cube, pairs)
+        values |= self._population(prepared)
         if n_runs < MIN_RUNS:
             values = {name: np.full_like(array, np.nan) for name, array in values.items()}
         values["mean"] = summarise(cube).values
@@ -300,8 +300,9 @@ class Correlation(Analysis):
         }
         return schema.annotate(result.assign_attrs(attrs), variables)
 
-    def _population(self, cube: xr.Dataset, pairs: Comparisons) -> dict[str, np.ndarray[Any, Any]]:
+    def _population(self, prepared: Prepared) -> dict[str, np.ndarray[Any, Any]]:
         """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
+        cube, pairs = prepared.cube, prepared.shared
         units, n_pairs, n_runs = ranking_values(cube)[0], len(pairs.first), cube.sizes[names.RUN]
         drawn = np.full((len(STATISTICS), population.N_DRAWS, n_pairs), np.nan)
         is_mean = np.array([kind != AREA for kind in cell_kinds(cube)])
@@ -309,14 +310,16 @@ class Correlation(Analysis):
         if len(chosen) and not population.refusal(n_runs, cube.sizes[names.TOPIC]):
             (first, second), start = np.arange(2 * len(chosen)).reshape(2, -1), 0
             for means in population.population_rankings(
-                units, pairs.first[chosen], pairs.second[chosen]
+                units, pairs.first[chosen], pairs.second[chosen], prepared.report
             ):
                 counts = compare(means, np.zeros(2 * len(chosen)), first, second)
                 drawn[:, start : start + len(means), chosen] = coefficients(
                     counts, first, second, n_runs
                 )
                 start += len(means)
-        return population.summary(drawn.swapaxes(1, 2), self.confidence)
+        # One after another: sorting takes a copy.
+        found = [population.summary(each.T, self.confidence) for each in drawn]
+        return {name: np.stack([each[name] for each in found]) for name in population.MEANINGS}
 
     def _null_statistics(
         self, tau: Any, counts: Mapping[str, Any], n_runs: int
@@ -351,7 +354,8 @@ class Correlation(Analysis):
         per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
         fixed = 64.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
         score_bytes = 8.0 * n_cells * n_runs * n_topics
-        drawn_bytes = 24.0 * len(STATISTICS) * population.N_DRAWS * n_pairs
+        drawn_bytes = 8.0 * (len(STATISTICS) + 3) * population.N_DRAWS * n_pairs
+        drawn_bytes += population.held_bytes(n_pairs, n_cells, n_runs)
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
             + 1e-8 * (n_topics + n_runs)
@@ -365,6 +369,7 @@ class Correlation(Analysis):
             result_bytes=per_trial * trials
             + max(1.2 * per_trial * trials, drawn_bytes)
             + 2.5 * score_bytes,
+            result_seconds=population.seconds(n_pairs, n_cells, n_runs, n_topics),
             input_bytes=2 * score_bytes,
         )
 

@@ -11,11 +11,12 @@ median. A third of the draws is from each of three models. Draws depend on the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from scorecube.analyses.base import unreported
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.swap.dispatch import trials_at_once
@@ -44,6 +45,8 @@ MEANINGS = {
 """Variables of `summary` and their meanings."""
 LEAST_DRAWS, HELD_BYTES = 128, 2**24
 """Draws that are made together, as each call takes a tenth of a millisecond, and the most memory for them."""
+FIT_SHARE = 0.25
+"""Share of the time until all models are fitted, for 30 runs and 50 topics."""
 CACHED = 2**15
 """Numbers that are drawn together for one model: many for one call, and few enough for the cache."""
 UNITS = 2.0**40
@@ -59,7 +62,25 @@ def refusal(n_runs: int, n_topics: int) -> str:
     )
 
 
-def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
+def seconds(n_pairs: int, n_rankings: int, n_runs: int, n_topics: int) -> float:
+    """Return the estimated time of `population_rankings` and the comparison of its draws; 0 if there are none."""
+    if refusal(n_runs, n_topics):
+        return 0.0
+    scores, words = n_runs * n_topics, -(-n_runs // 64)
+    fit = 4e-4 + 4e-8 * scores + 5e-10 * scores * min(n_runs, n_topics)
+    draw = 1.2e-6 + n_runs * (4.5e-8 + 1.2e-9 * words)
+    errors = 3e-8 * n_topics + 3e-11 * n_rankings * scores
+    return n_pairs * (fit + N_DRAWS * draw) + N_DRAWS * errors
+
+
+def held_bytes(n_pairs: int, n_rankings: int, n_runs: int) -> float:
+    """Return the memory of `population_rankings`: effects of pairs, and a part of the draws."""
+    return 4.0 * HELD_BYTES + 8.0 * n_runs * (12 * n_pairs + LEAST_DRAWS * n_rankings)
+
+
+def population_rankings(
+    units: Any, first: Any, second: Any, report: Callable[[float], None] = unreported
+) -> Iterator[Any]:
     """Yield draws of the means that pairs of rankings would have over infinitely many topics.
 
     Parameters
@@ -68,6 +89,8 @@ def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
         float64 (cell, run, topic): scores, integers for sums without rounding.
     first, second
         int64 (comparison,): cells of each comparison.
+    report
+        Takes the share that is done, 0 .. 1.
 
     Yields
     ------
@@ -80,9 +103,13 @@ def population_rankings(units: Any, first: Any, second: Any) -> Iterator[Any]:
     at_once = trials_at_once(2 * n_pairs * n_runs)
     together = max(1, min(HELD_BYTES // (16 * n_pairs * n_runs), LEAST_DRAWS) // at_once) * at_once
     chunks = _chunks(n_pairs, n_runs * together)
-    effects = [_fitted(units, first[chunk], second[chunk]) for chunk in chunks]
+    effects = []
+    for chunk in chunks:
+        report(FIT_SHARE * chunk.start / n_pairs)
+        effects.append(_fitted(units, first[chunk], second[chunk]))
     for low in range(0, N_DRAWS, together):
         high = min(low + together, N_DRAWS)
+        report(FIT_SHARE + (1 - FIT_SHARE) * low / N_DRAWS)
         uniforms = _uniforms(low, high, N_COVARIANCE + 2 * n_runs)
         # Products of other shapes would add in another order.
         parts = [

@@ -1,0 +1,58 @@
+"""What estimates say: units that cannot be divided, and results that take long to make."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import scorecube as sc
+from scorecube.analyses.plan import make_plan
+from scorecube.analyses.rank_agreement import population
+from scorecube.execute.estimate import Estimate, estimate
+from scorecube.execute.run import run
+from scorecube.testing import simulate_cube
+from tests.execute.test_peak_memory import simulated
+
+
+def planned(
+    analysis: sc.Analysis, workers: int, n_metrics: int, block_units: int | None = None
+) -> Estimate:
+    plan = make_plan(simulated(20, 500, n_metrics), analysis, trials=1000, seed=1)
+    return estimate(plan, workers, block_units, memory=64 * 10**9, program=0)
+
+
+def announced(found: Estimate, workers: int) -> float:
+    shown = re.search(r"about (\S+) s on", found.text(workers))
+    assert shown is not None
+    return float(shown[1])
+
+
+def test_more_workers_than_metrics_make_nothing_faster() -> None:
+    """A metric of `reliability` is one unit; ten metrics take two rounds of eight workers."""
+    analysis = sc.Reliability()
+    for n_metrics, workers, rounds in ((1, 8, 1), (10, 8, 2), (10, 4, 3)):
+        found = planned(analysis, workers, n_metrics, block_units=1)
+        one = found.seconds / n_metrics
+        assert announced(found, workers) == pytest.approx(rounds * one, rel=0.06)
+
+
+def test_the_result_is_made_by_one_worker() -> None:
+    found = planned(sc.Correlation(), 8, 40, block_units=100)
+    assert found.result_seconds > found.seconds
+    assert announced(found, 8) >= 0.95 * found.result_seconds
+    assert announced(found, 8) < announced(found, 1) < 9 * found.seconds + found.result_seconds
+    assert planned(sc.Swap(size=5), 8, 40).result_units == 0
+
+
+def test_progress_goes_on_while_the_result_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(population, "seconds", lambda *_: 10.0)
+    shown: list[tuple[int, int]] = []
+    plan = make_plan(simulate_cube(n_runs=12, seed=3), sc.Correlation(), trials=50, seed=1)
+    result = run(plan, progress=lambda done, total: shown.append((done, total)))
+    assert {total for _, total in shown} == {shown[0][1]}
+    assert shown[0][1] > 50
+    assert [done for done, _ in shown] == sorted(done for done, _ in shown)
+    assert len([done for done, _ in shown if 50 < done < shown[0][1]]) >= 2
+    assert shown[-1][0] == shown[-1][1]
+    assert result["population"].notnull().all()

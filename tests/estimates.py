@@ -1,0 +1,255 @@
+"""Announced and measured time and memory of all analyses over a grid of sizes: ``python -m tests.estimates [ANALYSIS ...]``.
+
+Each size is computed by a process of its own, with 2 workers and within `LIMIT`, with as many trials as are announced to take at most `SECONDS`.
+Time is that of all processors together, which other work on the machine changes little, without that of making the scores, planning and storing.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube.analyses import registry
+from scorecube.analyses.plan import PreparedPlan, make_plan
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.collection.many_judgements import many_judgement_sets
+from scorecube.collection.rankings import with_rankings
+from scorecube.errors import BadPlan
+from scorecube.execute.estimate import Estimate, estimate
+from scorecube.execute.executor import Executor
+from scorecube.execute.memory import release_memory
+from scorecube.execute.run import run
+from scorecube.metrics.registry import parse_metric
+from scorecube.testing import simulate_rankings
+from scorecube.workflow.api import evaluate
+
+LIMIT = 2 * 10**9
+WORKERS = 2
+SECONDS = 4.0
+PATIENCE = 120.0
+"""Seconds after which a process is ended, whatever was announced."""
+LEAST_SECONDS = 0.5
+"""Shorter work is not compared: starting threads and loading libraries takes a part of it."""
+WITHIN = 3.0
+"""Largest factor between announced and measured time."""
+TRIALS = (1_000_000, 100_000, 10_000, 1000, 100, 10, 2)
+SIZES = (
+    (10, 10, 1),
+    (10, 10, 300),
+    (10, 1000, 20),
+    (10, 100_000, 1),
+    (10, 1_000_000, 1),
+    (30, 50, 10),
+    (30, 50, 60),
+    (30, 50, 300),
+    (100, 50, 5),
+    (100, 1000, 5),
+    (100, 10_000, 1),
+    (300, 25, 10),
+    (1000, 50, 2),
+    (1000, 1000, 1),
+    (4000, 10, 1),
+    (4000, 50, 1),
+)
+"""Runs, topics and metrics."""
+OF_RANKINGS = ((10, 10, 2), (10, 1000, 2), (30, 50, 10), (30, 50, 60), (100, 50, 5), (300, 50, 2))
+"""The same for analyses that need rankings, which take long to make."""
+SAMPLE = ((30, 50, 10), (30, 50, 60), (1000, 50, 2), (10, 100_000, 1))
+"""Sizes of the quick comparison."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of runs, topics and metrics."""
+
+    n_runs: int
+    n_topics: int
+    n_metrics: int
+
+    def __str__(self) -> str:
+        return f"{self.n_runs:,} x {self.n_topics:,} x {self.n_metrics:,}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Announced and measured work of one size, in seconds and bytes; a reason if nothing was computed.
+
+    The announced memory and the limit are of the whole process.
+    """
+
+    analysis: str
+    size: Size
+    trials: int = 0
+    announced: float = 0.0
+    measured: float = 0.0
+    announced_bytes: float = 0.0
+    measured_bytes: float = 0.0
+    reason: str = ""
+
+    @property
+    def factor(self) -> float:
+        """Measured by announced time; 1 for short work."""
+        if self.reason or max(self.announced, self.measured) < LEAST_SECONDS:
+            return 1.0
+        return self.measured / self.announced
+
+    @property
+    def off(self) -> float:
+        """Factor between announced and measured time, at least 1."""
+        return max(self.factor, 1 / self.factor)
+
+    def line(self) -> str:
+        """Return one line of the log."""
+        if self.reason:
+            return f"{self.analysis} {self.size}: {self.reason}"
+        return (
+            f"{self.analysis} {self.size}, {self.trials:,} trials: {self.measured:.2f} s of {self.announced:.2f} ({self.factor:.2f}), "
+            f"{self.measured_bytes / 1e6:,.0f} MB of {self.announced_bytes / 1e6:,.0f}"
+        )
+
+
+def scores(size: Size, seed: int = 1) -> xr.Dataset:
+    """Return scores of four decimals that differ between runs and topics; the seed changes them a little."""
+    random = np.random.default_rng(1)
+    shape = (size.n_metrics, size.n_runs, size.n_topics)
+    values = random.beta(1.2, 2.0, (1, *shape[1:])) * random.beta(4, 3, (1, size.n_runs, 1))
+    values = values + 0.1 * np.random.default_rng(seed).random(shape)
+    return cube_dataset(
+        values.round(4)[:, np.newaxis],
+        [parse_metric(f"P@{k + 1}") for k in range(size.n_metrics)],
+        ["auto"],
+        [f"r{k:04d}" for k in range(size.n_runs)],
+        [str(k) for k in range(size.n_topics)],
+    )
+
+
+def subject(name: str, size: Size) -> xr.Dataset:
+    """Return the cube that an analysis takes."""
+    if registry.load(name).uses_rankings:
+        judged = 1 + np.random.default_rng(4).poisson([20, 10, 5], (size.n_topics, 3))
+        rankings = simulate_rankings(
+            judged, n_runs=size.n_runs, n_teams=max(size.n_runs // 3, 3), depth=100, seed=7
+        )
+        metrics = [f"nDCG@{k + 1}" for k in range(size.n_metrics)]
+        return with_rankings(evaluate(rankings, metrics, ["3:2:1"]), rankings)
+    if name == "agreement":
+        return judgement_sets(scores(size, 1), scores(size, 2))
+    if name == "judges":
+        return many_judgement_sets(
+            {"truth": scores(size, 1), "a": scores(size, 2), "b": scores(size, 3)}
+        )
+    return scores(size)
+
+
+def plan_that_fits(name: str, cube: xr.Dataset) -> tuple[PreparedPlan, Estimate]:
+    """Return the plan with most trials that is announced to fit, and its estimate.
+
+    Raises
+    ------
+    BadPlan
+        There is none.
+    """
+    analysis = registry.load(name)()
+    why = f"announced to take more than {SECONDS:.0f} s"
+    for trials in TRIALS if analysis.resamples else (1,):
+        plan = make_plan(cube, analysis, trials=trials, seed=1)
+        release_memory()
+        try:
+            found = estimate(plan, WORKERS, memory=LIMIT)
+        except BadPlan as error:
+            why = str(error)
+            continue
+        if found.seconds + found.result_seconds <= SECONDS:
+            return plan, found
+    raise BadPlan(why)
+
+
+def measure(name: str, size: Size) -> Found:
+    """Compute the plan that fits, in this process."""
+    try:
+        small, _ = plan_that_fits(name, subject(name, Size(12, 12, 2)))
+        run(small, Executor(workers=WORKERS))  # loads kernels and libraries
+        plan, expected = plan_that_fits(name, subject(name, size))
+    except BadPlan as error:
+        return Found(name, size, reason=str(error))
+    Path("/proc/self/clear_refs").write_text("5")  # the largest size begins anew
+    start = time.process_time()
+    run(plan, Executor(workers=WORKERS, memory=LIMIT))
+    measured = time.process_time() - start
+    return Found(
+        name,
+        size,
+        plan.plan.trials,
+        expected.seconds + expected.result_seconds,
+        measured,
+        expected.memory.peak(expected.block_units),
+        peak_bytes(),
+    )
+
+
+def peak_bytes() -> float:
+    """Return the largest resident size of this process."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return 1024.0 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def measured(name: str, size: Size) -> Found:
+    """Return what a new process measures."""
+    command = [sys.executable, "-m", "tests.estimates", "--one", name, *map(str, asdict(size).values())]  # fmt: skip
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    except subprocess.TimeoutExpired:
+        return Found(name, size, announced=SECONDS, measured=PATIENCE)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return Found(**found | {"size": Size(**found["size"])})
+
+
+def sizes_of(name: str, chosen: Sequence[tuple[int, int, int]] | None = None) -> list[Size]:
+    """Return the grid of an analysis, or that part of it."""
+    grid = OF_RANKINGS if registry.load(name).uses_rankings else SIZES
+    return [Size(*each) for each in grid if chosen is None or each in chosen]
+
+
+def table(found: Sequence[Found]) -> list[str]:
+    """Return a Markdown table of the worst size of each analysis."""
+    rows = [
+        "| analysis | sizes | time: measured / announced | at runs x topics x metrics, trials | memory: measured / announced | largest |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(each.analysis for each in found):
+        own = [each for each in found if each.analysis == name and not each.reason]
+        worst = max(own, key=lambda each: each.off)
+        memory = max(own, key=lambda each: each.measured_bytes / each.announced_bytes)
+        where = f"{worst.size}, {worst.trials:,}" if worst.off > 1 else ""
+        rows.append(
+            f"| `{name}` | {len(own)} | {worst.factor:.2f} | {where} | "
+            f"{memory.measured_bytes / memory.announced_bytes:.2f} | {max(each.measured_bytes for each in own) / 1e6:,.0f} MB |"
+        )
+    return rows
+
+
+def main(words: Sequence[str]) -> None:
+    """Print each size as it is measured, and the table."""
+    if words and words[0] == "--one":
+        print(json.dumps(asdict(measure(words[1], Size(*map(int, words[2:]))))))
+        return
+    found: list[Any] = []
+    for name in words or registry.names():
+        for size in sizes_of(name):
+            found.append(measured(name, size))
+            print(found[-1].line(), file=sys.stderr, flush=True)
+    print("\n".join(table(found)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -135,7 +135,7 @@ def scores(size: Size, seed: int = 1) -> xr.Dataset:
 
 def subject(name: str, size: Size) -> xr.Dataset:
     """Return the cube that an analysis takes."""
-    if registry.load(name).uses_rankings:
+    if registry.load(name)().uses_rankings:
         judged = 1 + np.random.default_rng(4).poisson([20, 10, 5], (size.n_topics, 3))
         rankings = simulate_rankings(
             judged, n_runs=size.n_runs, n_teams=max(size.n_runs // 3, 3), depth=100, seed=7
@@ -169,7 +169,7 @@ def plan_that_fits(name: str, cube: xr.Dataset) -> tuple[PreparedPlan, Estimate]
         except BadPlan as error:
             why = str(error)
             continue
-        if found.seconds + found.result_seconds <= SECONDS:
+        if found.work <= SECONDS:
             return plan, found
     raise BadPlan(why)
 
@@ -190,7 +190,7 @@ def measure(name: str, size: Size) -> Found:
         name,
         size,
         plan.plan.trials,
-        expected.seconds + expected.result_seconds,
+        expected.work,
         measured,
         expected.memory.peak(expected.block_units),
         peak_bytes(),
@@ -207,16 +207,20 @@ def measured(name: str, size: Size) -> Found:
     """Return what a new process measures."""
     command = [sys.executable, "-m", "tests.estimates", "--one", name, *map(str, asdict(size).values())]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         return Found(name, size, announced=SECONDS, measured=PATIENCE)
+    if done.returncode:
+        return Found(name, size, reason=f"FAILED: {done.stderr.splitlines()[-1]}")
     found = json.loads(done.stdout.splitlines()[-1])
     return Found(**found | {"size": Size(**found["size"])})
 
 
 def sizes_of(name: str, chosen: Sequence[tuple[int, int, int]] | None = None) -> list[Size]:
     """Return the grid of an analysis, or that part of it."""
-    grid = OF_RANKINGS if registry.load(name).uses_rankings else SIZES
+    grid = OF_RANKINGS if registry.load(name)().uses_rankings else SIZES
     return [Size(*each) for each in grid if chosen is None or each in chosen]
 
 

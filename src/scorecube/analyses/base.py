@@ -82,8 +82,8 @@ class Cost:
         Memory and time of a block in addition to those of its units.
     result_bytes, result_seconds
         Memory of the combined outputs and the result, and of what making and storing it takes; time of `Analysis.finalize`.
-    input_bytes
-        Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes.
+    input_bytes, input_seconds
+        Memory of the arrays of `Analysis.inputs` and of the positions of units, and of what making them takes; time of `Analysis.inputs`.
     max_units
         Largest number of units in a block.
     together
@@ -97,6 +97,7 @@ class Cost:
     result_bytes: float = 0.0
     result_seconds: float = 0.0
     input_bytes: float = 0.0
+    input_seconds: float = 0.0
     max_units: int = 2**62
     together: int = 1
 

@@ -37,7 +37,7 @@ MOST_BLOCKS = 1000
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected work of a plan, approximately."""
+    """Expected work of a plan, approximately: seconds of all blocks, of what precedes them, and of making the result."""
 
     trials: int
     comparisons: int
@@ -47,6 +47,7 @@ class Estimate:
     blocks: int
     block_units: int
     memory: Memory
+    input_seconds: float = 0.0
     result_seconds: float = 0.0
     compile_seconds: float = 0.0
 
@@ -57,10 +58,15 @@ class Estimate:
         return 0 if short else round(self.units * self.result_seconds / self.seconds)
 
     def duration(self, workers: int) -> float:
-        """Return the seconds until the result is made: blocks are computed side by side, and the result by one worker."""
+        """Return the seconds until the result is made: only blocks are computed side by side."""
         rounds = math.ceil(self.blocks / workers)
         share = min(rounds * self.block_units / self.units, 1.0) if self.units else 0.0
-        return self.seconds * share + self.result_seconds
+        return self.seconds * share + self.input_seconds + self.result_seconds
+
+    @property
+    def work(self) -> float:
+        """Return the seconds of all work on one core."""
+        return self.duration(1)
 
     def text(self, workers: int) -> str:
         """Return one line for the terminal."""
@@ -236,16 +242,18 @@ def estimate(
         most = min(cost.max_units, needs.max_units(allowed))
         whole = -(-block_units // cost.together) * cost.together
         block_units = max(1, min(whole if whole <= most else block_units, most))
+    blocks = math.ceil(units / block_units)
     n_tested = family_size(cube, getattr(analysis, "baseline", None))
     return Estimate(
         trials=plan.trials,
         comparisons=n_cells(cube) * n_tested,
-        seconds=seconds,
+        seconds=seconds + cost.fixed_seconds * blocks,
         units=units,
         unit=analysis.unit,
-        blocks=math.ceil(units / block_units),
+        blocks=blocks,
         block_units=block_units,
         memory=needs,
+        input_seconds=cost.input_seconds,
         result_seconds=cost.result_seconds,
         compile_seconds=0.0 if is_compiled(type(analysis)) else analysis.compile_seconds,
     )

@@ -75,7 +75,7 @@ def estimate_work(
     return Work(
         tasks=len(estimates),
         blocks=sum(each.blocks for each in estimates),
-        seconds=sum(each.seconds + each.result_seconds for each in estimates),
+        seconds=sum(each.work for each in estimates),
         memory=program + max(largest, min(rest, sum(working[:MAX_OPEN_RUNS]))),
         stored=sum(each.memory.result for each in estimates),
     )
@@ -126,9 +126,7 @@ def run_sweep(
         executor = Executor(client, count, allowed, program=program)
         name = f"{task.collection.name}/{task.plan.analysis.name}/{task.plan.digest}"
         first = each.memory.computing(each.block_units)
-        function = _job_function(
-            task, executor, shares.add(name, each.seconds + each.result_seconds), journal
-        )
+        function = _job_function(task, executor, shares.add(name, each.work), journal)
         jobs.append(Job(name, each.memory.working(each.block_units), function, first))
     jobs.sort(key=lambda job: -job.bytes)
     together = SHARED_PART * (allowed - program)

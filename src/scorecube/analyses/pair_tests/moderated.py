@@ -97,19 +97,21 @@ class Moderated:
         edges = observed[order] * (1.0 - tie_widths(differences, self.units.snap_sum))
         return usable[order], np.maximum(edges, 0.0)
 
-    def adjusted_counts(self, pairs: Pairs, counts: Any, trials: int) -> Any:
+    def adjusted_counts(self, pairs: Pairs, order: Any, counts: Any, trials: int) -> Any:
         """Return the adjusted number of trials that reach each pair, int32 (pair,): never smaller than that of a pair with a larger |t|.
 
         Parameters
         ----------
         pairs
             A family.
+        order
+            Of `ascending`.
         counts
-            int64 (pair,): of `largest_statistics`, in the order of `ascending`; what follows belongs to no pair of the family.
+            int64 (pair,): of `largest_statistics`, in this order; what follows belongs to no pair of the family.
         trials
             Number of trials: the count of pairs with equal scores.
         """
-        (order, _), (totals, squares) = self.ascending(pairs), self.sums(pairs)
+        totals, squares = self.sums(pairs)
         reached = np.where((totals == 0) & (self.spread(pairs, squares) == 0), trials, 0)
         reached[order] = np.maximum.accumulate(counts[: len(order)][::-1])[::-1]
         return reached.astype(np.int32)

@@ -273,8 +273,9 @@ class StepDown(Analysis):
         for statistic, row in zip(self.statistics(prepared), reached, strict=True):
             start, adjusted = 0, []
             for pairs in families:
-                adjusted.append(statistic.adjusted_counts(pairs, row[start:], trials))
-                start += len(statistic.ascending(pairs)[0])
+                order, _ = statistic.ascending(pairs)
+                adjusted.append(statistic.adjusted_counts(pairs, order, row[start:], trials))
+                start += len(order)
             found.append(adjusted)
         return found
 
@@ -300,11 +301,13 @@ class StepDown(Analysis):
             seconds=count * n_tested * per_pair + 3e-9 * n_topics,
             bytes=8.0 * count * n_largest,
             fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
-            fixed_seconds=1e-3 * count * n_tested / TILE / 50,
+            fixed_seconds=3e-4 * count * n_tested / TILE / 50,
             result_bytes=pair_result_bytes(cube, 1, n_tested)
             + 8.0 * count * (trials * n_largest + n_tested),
+            result_seconds=count * n_tested * (4e-7 + 2e-9 * n_topics),
             input_bytes=24.0 * count * (n_tested + n_pairs(cube))
             + 16.0 * count * n_runs * n_topics,
+            input_seconds=count * (n_tested + n_pairs(cube)) * (2e-7 + 4e-10 * n_topics),
             together=1 if has_wide_registers() else AT_ONCE,
         )
 

@@ -22,7 +22,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import (
+    TopicSampling,
+    counts_of,
+    seconds_per_draw,
+    units_of,
+)
 from scorecube.analyses.topic_samples.split_quantities import VARIABLES
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.rank.concordance import compare, pairs_of, tau_a, tau_b
@@ -216,7 +221,7 @@ class Splits(TopicSampling):
         result_bytes = (
             output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
         )
-        seconds = per_size * n_sizes + 12e-9 * sum(self.sizes(cube))
+        seconds = per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube))
         return Cost(
             seconds,
             output_bytes,

@@ -15,7 +15,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, labelled_result
 from scorecube.analyses.options import option_field
-from scorecube.analyses.topic_samples.base import TopicSampling, counts_of, units_of
+from scorecube.analyses.topic_samples.base import (
+    TopicSampling,
+    counts_of,
+    seconds_per_draw,
+    units_of,
+)
 from scorecube.analyses.topic_samples.stability_quantities import VARIABLES
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.selection import cells, n_cells
@@ -151,14 +156,14 @@ class Stability(TopicSampling):
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))
         per_size = (
-            1e-9 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-6
+            2.5e-10 * count * pairs * len(self.fuzziness) + 1e-10 * n_topics * count * n_runs + 1e-7
         )
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
         score_bytes = 8.0 * count * n_runs * n_topics
         chunk = min(trials, trials_at_once(max(count * n_runs, n_topics)))
         working_bytes = score_bytes + 8.0 * chunk * (count * n_runs + 2 * n_topics)
         return Cost(
-            per_size * n_sizes + 12e-9 * sum(self.sizes(cube)),
+            per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube)),
             0.0,
             working_bytes + output_bytes,
             result_bytes=48.0 * pairs + 4 * output_bytes,

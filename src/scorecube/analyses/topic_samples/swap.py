@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
-from scorecube.analyses.topic_samples.base import counts_of, units_of
+from scorecube.analyses.topic_samples.base import counts_of, seconds_per_draw, units_of
 from scorecube.analyses.topic_samples.left_out_groups import (
     group_inputs,
     n_groups,
@@ -341,14 +341,25 @@ class Swap(SwapOptions):
         if self.signed:
             comparison_seconds = 3.5e-9 * comparisons
         per_size = (
-            comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 1e-6
+            comparison_seconds * (1 + self.symmetric) + 1e-10 * 2 * n_topics * count * n_runs + 4e-7
         )
-        seconds = repetitions * (per_size * len(self.sizes(cube)) + 6e-9 * draws)
+        seconds = repetitions * (
+            per_size * len(self.sizes(cube)) + seconds_per_draw(n_topics) * draws
+        )
         if self._limited(cube):
             # Each half of the runs has a quarter of the pairs.
             repetitions = 1 / TRIALS_PER_RUN_SAMPLE + TOPIC_GROUPS / 2 / TRIALS_PER_TOPIC_SAMPLE
             seconds += repetitions * 2e-9 * comparisons * len(self.sizes(cube))
-        return Cost(seconds, 0.0, working_bytes, result_bytes=score_bytes, input_bytes=score_bytes)
+        return Cost(
+            seconds,
+            0.0,
+            working_bytes,
+            # Scores without each group of topics are copied.
+            fixed_seconds=5e-9 * TOPIC_GROUPS * score_bytes / 8 if self._limited(cube) else 0.0,
+            result_bytes=score_bytes,
+            result_seconds=2e-3 * count,
+            input_bytes=score_bytes,
+        )
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """See `Analysis.samples`: ``topic_sample[trial, half, draw]`` for the largest size."""

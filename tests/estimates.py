@@ -35,8 +35,8 @@ from scorecube.workflow.api import evaluate
 
 LIMIT = 2 * 10**9
 WORKERS = 2
-SECONDS = 4.0
-PATIENCE = 120.0
+SECONDS = 3.0
+PATIENCE = 60.0
 """Seconds after which a process is ended, whatever was announced."""
 LEAST_SECONDS = 0.5
 """Shorter work is not compared: starting threads and loading libraries takes a part of it."""
@@ -125,7 +125,7 @@ def scores(size: Size, seed: int = 1) -> xr.Dataset:
     values = random.beta(1.2, 2.0, (1, *shape[1:])) * random.beta(4, 3, (1, size.n_runs, 1))
     values = values + 0.1 * np.random.default_rng(seed).random(shape)
     return cube_dataset(
-        values.round(4)[:, np.newaxis],
+        (values / 1.1).round(4)[:, np.newaxis],
         [parse_metric(f"P@{k + 1}") for k in range(size.n_metrics)],
         ["auto"],
         [f"r{k:04d}" for k in range(size.n_runs)],

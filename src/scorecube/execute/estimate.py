@@ -239,6 +239,9 @@ def estimate(
             math.ceil(units / (MIN_BLOCKS_PER_WORKER * workers)), int(shortest / cost.seconds)
         )
         block_units = units if seconds <= INLINE_SECONDS else max(1, min(by_time, by_workers))
+        # What each block repeats takes no longer than its units, as long as all workers have one.
+        by_fixed = min(cost.fixed_seconds / cost.seconds, math.ceil(units / workers))
+        block_units = max(block_units, int(by_fixed))
         most = min(cost.max_units, needs.max_units(allowed))
         whole = -(-block_units // cost.together) * cost.together
         block_units = max(1, min(whole if whole <= most else block_units, most))

@@ -99,6 +99,8 @@ class PairTest(Analysis):
     """Memory of a block for each topic and trial."""
     seconds_per_draw: ClassVar[float] = 4e-9
     """Time of a block for each topic and trial."""
+    seconds_per_score: ClassVar[float] = 0.0
+    """Time of a block for each trial and score of a tile's runs."""
 
     alphas: tuple[float, ...] = alphas_field()
     sided: int = option_field(
@@ -191,7 +193,9 @@ class PairTest(Analysis):
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`; samples are drawn for each number of common topics."""
         cube = prepared.cube
-        count, n_topics = n_cells(cube), cube.sizes[names.TOPIC]
+        count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
+        # Counts of many topics, in no order, are not in the cache.
+        seconds_per_draw = self.seconds_per_draw + 7e-8 * min(n_topics / 1e5, 1.0)
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
         )
@@ -204,13 +208,17 @@ class PairTest(Analysis):
             seconds=trials * count * self.seconds_per_trial(n_topics),
             bytes=20.0 * count + sums_bytes,
             fixed_bytes=block,
-            fixed_seconds=self.seconds_per_draw * trials * n_topics * sizes,
+            fixed_seconds=trials
+            * n_topics
+            * (seconds_per_draw * sizes + self.seconds_per_score * count * min(n_runs, SIDE)),
             result_bytes=pair_result_bytes(
                 cube, len(self.alphas), n_tested, pairwise=self.is_pairwise()
             ),
+            result_seconds=count * (4e-7 * n_tested + 8e-8 * n_runs * n_topics),
             input_bytes=16.0 * n_tested
             + 10.0 * trials * n_topics
-            + 8.0 * count * cube.sizes[names.RUN] * n_topics,
+            + 8.0 * count * n_runs * n_topics,
+            input_seconds=5e-8 * count * n_runs * n_topics,
             max_units=max(SIDE, at_once * SIDE // 4 if self.baseline is None else at_once),
         )
 

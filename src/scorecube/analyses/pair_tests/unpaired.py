@@ -57,6 +57,7 @@ class Unpaired(PairTest):
     """
 
     name: ClassVar[str] = "unpaired"
+    seconds_per_score: ClassVar[float] = 2e-9
     examples: ClassVar[tuple[str, ...]] = ("--metrics geo:AP --seed 1",)
     means_only: ClassVar[bool] = False
 

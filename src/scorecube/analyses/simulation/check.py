@@ -27,6 +27,7 @@ from scorecube.analyses.simulation.populations import (
     FEW_TOPICS,
     check_scores,
     fit_population,
+    fit_seconds,
 )
 from scorecube.analyses.simulation.samples import sample_cube, seeds_of
 from scorecube.analyses.simulation.team_claims import TeamClaims
@@ -263,7 +264,7 @@ class Check(Analysis):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        count, n_runs = cells(prepared.cube)[0].shape[:2]
+        count, n_runs, n_topics = cells(prepared.cube)[0].shape
         written = 8.0 * len(VALUES) * count * len(self.claims(prepared))
         if self.subject == TEAMS:
             seconds = SECONDS_PER_SUBSET * self.inner_trials
@@ -274,7 +275,10 @@ class Check(Analysis):
             bytes=written,
             fixed_bytes=60.0 * count * n_runs**2 + 20 * score_bytes,
             result_bytes=2 * trials * written,
-            input_bytes=2 * trials * score_bytes + 8.0 * (count * n_runs) ** 2 * 6,
+            input_bytes=2 * trials * score_bytes
+            + 8.0 * (count * n_runs) ** 2 * 6
+            + 4e5 * count * n_runs,  # margins
+            input_seconds=fit_seconds(count * n_runs, n_topics),
         )
 
 

@@ -44,6 +44,7 @@ from scorecube.analyses.simulation.pair_models import (
     choices_for,
     distinct_systems,
     fit_pair_model,
+    pair_model_seconds,
 )
 from scorecube.analyses.simulation.samples import seeds_of
 from scorecube.collection import schema
@@ -383,7 +384,7 @@ class Errors(Analysis):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        count, n_runs, _ = cells(prepared.cube)[0].shape
+        count, n_runs, n_topics = cells(prepared.cube)[0].shape
         experiments, largest = count * len(self.deltas), max(self.n)
         n_resampling = sum(test in RESAMPLING for test in self.tests)
         sums = n_resampling * sum(self.n) * self.n_resamples
@@ -405,6 +406,7 @@ class Errors(Analysis):
             fixed_seconds=3e-9 * sums,
             result_bytes=8.0 * experiments * len(self.n) * len(self.tests) * 4 * len(self.alphas),
             input_bytes=model_bytes + 40.0 * count * n_runs**2 * len(self.deltas) + collections,
+            input_seconds=count * pair_model_seconds(n_runs, n_topics) * self.of_pairs,
         )
 
 

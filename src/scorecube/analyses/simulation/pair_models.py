@@ -14,7 +14,7 @@ from scorecube.kernels.experiments.differences import guides_of
 from scorecube.kernels.experiments.pair_copulas import Family, fit_pairs
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.threads import LEAST, on_threads
-from scorecube.statistics.margin_fits import fit_margin, score_grid
+from scorecube.statistics.margin_fits import fit_margin, margin_seconds, score_grid
 from scorecube.statistics.margins import Margin
 
 Array = np.ndarray[Any, Any]
@@ -120,6 +120,12 @@ def distinct_systems(scores: Array, drop_worst: float) -> Array:
     means = scores[kept].mean(axis=1)
     systems: Array = np.array(kept)[means >= np.quantile(means, drop_worst)]
     return systems
+
+
+def pair_model_seconds(n_systems: int, n_topics: int) -> float:
+    """Return the estimated time of `fit_pair_model`: margins, and copulas of pairs."""
+    pairs = n_systems * (n_systems - 1) / 2
+    return n_systems * margin_seconds(n_topics) + pairs * (4e-4 + 2.5e-5 * n_topics)
 
 
 def fit_pair_model(scores: Array, copula: str) -> PairModel:

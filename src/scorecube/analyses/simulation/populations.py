@@ -39,7 +39,7 @@ from scorecube.statistics.gaussian_copula import (
     normal_correlations,
     score_covariances,
 )
-from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, score_grid
+from scorecube.statistics.margin_fits import ScoreGrid, fit_margin, margin_seconds, score_grid
 from scorecube.statistics.margins import Margin
 from scorecube.statistics.vine_copula import FAMILIES, TRUNCATION, Vine, fit_vine
 
@@ -205,6 +205,12 @@ def _vine(scores: Array, n_threads: int) -> Vine:
         raise BadPlan(
             "vine copulas need pyvinecopulib: pip install 'scorecube[simulate]'", option="copula"
         ) from None
+
+
+def fit_seconds(n_systems: int, n_topics: int) -> float:
+    """Return the estimated time of `fit_population` with a Gaussian copula: margins, correlations of pairs, and their matrix."""
+    pairs = 4e-6 * n_systems**2 + 1e-9 * n_systems**3
+    return n_systems * margin_seconds(n_topics) + pairs
 
 
 def _own_margin(grid: ScoreGrid, scores: Array) -> Margin:

@@ -8,8 +8,9 @@ size design", Table 2; S4 = Sakai 2004, "New performance metrics based on multig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -45,6 +46,8 @@ from scorecube.statistics.kendall_null import exact_p, fieller, normal_p, null_e
 from scorecube.statistics.quantiles import percentiles
 
 RESAMPLED = ("topics", "runs", "both")
+DRAWN_TOGETHER = 5000
+"""Most comparisons whose draws of rankings over infinitely many topics are held together, in 0.3 GB."""
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
 RUN_SAMPLES = (
@@ -303,23 +306,30 @@ class Correlation(Analysis):
     def _population(self, prepared: Prepared) -> dict[str, np.ndarray[Any, Any]]:
         """Return coefficients over infinitely many topics, (statistic, comparison); missing for area measures and few runs or topics."""
         cube, pairs = prepared.cube, prepared.shared
-        units, n_pairs, n_runs = ranking_values(cube)[0], len(pairs.first), cube.sizes[names.RUN]
-        drawn = np.full((len(STATISTICS), population.N_DRAWS, n_pairs), np.nan)
+        units, n_runs = ranking_values(cube)[0], cube.sizes[names.RUN]
+        shape = (len(STATISTICS), len(pairs.first))
+        values = {name: np.full(shape, np.nan) for name in population.MEANINGS}
         is_mean = np.array([kind != AREA for kind in cell_kinds(cube)])
         chosen = np.flatnonzero(is_mean[pairs.first] & is_mean[pairs.second])
-        if len(chosen) and not population.refusal(n_runs, cube.sizes[names.TOPIC]):
-            (first, second), start = np.arange(2 * len(chosen)).reshape(2, -1), 0
+        if population.refusal(n_runs, cube.sizes[names.TOPIC]):
+            return values
+        for begin in range(0, len(chosen), DRAWN_TOGETHER):
+            own = chosen[begin : begin + DRAWN_TOGETHER]
+            drawn = np.empty((len(STATISTICS), population.N_DRAWS, len(own)))
+            (first, second), start = np.arange(2 * len(own)).reshape(2, -1), 0
             for means in population.population_rankings(
-                units, pairs.first[chosen], pairs.second[chosen], prepared.report
+                units,
+                pairs.first[own],
+                pairs.second[own],
+                partial(_report_part, prepared.report, begin / len(chosen), len(own) / len(chosen)),
             ):
-                counts = compare(means, np.zeros(2 * len(chosen)), first, second)
-                drawn[:, start : start + len(means), chosen] = coefficients(
-                    counts, first, second, n_runs
-                )
+                counts = compare(means, np.zeros(2 * len(own)), first, second)
+                drawn[:, start : start + len(means)] = coefficients(counts, first, second, n_runs)
                 start += len(means)
-        # One after another: sorting takes a copy.
-        found = [population.summary(each.T, self.confidence) for each in drawn]
-        return {name: np.stack([each[name] for each in found]) for name in population.MEANINGS}
+            for k, each in enumerate(drawn):  # one after another: sorting takes a copy
+                for name, found in population.summary(each.T, self.confidence).items():
+                    values[name][k, own] = found
+        return values
 
     def _null_statistics(
         self, tau: Any, counts: Mapping[str, Any], n_runs: int
@@ -354,8 +364,9 @@ class Correlation(Analysis):
         per_trial = 8.0 * len(self.intervals) * len(STATISTICS) * n_pairs
         fixed = 64.0 * n_cells * n_runs * trials_at_once(n_cells * n_runs)
         score_bytes = 8.0 * n_cells * n_runs * n_topics
-        drawn_bytes = 8.0 * (len(STATISTICS) + 3) * population.N_DRAWS * n_pairs
-        drawn_bytes += population.held_bytes(n_pairs, n_cells, n_runs)
+        together = min(n_pairs, DRAWN_TOGETHER)
+        drawn_bytes = 8.0 * (len(STATISTICS) + 3) * population.N_DRAWS * together
+        drawn_bytes += population.held_bytes(together, n_cells, n_runs)
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
             + 1e-8 * (n_topics + n_runs)
@@ -397,6 +408,11 @@ class Correlation(Analysis):
                 )
             )
         return xr.merge(parts).assign_attrs(seed=str(seed))
+
+
+def _report_part(report: Callable[[float], None], begin: float, part: float, share: float) -> None:
+    """Report the share of a part of the work that is done as a share of all."""
+    report(begin + part * share)
 
 
 def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.int32]]:

@@ -402,7 +402,7 @@ class Agreement(Analysis):
             seconds,
             per_trial,
             fixed,
-            result_bytes=trials * (per_trial + 16.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
+            result_bytes=trials * (per_trial + 28.0 * n_rankings) + 4 * score_bytes + drawn_bytes,
             result_seconds=decisions
             + population.seconds(n_rankings // 2, n_rankings, n_runs, n_topics),
             input_bytes=2 * score_bytes,

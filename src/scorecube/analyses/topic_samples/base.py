@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.base import Analysis, Arrays, Prepared
+from scorecube.analyses.base import Analysis, Arrays, Cost, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.collection import schema
@@ -31,6 +31,10 @@ SAMPLINGS = tuple(sampling.name.lower() for sampling in Sampling)
 MAX_SIZES = 1000
 MOST_DRAWS = 1000
 """Times that a sample with replacement draws each topic on average, beyond which it tells nothing that the collection does not."""
+COUNTS_BYTES = 44.0
+"""Memory of a topic in a trial: counts of two samples, positions, and copies of counts."""
+MANY_TOPICS = 50_000
+"""Topics from which on counts of all trials that are computed together take more memory than a block of few trials."""
 WIDTH = Fraction(1, 100)
 """Width of the swap method's bins, from which other analyses take the same grid and hence the same ties."""
 
@@ -38,6 +42,22 @@ WIDTH = Fraction(1, 100)
 def seconds_per_draw(n_topics: int) -> float:
     """Return the time of one topic of a sample: counts of many topics, in no order, are not in the cache."""
     return 3e-9 + 7e-11 * math.sqrt(n_topics)
+
+
+class CountsMemory(NamedTuple):
+    """Memory of topic counts: of a trial, of a block in addition, and the largest number of trials of a block."""
+
+    bytes: float
+    fixed_bytes: float
+    max_units: int
+
+
+def counts_memory(n_topics: int, at_once: int) -> CountsMemory:
+    """Return the memory of counts of some trials at once; with many topics a block has no more trials than that."""
+    counts = COUNTS_BYTES * n_topics
+    if n_topics < MANY_TOPICS:
+        return CountsMemory(0.0, counts * at_once, Cost.max_units)
+    return CountsMemory(counts, 0.0, at_once)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, lab
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import (
     TopicSampling,
+    counts_memory,
     counts_of,
     seconds_per_draw,
     units_of,
@@ -216,7 +217,8 @@ class Splits(TopicSampling):
         )
         score_bytes = 8.0 * n_cells * n_runs * n_topics
         chunk = min(trials, trials_at_once(max(n_cells * n_runs, n_topics)))
-        working_bytes = score_bytes + chunk * (96.0 * n_cells * n_runs + 16.0 * n_topics)
+        counts = counts_memory(n_topics, chunk)
+        working_bytes = score_bytes + 96.0 * chunk * n_cells * n_runs + counts.fixed_bytes
         output_bytes = 29.0 * n_sizes * n_cells
         result_bytes = (
             output_bytes + 29.0 * n_sizes * cube.sizes[names.METRIC] * cube.sizes[names.GAIN]
@@ -224,8 +226,9 @@ class Splits(TopicSampling):
         seconds = per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube))
         return Cost(
             seconds,
-            output_bytes,
+            output_bytes + counts.bytes,
             working_bytes,
             result_bytes=trials * result_bytes + score_bytes,
             input_bytes=score_bytes,
+            max_units=counts.max_units,
         )

@@ -17,6 +17,7 @@ from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared, lab
 from scorecube.analyses.options import option_field
 from scorecube.analyses.topic_samples.base import (
     TopicSampling,
+    counts_memory,
     counts_of,
     seconds_per_draw,
     units_of,
@@ -161,11 +162,13 @@ class Stability(TopicSampling):
         output_bytes = 8.0 * n_sizes * len(self.fuzziness) * count * pairs
         score_bytes = 8.0 * count * n_runs * n_topics
         chunk = min(trials, trials_at_once(max(count * n_runs, n_topics)))
-        working_bytes = score_bytes + 8.0 * chunk * (count * n_runs + 2 * n_topics)
+        counts = counts_memory(n_topics, chunk)
+        working_bytes = score_bytes + 8.0 * chunk * count * n_runs + counts.fixed_bytes
         return Cost(
             per_size * n_sizes + seconds_per_draw(n_topics) * sum(self.sizes(cube)),
-            0.0,
+            counts.bytes,
             working_bytes + output_bytes,
             result_bytes=48.0 * pairs + 4 * output_bytes,
             input_bytes=score_bytes,
+            max_units=counts.max_units,
         )

@@ -15,7 +15,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.base import Arrays, Combine, Cost, Output, Prepared
-from scorecube.analyses.topic_samples.base import counts_of, seconds_per_draw, units_of
+from scorecube.analyses.topic_samples.base import (
+    counts_memory,
+    counts_of,
+    seconds_per_draw,
+    units_of,
+)
 from scorecube.analyses.topic_samples.left_out_groups import (
     group_inputs,
     n_groups,
@@ -321,8 +326,9 @@ class Swap(SwapOptions):
         places = self.places(n_bins)
         chunk = min(trials, trials_at_once(max(count * (n_runs + places // 2), n_topics)))
         score_bytes = 8.0 * count * n_runs * n_topics
-        working_bytes = 2 * score_bytes + 8.0 * chunk * (
-            count * (5 * n_runs + places) + 2 * n_topics
+        counts = counts_memory(n_topics, chunk)
+        working_bytes = (
+            2 * score_bytes + 8.0 * chunk * count * (5 * n_runs + places) + counts.fixed_bytes
         )
         repetitions = 1.0
         if self.interval == "population":
@@ -352,8 +358,9 @@ class Swap(SwapOptions):
             seconds += repetitions * 2e-9 * comparisons * len(self.sizes(cube))
         return Cost(
             seconds,
-            0.0,
+            counts.bytes,
             working_bytes,
+            max_units=counts.max_units,
             # Scores without each group of topics are copied.
             fixed_seconds=5e-9 * TOPIC_GROUPS * score_bytes / 8 if self._limited(cube) else 0.0,
             result_bytes=score_bytes,

@@ -40,8 +40,8 @@ from scorecube.statistics.label_agreement import (
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
 SIZES = (10, 20, 30)
-SECONDS_PER_DRAW = 2.5e-6
-"""Time of one draw of the true mean of one run, with its share of the comparison."""
+SECONDS_PER_CELL, SECONDS_PER_RUN = 1.2e-2, 3.5e-4
+"""Time of a metric and gain setting, and of each of its runs, beside tests of pairs and draws of true means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,13 +363,16 @@ class Judges(Analysis):
         n_sets, n_cells, n_runs, n_topics = _shared(prepared).scores.shape
         pairs = n_runs * (n_runs - 1) / 2
         seconds = n_cells * (
-            SECONDS_PER_DRAW * population.N_DRAWS * n_runs
+            SECONDS_PER_CELL
+            + SECONDS_PER_RUN * n_runs
             + 2 * seconds_per_pair([self.test], n_topics) * pairs
         )
+        drawn = n_cells, 2 * n_cells, n_runs, n_topics
+        seconds += population.seconds(*drawn)
         sizes = len(self.labels) + 1
         outputs = 8.0 * n_cells * n_runs * (4 + 7 * sizes) + 16.0 * n_topics
         working = 8.0 * n_cells * (6 * n_runs * n_topics + 12 * self.purchases * n_runs)
-        working += 24.0 * n_cells * n_runs * population.N_DRAWS
+        working += 24.0 * n_cells * n_runs * population.N_DRAWS + population.held_bytes(*drawn)
         return Cost(
             seconds,
             outputs,

@@ -398,6 +398,7 @@ class Agreement(Analysis):
         decisions = 2 * seconds_per_pair([self.test], n_topics) * n_rankings * n_pairs(cube)
         per_trial = 36.0 * n_rankings / 2
         drawn_bytes = 12.0 * len(STATISTICS) * population.N_DRAWS * n_rankings
+        drawn_bytes += population.held_bytes(n_rankings // 2, n_rankings, n_runs, n_topics)
         return Cost(
             seconds,
             per_trial,

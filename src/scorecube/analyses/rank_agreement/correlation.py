@@ -366,7 +366,7 @@ class Correlation(Analysis):
         score_bytes = 8.0 * n_cells * n_runs * n_topics
         together = min(n_pairs, DRAWN_TOGETHER)
         drawn_bytes = 8.0 * (len(STATISTICS) + 3) * population.N_DRAWS * together
-        drawn_bytes += population.held_bytes(together, n_cells, n_runs)
+        drawn_bytes += population.held_bytes(together, n_cells, n_runs, n_topics)
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
             + 1e-8 * (n_topics + n_runs)

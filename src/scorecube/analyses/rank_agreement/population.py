@@ -45,6 +45,8 @@ MEANINGS = {
 """Variables of `summary` and their meanings."""
 LEAST_DRAWS, HELD_BYTES = 128, 2**24
 """Draws that are made together, as each call takes a tenth of a millisecond, and the most memory for them."""
+MOST_COUNTS, FEWEST_DRAWS = 2**22, 4
+"""Most counts of topics that are made together, and the fewest draws for which they are."""
 FIT_SHARE = 0.25
 """Share of the time until all models are fitted, for 30 runs and 50 topics."""
 CACHED = 2**15
@@ -73,9 +75,17 @@ def seconds(n_pairs: int, n_rankings: int, n_runs: int, n_topics: int) -> float:
     return n_pairs * (fit + N_DRAWS * draw) + N_DRAWS * errors
 
 
-def held_bytes(n_pairs: int, n_rankings: int, n_runs: int) -> float:
-    """Return the memory of `population_rankings`: effects of pairs, and a part of the draws."""
-    return 4.0 * HELD_BYTES + 8.0 * n_runs * (12 * n_pairs + LEAST_DRAWS * n_rankings)
+def held_bytes(n_pairs: int, n_rankings: int, n_runs: int, n_topics: int) -> float:
+    """Return the memory of `population_rankings`: a part of the draws, effects of pairs, and counts of topics."""
+    if refusal(n_runs, n_topics):
+        return 0.0
+    counts = 20.0 * n_topics * _draws_at_once(2 * n_pairs * n_runs, n_topics)
+    return 4.0 * HELD_BYTES + 8.0 * n_runs * (12 * n_pairs + LEAST_DRAWS * n_rankings) + counts
+
+
+def _draws_at_once(n_columns: int, n_topics: int) -> int:
+    """Return the number of draws whose counts of topics are made together."""
+    return min(trials_at_once(n_columns), max(FEWEST_DRAWS, MOST_COUNTS // n_topics))
 
 
 def population_rankings(
@@ -100,7 +110,7 @@ def population_rankings(
     n_runs, n_pairs = units.shape[1], len(first)
     needed, places = np.unique(np.array([first, second]), return_inverse=True)
     places = places.reshape(2, n_pairs)
-    at_once = trials_at_once(2 * n_pairs * n_runs)
+    at_once = _draws_at_once(2 * n_pairs * n_runs, units.shape[2])
     together = max(1, min(HELD_BYTES // (16 * n_pairs * n_runs), LEAST_DRAWS) // at_once) * at_once
     chunks = _chunks(n_pairs, n_runs * together)
     effects = []

@@ -32,7 +32,18 @@ from typing import Any
 
 REPO = Path(__file__).parents[1]
 QUICK = "not (slow or data or s3 or process or slurm or container or netns)"
-LEFT_OUT = {"cost", "seconds_per_trial", "_warnings"}
+LEFT_OUT = {
+    "cost",
+    "seconds_per_trial",
+    "_warnings",
+    "seconds",
+    "held_bytes",
+    "fit_seconds",
+    "margin_seconds",
+    "pair_model_seconds",
+    "seconds_per_draw",
+    "counts_memory",
+}
 """Functions that estimate or warn; no result depends on them."""
 PAIRS, SAMPLES, RANKS, SETS, LEFT, MODELS = (
     f"tests/analyses/{folder}"
@@ -98,7 +109,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/vine", POPULATIONS),
     ("statistics/rank_sets", (f"{SETS}/test_ranks.py", f"{SETS}/test_leaderboard.py")),
     ("statistics/(corrected_means|label_agreement)", (JUDGES,)),
-    ("statistics/variance_components", (RELIABILITY,)),
+    ("statistics/(ratio_jackknife|variance_components)", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
     ("analyses/judges", (JUDGES,)),
     ("analyses/leave_out", (*TEAMS, f"{LEFT}/test_teams_command.py")),
     ("analyses/pair_tests/classical", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_pairwise_complete.py", f"{PAIRS}/test_repetitions.py")),

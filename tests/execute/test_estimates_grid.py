@@ -8,7 +8,7 @@ from scorecube.analyses import registry
 from tests.estimates import LIMIT, WITHIN, Found, Size, measured
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]
-SECONDS = 1.5
+SECONDS = 1.0
 TRIES = 2
 """A measurement that is off is made again: the machine may have done other work."""
 SIZES = (Size(30, 50, 5), Size(10, 1000, 2))

@@ -393,13 +393,13 @@ class Teams(Analysis):
         dense = sum(metric.entry_form is None for metric in metrics) * n_cells / len(metrics)
         relevant = int((cube[schema.LEVEL_AT_RANK].values > 0).sum())
         # Entries are read once for all metrics, and again by few of them; other terms are for every score.
-        evaluation = relevant * (7e-10 + 1.2e-10 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (
+        evaluation = relevant * (1.7e-10 + 1e-10 * (n_cells - dense)) + 1e-9 * n_runs * n_topics * (
             0.6 * (n_cells - dense) + 5 * dense + n_ranks * (2 * (dense > 0) + dense)
         )
         leaves = self.leaves(n_teams)
         share = sum(n_teams - k for k in leaves) / n_teams
         evaluation += 6e-10 * n_runs * n_topics * n_cells * len(self.steps(cube))
-        seconds = (1e-5 + 1.5e-4 * (dense > 0)) * len(leaves) + share * evaluation
+        seconds = (1e-5 + 6e-8 * n_topics + 1.5e-4 * (dense > 0)) * len(leaves) + share * evaluation
         output_bytes = 8.0 * n_cells * len(leaves) * (2 * len(self.steps(cube)) + 3)
         working_bytes = (
             9.0 * relevant

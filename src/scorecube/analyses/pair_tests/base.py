@@ -195,7 +195,7 @@ class PairTest(Analysis):
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         # Counts of many topics, in no order, are not in the cache.
-        seconds_per_draw = self.seconds_per_draw + 7e-8 * min(n_topics / 1e5, 1.0)
+        seconds_per_draw = self.seconds_per_draw + 5e-8 * min(n_topics / 1e5, 1.0)
         block = trials * (self.bytes_per_draw * n_topics + 8.0 * (2 * SIDE + 3)) + 2 * min(
             TILE_BYTES, 8 * TILE * trials
         )

@@ -70,6 +70,7 @@ class Randomisation(PairTest):
     """
 
     name: ClassVar[str] = "randomisation"
+    seconds_per_draw: ClassVar[float] = 1.2e-8
     seconds_per_score: ClassVar[float] = 6e-11
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 

@@ -298,7 +298,7 @@ class StepDown(Analysis):
         per_pair = 1.2e-9 + 4.2e-11 * n_topics / speed + (4e-8 if self.by_system else 0.0)
         n_largest = len(families) if self.has_limits else 0
         return Cost(
-            seconds=count * n_tested * per_pair + 3e-9 * n_topics,
+            seconds=count * (n_tested * per_pair + 2e-10 * n_runs * n_topics) + 8e-9 * n_topics,
             bytes=8.0 * count * n_largest,
             fixed_bytes=8.0 * count * n_tested + 8.0 * AT_ONCE * (2 * n_runs + 3 * n_topics + TILE),
             fixed_seconds=3e-4 * count * n_tested / TILE / 50,

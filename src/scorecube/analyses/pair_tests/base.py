@@ -217,7 +217,7 @@ class PairTest(Analysis):
             result_seconds=count * (4e-7 * n_tested + 8e-8 * n_runs * n_topics),
             input_bytes=16.0 * n_tested
             + 10.0 * trials * n_topics
-            + 8.0 * count * n_runs * n_topics,
+            + 40.0 * count * n_runs * n_topics,
             input_seconds=5e-8 * count * n_runs * n_topics,
             max_units=max(SIDE, at_once * SIDE // 4 if self.baseline is None else at_once),
         )

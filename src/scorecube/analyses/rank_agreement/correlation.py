@@ -369,8 +369,8 @@ class Correlation(Analysis):
         drawn_bytes += population.held_bytes(together, n_cells, n_runs, n_topics)
         seconds = (
             len(self.intervals) * (n_cells * per_cell + n_pairs * per_pair)
-            + 1e-8 * (n_topics + n_runs)
-            + 1e-6
+            + 5e-9 * (n_topics + n_runs)
+            + 2e-7
         )
         return Cost(
             seconds,

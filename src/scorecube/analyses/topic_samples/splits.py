@@ -213,7 +213,7 @@ class Splits(TopicSampling):
         n_sizes = len(self.sizes(cube))
         words = -(-n_runs // 64)
         per_size = (
-            1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 1e-6
+            1e-9 * n_cells * n_runs * (40 + 3 * words) + 2e-10 * n_topics * n_cells * n_runs + 3e-7
         )
         score_bytes = 8.0 * n_cells * n_runs * n_topics
         chunk = min(trials, trials_at_once(max(n_cells * n_runs, n_topics)))

@@ -20,15 +20,9 @@ SCORES = {
     'matrix of runs down, transposed': Odd('scores', b"run,1,2\na,0.5,1\nb,0.25,0\n", 'a: 1=0.5 2=1; b: 1=0.25 2=0', options={'transpose': True}),
     'matrix with a score of 1e308': Odd('scores', MATRIX.replace(b"0.25", b"1e308"), "error: FILE:2: score '1e308' is not between -1e+12 and 1e+12; scale the scores"),
     'matrix with a score of 1e400': Odd('scores', MATRIX.replace(b"0.25", b"1e400"), "error: FILE:2: score '1e400' is not a finite number"),
-<<<<<<< HEAD
-    'matrix with a score above the range': Odd('scores', MATRIX.replace(b"0.25", b"1000000001"), "error: FILE:2: score '1000000001' is not between -1e+09 and 1e+09; scale the scores"),
-    'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e9"), 'a: 1=0.5 2=1; b: 1=-1e+09 2=0 | AP lies between 0 and 1; found 1 other score, such as -1e+09 of run b on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name'),
-    'matrix of denormals': Odd('scores', b"topic,a\n1,5e-324\n2,0\n", 'error: the largest absolute score of AP is 4.94066e-324; it must be 0 or at least 1e-09: scale the scores'),
-=======
     'matrix with a score above the range': Odd('scores', MATRIX.replace(b"0.25", b"1000000000001"), "error: FILE:2: score '1000000000001' is not between -1e+12 and 1e+12; scale the scores"),
-    'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e12"), 'a: 1=0.5 2=1; b: 1=-1e+12 2=0 | AP lies between 0 and 1, and 1 scores do not, such as -1e+12 of run b on topic 1: perhaps percentages, sentinels, or estimates of it'),
+    'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e12"), 'a: 1=0.5 2=1; b: 1=-1e+12 2=0 | AP lies between 0 and 1; found 1 other score, such as -1e+12 of run b on topic 1; divide percentages by 100, leave missing scores empty, or give an estimate another name'),
     'matrix of denormals': Odd('scores', b"topic,a\n1,5e-324\n2,0\n", 'error: the largest absolute score of AP is 4.94066e-324; it must be 0 or at least 1e-12: scale the scores'),
->>>>>>> 801e2cf (Take scores from 1e-12 to 1e12, and keep the digits of small means)
     'matrix with one denormal': Odd('scores', MATRIX.replace(b"0.25", b"5e-324"), 'a: 1=0.5 2=1; b: 1=4.94066e-324 2=0'),
     'matrix with inf': Odd('scores', MATRIX.replace(b"0.25", b"inf"), "error: FILE:2: score 'inf' is not a finite number"),
     'matrix with nan': Odd('scores', MATRIX.replace(b"0.25", b"nan"), 'a: 1=0.5 2=1; b: 1=- 2=0'),

@@ -66,9 +66,10 @@ def test_what_follows_from_a_result(result: xr.Dataset) -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in registry.entries() if each.quantities])
 def test_every_quantity_has_a_role(name: str) -> None:
-    variables = registry.variables(name)
-    known = {each.name for each in variables}
-    for each in (*variables, *(other.variable for other in registry.derived(name))):
+    every = [*registry.variables(name), *(each.variable for each in registry.derived(name))]
+    known = {each.name for each in every}
+    assert len(known) == len(every)
+    for each in every:
         assert each.role, each.name
         assert (each.role in ("low", "high", "standard_error")) == (each.of in known), each.name
 

@@ -148,6 +148,7 @@ BUILT_IN = (
         f"{PACKAGE}.simulation.errors:Errors",
         "Error rates of paired tests, from simulated experiments with known truth.",
         references=("urbano2018", "urbano2019"),
+        quantities=f"{PACKAGE}.simulation.error_quantities",
     ),
     Entry(
         "check",

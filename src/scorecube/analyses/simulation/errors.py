@@ -32,6 +32,7 @@ from scorecube.analyses.simulation.decisions import (
     resample_weights,
     resampling,
 )
+from scorecube.analyses.simulation.error_quantities import VARIABLES
 from scorecube.analyses.simulation.families import (
     FAMILIES,
     draw_collections,
@@ -48,7 +49,6 @@ from scorecube.analyses.simulation.pair_models import (
 )
 from scorecube.analyses.simulation.samples import seeds_of
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
@@ -420,25 +420,3 @@ def groups(start: int, stop: int) -> Iterator[tuple[int, int, int]]:
     """
     for group in range(start // GROUP, -(-stop // GROUP)):
         yield group, max(start, group * GROUP), min(stop, (group + 1) * GROUP)
-
-
-_CELL = (names.METRIC, names.GAIN, names.TEST, names.SIZE, names.DELTA)
-VARIABLES = (
-    Variable(
-        "significant",
-        (*_CELL, names.SIDED, names.ALPHA),
-        "iu",
-        "experiments",
-        "experiments with a p-value up to alpha",
-    ),
-    Variable(
-        "wrong_sign",
-        (*_CELL, names.ALPHA),
-        "iu",
-        "experiments",
-        "experiments with a two-sided p-value up to alpha and a negative mean difference",
-    ),
-    Variable(
-        "experiments", _CELL, "iu", "experiments", "experiments for which the test is defined"
-    ),
-)

@@ -1,0 +1,247 @@
+"""What is shown of checks against simulated truth: table, figure and headline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.view import Frames, Headed, Table, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+MOST_LINES = 3
+MOST_METRICS = 6
+ROW_HEIGHT, PANEL_WIDTH, MARGIN_HEIGHT = 0.24, 4.6, 1.3
+CLAIMS = declared(
+    (*CELL, names.CLAIM),
+    (
+        *CELL,
+        "subject",
+        ("quantity", names.CLAIM),
+        "size",
+        *("truth", "estimate", "bias", "error", "width", "held", "held_low", "held_high"),
+        "nominal",
+        ("below", "n_below"),
+        ("above", "n_above"),
+        ("samples", "n_judged"),
+        ("estimated", "n_estimated"),
+    ),
+)
+
+
+def claims(result: xr.Dataset) -> pd.DataFrame:
+    """What an analysis says of simulated samples against the truth, those that hold least often first.
+
+    `held` is the share of samples whose interval or set holds the truth, with a 95 % Wilson interval; `below` and `above` count the
+    intervals that lie below and above it. For sets, `truth` and `estimate` are sizes. `power` rows have the mean power over pairs of runs, and in `held` the
+    share of pairs with the nominal power.
+    """
+    frame = CLAIMS.make(result)
+    frame = frame[(frame["samples"] > 0) | (frame["estimated"] > 0)]
+    frame = frame.assign(samples=np.maximum(frame["samples"], frame["estimated"]))
+    frame = frame.assign(short=frame["held"] - frame["nominal"], far=-frame["bias"].abs())
+    frame = frame.sort_values(["short", "far"], kind="stable", ignore_index=True)
+    gain = frame.pop("gain")
+    return frame.drop(columns=["estimated", "short", "far"]).assign(gain=gain)
+
+
+def decimal(share: Any) -> str:
+    """Return a share with three decimals and without a leading zero."""
+    return f"{share:.3f}".removeprefix("0") if share < 1 else "1"
+
+
+def failures(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose coverage is below the nominal one, beyond the Monte Carlo error."""
+    failing: pd.DataFrame = frame[frame["held_high"] < frame["nominal"]]
+    return failing
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return what fails, else what holds least often; for claims without intervals, the largest errors."""
+    frame = with_labels(claims(result))
+    stated = frame[frame["nominal"].notna()]
+    failing = failures(stated)
+    kind = "fails" if len(failing) else "least often true"
+    chosen = (failing if len(failing) else stated).head(MOST_LINES)
+    lines = [
+        f"{row.label}: {kind}: {row.quantity} ({row.size}): holds in {decimal(row.held)} (95% {decimal(row.held_low)}-{decimal(row.held_high)}) of "
+        f"{row.samples:,} samples, nominal {row.nominal:g}"
+        for row in chosen.itertuples()
+    ]
+    others = frame[frame["nominal"].isna()].sort_values("error", ascending=False, kind="stable")
+    lines += [
+        f"{row.label}: {row.quantity} ({row.size}): {row.estimate:.3g} on average, true {row.truth:.3g}"
+        for row in others.head(MOST_LINES).itertuples()
+    ]
+    if len(failing) > MOST_LINES:
+        lines.append(f"{len(failing) - MOST_LINES} more claims fail; see the table claims")
+    return lines
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return claims with a nominal coverage, then estimates without intervals."""
+    frame = frames["claims"]
+    parts = {
+        "Intervals and sets with a nominal coverage": frame["nominal"].notna(),
+        "Estimates without intervals": frame["nominal"].isna(),
+    }
+    return [
+        (heading, frame[chosen].drop(columns=["subject"]).dropna(axis="columns", how="all"))
+        for heading, chosen in parts.items()
+        if chosen.any()
+    ]
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the analysis, and the number of topics of a sample."""
+    words = [str(options["subject"])]
+    words += [f"samples of {options['n']} topics"] if options["subject"] != "teams" else []
+    words += ["equal means"] if options["null"] else []
+    words += [f"{options['copula']} runs"] if options["copula"] != "gaussian" else []
+    return ", ".join(words)
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return what truth is, and what fails."""
+    remarks = [
+        (
+            "Truth is that of a model which is fitted to the collection: the same runs, and topics drawn at random. Runs that are a sample of runs, and topics that "
+            "are chosen, are no part of it.",
+            f"{result.attrs['n_runs']} runs, {result.attrs['n_topics']} topics a sample",
+        )
+    ]
+    failing = failures(frames["claims"])
+    if len(failing):
+        worst = failing.iloc[0]
+        remarks.append(
+            (
+                "Some intervals or sets hold less often than stated: do not rely on them for collections like this one.",
+                f"{len(failing)} claims; the worst: {worst['quantity']} by {worst['metric']}, {decimal(worst['held'])} (95% {decimal(worst['held_low'])}-{decimal(worst['held_high'])}) instead of {worst['nominal']:g}",
+            )
+        )
+    return remarks
+
+
+def coverage(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Draw how often claims hold, by claim and metric; and estimates that have no interval against the truth.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``check``.
+    gain
+        Gain setting; the first by default.
+    """
+    data = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    metrics = labels_of(data, names.METRIC)[:MOST_METRICS]
+    stated = np.isfinite(data["nominal"].values)
+    panels: list[tuple[Any, Any]] = []
+    for draw, chosen in ((_coverage, stated), (_estimates, ~stated)):
+        part = data.isel({names.CLAIM: np.flatnonzero(chosen)})
+        shown = np.isfinite(part["held" if draw is _coverage else "estimate"].values)
+        part = part.isel(
+            {names.CLAIM: np.flatnonzero(shown.any(axis=tuple(range(shown.ndim - 1))))}
+        )
+        if part.sizes[names.CLAIM]:
+            panels.append((draw, part))
+    rows = max((part.sizes[names.CLAIM] for _, part in panels), default=1)
+    figure = canvas.figure(
+        (PANEL_WIDTH * max(len(panels), 1), MARGIN_HEIGHT + ROW_HEIGHT * max(rows, 3))
+    )
+    axes = figure.subplots(1, max(len(panels), 1), squeeze=False)[0]
+    for one, (draw, part) in zip(axes, panels, strict=False):
+        draw(one, part, metrics)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+
+
+def _names(axes: Axes, data: xr.Dataset) -> np.ndarray[Any, Any]:
+    claims = [
+        f"{claim} ({size})"
+        for claim, size in zip(
+            labels_of(data, names.CLAIM), data[names.SIZE].values.tolist(), strict=True
+        )
+    ]
+    places = np.arange(len(claims))[::-1].astype(float)
+    axes.set_yticks(places, claims, fontsize=7)
+    axes.set_ylim(-0.6, len(claims) - 0.4)
+    return places
+
+
+def _offset(k: int, count: int) -> float:
+    """Return the vertical distance of the points of a metric from the middle of the row."""
+    return 0.0 if count == 1 else 0.5 * (0.5 - k / (count - 1))
+
+
+def _coverage(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
+    places = _names(axes, data)
+    nominal = data["nominal"].values
+    axes.vlines(nominal, places - 0.4, places + 0.4, color="0.4", linewidth=1.0)
+    for k, metric in enumerate(metrics):
+        part = data.isel({names.METRIC: k})
+        held = part["held"].values
+        ends = np.stack([held - part["held_low"].values, part["held_high"].values - held])
+        axes.errorbar(
+            held,
+            places + _offset(k, len(metrics)),
+            xerr=np.maximum(ends, 0.0),
+            color=COLOURS[k],
+            marker=MARKERS[k],
+            markersize=3.5,
+            linewidth=0,
+            elinewidth=1.0,
+            label=metric,
+        )
+    axes.set_xlim(right=1.01)
+    axes.set_xlabel("share of samples that hold the truth")
+
+
+def _estimates(axes: Axes, data: xr.Dataset, metrics: Sequence[str]) -> None:
+    places = _names(axes, data)
+    for k, metric in enumerate(metrics):
+        part = data.isel({names.METRIC: k})
+        height = places + _offset(k, len(metrics))
+        axes.plot(
+            part["estimate"].values,
+            height,
+            color=COLOURS[k],
+            marker=MARKERS[k],
+            markersize=3.5,
+            linewidth=0,
+            label=metric,
+        )
+        axes.plot(part["truth"].values, height, color="0.2", marker="|", markersize=8, linewidth=0)
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("mean estimate; bar: truth")
+
+
+VIEW = View(
+    name="check",
+    heading="Checks against simulated truth",
+    about=(
+        "Samples of topics are drawn from a population that is fitted to this collection, and an analysis is run on each. The population is known, so that what the analysis "
+        "says can be compared with what is true. An interval or a set with 95% confidence is right if it holds the truth in 95% of the samples."
+    ),
+    tables={"claims": Table(claims)},
+    title=title,
+    caption=lambda result: (
+        f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is the nominal coverage. Right: "
+        "estimates without intervals against the truth."
+    ),
+    headline=headline,
+    page_tables=page_tables,
+    figure=coverage,
+    cautions=cautions,
+)

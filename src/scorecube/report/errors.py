@@ -1,0 +1,307 @@
+"""What is shown of error rates of tests: table, figure and headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.tables.rows import parts, where
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import decimals, value_range
+from scorecube.report.views.view import Frames, Headed, Table, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+LEVEL = 0.05
+LIMITED = ["rate", "rate_low", "rate_high"]
+TEST_NAMES = {
+    "t": "t test",
+    "wilcoxon": "Wilcoxon test",
+    "sign": "sign test",
+    "bootstrap": "bootstrap test",
+    "permutation": "permutation test",
+    "tukey": "Tukey's test",
+    "holm": "t tests with Holm's adjustment",
+    "maxt": "max-T test",
+}
+TYPE_1, POWER, TYPE_3, FAMILY = "type_1", "power", "type_3", "family"
+FAMILIES = ("tukey", "holm", "maxt")
+"""Tests of all pairs of runs."""
+RATES = {
+    False: ("rate", "rate_low", "rate_high"),
+    True: ("wrong_sign_rate", "wrong_sign_rate_low", "wrong_sign_rate_high"),
+}
+"""Quantities of the columns `LIMITED`, also for errors of type III."""
+MOST_METRICS = 5
+PANEL = (3.1, 2.7)
+
+
+def rates(result: xr.Dataset) -> pd.DataFrame:
+    """Error rates and power of each test, with 95 % Wilson intervals over simulated experiments.
+
+    Type I errors are significant results without a true difference; power is the share of significant results with one, and type III
+    errors are two-sided significant results with the wrong sign, as shares of all experiments. The rate of a family of all pairs is the share of
+    collections with any error.
+    """
+    data = result.assign({name: quantity(result, name) for each in RATES.values() for name in each})
+    frames = [
+        pd.DataFrame(where(result) | {name: cell[name] for name in ("metric", "gain")} | columns)
+        for cell, part in parts(data)
+        for columns in _columns(part)
+    ]
+    frame = pd.concat(frames, ignore_index=True)
+    return frame[[column for column in frame.columns if column != "gain"] + ["gain"]]
+
+
+def _columns(data: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield columns over significance levels, for one metric and gain setting."""
+    alphas = data[names.ALPHA].values
+    for test in labels_of(data, names.TEST):
+        for size in data[names.SIZE].values:
+            for delta in data[names.DELTA].values:
+                at = data.sel({names.TEST: test, names.SIZE: size, names.DELTA: delta})
+                kinds = [(TYPE_1 if delta == 0 else POWER, sided) for sided in (1, 2)]
+                if test in FAMILIES:
+                    kinds = [(FAMILY, 2)]
+                elif delta != 0:
+                    kinds.append((TYPE_3, 2))
+                for kind, sided in kinds:
+                    of = RATES[kind == TYPE_3]
+                    found = at if kind == TYPE_3 else at.sel({names.SIDED: sided})
+                    yield {
+                        "test": test,
+                        "sided": sided,
+                        "n_topics": int(size),
+                        "delta": float(delta),
+                        "alpha": alphas,
+                        "kind": kind,
+                        **{
+                            column: found[name].values
+                            for column, name in zip(LIMITED, of, strict=True)
+                        },
+                        "trials": int(at["experiments"]),
+                    }
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return two-sided rates at .05, or at the level that is nearest to it."""
+    levels = frame["alpha"].unique()
+    level = min(levels, key=lambda alpha: abs(alpha - LEVEL))
+    part: pd.DataFrame = frame[(frame["alpha"] == level) & (frame["sided"] == 2)]
+    return part
+
+
+def decimal(rate: float, places: int = 4) -> str:
+    """Return a rate with so many decimals and without a leading zero."""
+    return f"{rate:.{places}f}".removeprefix("0") if rate < 1 else "1"
+
+
+def with_limits(rate: float, low: float, high: float) -> str:
+    """Return a rate with its limits and as many decimals as they allow.
+
+    Examples
+    --------
+    >>> with_limits(0.0511, 0.0470, 0.0556)
+    '.051 (.047-.056)'
+    """
+    value, lower, upper = (decimal(each, decimals(low, high)) for each in (rate, low, high))
+    return f"{value} ({lower}-{upper})"
+
+
+def headline(result: xr.Dataset) -> list[str]:
+    """Return the type I error rates of each test, or its power, with intervals."""
+    frame = with_labels(shown(rates(result)))
+    lines = []
+    sizes = sorted(frame["n_topics"].unique())
+    size = max([n for n in sizes if n <= 50], default=sizes[0])
+    frame = frame[frame["n_topics"] == size]
+    for (label, kind, delta), part in frame[frame["kind"] != TYPE_3].groupby(
+        ["label", "kind", "delta"], sort=False
+    ):
+        found = ", ".join(
+            f"{TEST_NAMES[row.test]} {with_limits(row.rate, row.rate_low, row.rate_high)}"
+            for row in part.itertuples()
+        )
+        what = "type I" if kind == TYPE_1 else f"power for a difference of {delta:g}"
+        if kind == FAMILY:
+            what = "family-wise errors" + (f", one run better by {delta:g}," if delta else "")
+        trials = value_range(part["trials"], ",d")
+        lines.append(
+            f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {found}; 95% intervals over {trials} simulated experiments"
+        )
+    return lines
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return two-sided rates at one level."""
+    frame = shown(frames["rates"])
+    headings = {
+        TYPE_1: "Type I error rates",
+        POWER: "Power",
+        TYPE_3: "Type III error rates",
+        FAMILY: "Family-wise error rates of tests of all pairs",
+    }
+    level = frame["alpha"].iloc[0] if len(frame) else LEVEL
+    return [
+        (
+            f"{heading}, two-sided, at {level:g}",
+            frame[frame["kind"] == kind].drop(columns=["kind", "alpha", "sided"]),
+        )
+        for kind, heading in headings.items()
+        if (frame["kind"] == kind).any()
+    ]
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return numbers of topics, true differences and what else differs from the defaults."""
+    numbers = ", ".join(map(str, options["n"]))
+    deltas = ", ".join(f"{delta:g}" for delta in options["deltas"])
+    words = [f"{numbers} topics", f"true differences {deltas}"]
+    words += [f"{options['copula']} copulas"] if options["copula"] != "pairs" else []
+    words += ["ties count half"] if options["ties"] == "half" else []
+    return ", ".join(words)
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return what rates are about, and tests that exceed their level."""
+    frame = shown(frames["rates"])
+    null = frame[frame["kind"] == TYPE_1]
+    remarks = [
+        (
+            "Rates are those of the simulated model, not of the collection: distributions and copulas are fitted to each run and pair, and their families decide "
+            "the rates of tests of ranks and signs most.",
+            f"systems in the model: {value_range(result.attrs['systems'], 'd')}",
+        )
+    ]
+    exceeding = null[null["rate_low"] > 1.1 * null["alpha"]]
+    family = frame[(frame["kind"] == FAMILY) & (frame["rate_low"] > frame["alpha"])]
+    if len(family):
+        worst = family.sort_values("rate", ascending=False).iloc[0]
+        remarks.append(
+            (
+                "Tests of all pairs are to err in at most alpha of the collections. Tukey's test asks that runs without differences can be exchanged for each other, and the t "
+                "distribution does not hold so far out as Holm's adjustment needs it.",
+                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+            )
+        )
+    if len(exceeding):
+        worst = exceeding.sort_values("rate", ascending=False).iloc[0]
+        remarks.append(
+            (
+                "The null hypothesis is that means are equal. Wilcoxon and sign tests are about symmetric differences, so that they reject more often where differences are "
+                "skewed, all the more with more topics.",
+                f"largest: {TEST_NAMES[worst['test']]} {with_limits(*worst[LIMITED])} at {worst['alpha']:g} with {worst['n_topics']} topics by {worst['metric']}",
+            )
+        )
+    return remarks
+
+
+def error_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Draw the two-sided error rates of tests, a row of panels a metric, at the largest number of topics up to 50.
+
+    Left: the type I error rate by significance level, as a multiple of it, so that a test that keeps its level lies on 1. Right: power by true difference.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``errors``.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    sizes = cells[names.SIZE].values
+    size = int(max(sizes[sizes <= 50], default=sizes.min()))
+    at = cells.sel({names.SIZE: size, names.SIDED: 2})
+    deltas = at[names.DELTA].values
+    only_families = set(labels_of(at, names.TEST)) <= set(FAMILIES)
+    panels = ([_by_alpha] if (deltas == 0).any() else []) + (
+        [_by_delta] if (deltas > 0).any() and not only_families else []
+    )
+    metrics = labels_of(at, names.METRIC)[:MOST_METRICS]
+    figure = canvas.figure((PANEL[0] * max(len(panels), 2), PANEL[1] * len(metrics) + 0.7))
+    axes = figure.subplots(len(metrics), len(panels), squeeze=False)
+    for row, metric in zip(axes, metrics, strict=True):
+        for one, draw in zip(row, panels, strict=True):
+            draw(one, at.sel({names.METRIC: metric}))
+            one.set_title(metric, loc="left", fontsize=9)
+    more = result.sizes[names.METRIC] - len(metrics)
+    figure.suptitle(
+        f"{size} topics, two-sided" + (f"; {more} more metrics are in the table" if more else ""),
+        x=0.01,
+        ha="left",
+        fontsize=9,
+    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+
+
+def _lines(axes: Axes, data: xr.Dataset, x: np.ndarray, y: xr.DataArray) -> None:
+    for k, test in enumerate(labels_of(data, names.TEST)):
+        axes.plot(
+            x,
+            y.sel({names.TEST: test}).values,
+            color=COLOURS[k],
+            marker=MARKERS[k],
+            markersize=3,
+            linewidth=1.2,
+            label=test,
+        )
+
+
+def _by_alpha(axes: Axes, data: xr.Dataset) -> None:
+    from scorecube.report.figures.log_labels import plain_log_labels
+
+    null = data.sel({names.DELTA: 0.0})
+    alphas = null[names.ALPHA].values
+    rate = null["significant"] / null["experiments"] / null[names.ALPHA]
+    axes.axhline(1.0, color="0.4", linewidth=0.8, linestyle="--")
+    _lines(axes, null, alphas, rate)
+    axes.set_xscale("log")
+    plain_log_labels(axes.xaxis)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("alpha")
+    axes.set_ylabel("type I error rate / alpha")
+
+
+def _by_delta(axes: Axes, data: xr.Dataset) -> None:
+    alphas = data[names.ALPHA].values
+    level = float(alphas[np.argmin(np.abs(alphas - LEVEL))])
+    part = data.sel({names.ALPHA: level, names.DELTA: data[names.DELTA].values > 0})
+    of_pairs = [test for test in labels_of(part, names.TEST) if test not in FAMILIES]
+    part = part.sel({names.TEST: of_pairs})
+    _lines(axes, part, part[names.DELTA].values, part["significant"] / part["experiments"])
+    axes.set_xlim(0, 1.1 * float(part[names.DELTA].max()))
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("true difference of means")
+    axes.set_ylabel(f"power at alpha {level:g}")
+
+
+VIEW = View(
+    name="errors",
+    heading="Error rates of tests",
+    about=(
+        "Experiments are simulated in which the true difference of two systems is known: their scores on new topics come from distributions and copulas that are "
+        "fitted to the runs of this collection. The type I error rate is the share of significant results if both systems have the same distribution; power, if the "
+        "means differ by the stated amount; type III errors are significant results with the wrong sign. A test keeps its level if its type I rate is alpha."
+    ),
+    tables={"rates": Table(rates)},
+    title=title,
+    caption=lambda result: (
+        f"{result.attrs['trials']:,} experiments, {result.attrs['resamples']:,} resamples each. Type I error rate against alpha, power against the true difference."
+    ),
+    headline=headline,
+    page_tables=page_tables,
+    figure=error_curves,
+    cautions=cautions,
+)

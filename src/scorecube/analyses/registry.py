@@ -28,7 +28,7 @@ class Entry:
     references
         Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
     quantities
-        Module that declares what a result holds and what follows from it: ``VARIABLES`` and ``DERIVED``.
+        Module that declares what a result holds, ``VARIABLES``, and what follows from it, ``DERIVED``, if anything does.
     """
 
     name: str
@@ -155,6 +155,7 @@ BUILT_IN = (
         f"{PACKAGE}.simulation.check:Check",
         "Check of an analysis: how often does what it says of a sample hold?",
         references=("urbano2018",),
+        quantities=f"{PACKAGE}.simulation.check_quantities",
     ),
 )
 """In the order of lists and reports."""
@@ -204,7 +205,7 @@ def derived(name: str) -> tuple[Derived, ...]:
 
 def _declared(name: str, what: str) -> tuple[Any, ...]:
     module = _ENTRIES[name].quantities if name in _ENTRIES else ""
-    return getattr(import_module(module), what) if module else ()
+    return getattr(import_module(module), what, ()) if module else ()
 
 
 def load_class(class_name: str) -> type[Analysis] | None:

@@ -21,6 +21,7 @@ from scorecube.analyses.base import (
 )
 from scorecube.analyses.options import option_field
 from scorecube.analyses.reliability.reliability import teams_of
+from scorecube.analyses.simulation.check_quantities import VARIABLES
 from scorecube.analyses.simulation.claims import SUBJECTS, VALUES, Claim, Subject
 from scorecube.analyses.simulation.populations import (
     COPULAS,
@@ -32,7 +33,6 @@ from scorecube.analyses.simulation.populations import (
 from scorecube.analyses.simulation.samples import sample_cube, seeds_of
 from scorecube.analyses.simulation.team_claims import TeamClaims
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, counted, option
 from scorecube.statistics.proportion_intervals import wilson
@@ -347,24 +347,3 @@ def middle(values: Array) -> Array:
     places = np.maximum(np.stack([(count - 1) // 2, count // 2], axis=-1), 0)
     chosen: Array = np.take_along_axis(ordered, places, axis=-1).mean(axis=-1)
     return np.where(count > 0, chosen, np.nan)
-
-
-_CLAIM = (names.METRIC, names.GAIN, names.CLAIM)
-VARIABLES = tuple(
-    Variable(name, _CLAIM, kind, unit, meaning)
-    for name, kind, unit, meaning in (
-        ("truth", "f", "1", "value in the population; that of a set: its smallest size"),
-        ("estimate", "f", "1", "mean over samples of what is printed; of a set: its mean size"),
-        ("bias", "f", "1", "mean of estimate - truth"),
-        ("error", "f", "1", "root of the mean square of estimate - truth"),
-        ("width", "f", "1", "median width of the intervals that have two ends"),
-        ("held", "f", "1", "share of samples whose interval or set holds the truth"),
-        ("held_low", "f", "1", "lower limit (95 %, Wilson) of this share over samples"),
-        ("held_high", "f", "1", "upper limit (95 %, Wilson) of this share over samples"),
-        ("n_below", "iu", "samples", "samples whose interval lies below the truth"),
-        ("n_above", "iu", "samples", "samples whose interval lies above the truth"),
-        ("n_held", "iu", "samples", "samples that hold the truth (of shares of runs: rounded)"),
-        ("n_judged", "iu", "samples", "samples with an interval or a set"),
-        ("n_estimated", "iu", "samples", "samples with an estimate"),
-    )
-)

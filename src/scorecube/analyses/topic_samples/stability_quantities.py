@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable
+from scorecube.collection.schema import Variable
 
 _CELL = (names.METRIC, names.GAIN, names.SIZE, names.FUZZINESS)
 _PAIRS = (*_CELL, names.PAIR)
@@ -51,4 +49,3 @@ VARIABLES = (
         role="share",
     ),
 )
-DERIVED: Final[tuple[Derived, ...]] = ()

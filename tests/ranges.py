@@ -14,7 +14,7 @@ import numpy as np
 
 from scorecube.analyses import registry
 from scorecube.analyses.leave_out.rank_changes import UNITS
-from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadPlan
 from scorecube.statistics.integer_scores import ALIKE, BLIND, DIGITS
 from tests.analyses.test_score_ranges import N_RUNS, drawn, result_of

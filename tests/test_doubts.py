@@ -17,9 +17,11 @@ import scorecube as sc
 from scorecube.collection import doubts
 from scorecube.collection.doubts import RANKING_RULES, RULES, doubts_of
 from scorecube.collection.teams import listed
+from scorecube.errors import CorruptStudy
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.report.cautions import doubts_of_results
 from scorecube.storage import open_study
+from scorecube.storage.fact_types import EVERY
 from scorecube.storage.index import Row
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import import_scores
@@ -103,9 +105,12 @@ def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecub
 
 
 @pytest.mark.parametrize("forged", [7, [], {"doubts": 7}, {"doubts": {"a": 1}}, {"doubts": "ab"}])
-def test_forged_doubts_of_results_are_none(forged: Any) -> None:
-    row = Row("c", 1, "", "", {}, {"swap": json.dumps({"digest": {"attributes": forged}})})
-    assert doubts_of_results(row) == []
+def test_forged_doubts_of_results_are_refused(forged: Any) -> None:
+    required = dict.fromkeys(EVERY, "") | {"runs": 3, "trials": 5}
+    attributes = required | forged if isinstance(forged, dict) else forged
+    row = Row("c", 1, "", "", {}, {"swap": json.dumps({"digest": {"attributes": attributes}})})
+    with pytest.raises(CorruptStudy, match=r"c: swap in \.index cannot be read: .* is "):
+        doubts_of_results(row)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("collection.topic_means", "GEOMETRIC_FLOOR"),
         ("metrics.gain_settings", "SMALLEST_GAIN"),
         ("metrics.incomplete", "SMOOTHING"),
-        ("collection.schema", "SMALLEST_MAXIMUM"),
+        ("collection.score_range", "SMALLEST_MAXIMUM"),
     ),
     "Topic set size design": (
         ("design.search", "HALVINGS"),

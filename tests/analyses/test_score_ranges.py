@@ -19,7 +19,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadPlan
 from scorecube.statistics.integer_scores import BLIND
 from scorecube.workflow.api import cube_from_scores

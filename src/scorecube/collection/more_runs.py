@@ -37,7 +37,7 @@ def add_runs(stored: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     --------
     >>> from scorecube.testing import simulate_rankings
     >>> rankings = simulate_rankings(n_runs=4)
-    >>> add_runs(rankings.isel(run=[0, 2]), rankings.isel(run=[1, 3]), "demo").identical(rankings)
+    >>> add_runs(rankings.isel(run=[0, 2]), rankings.isel(run=[1, 3]), "demo").equals(rankings)
     True
     """
     known = set(schema.labels_of(stored, names.RUN))

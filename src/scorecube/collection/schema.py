@@ -25,10 +25,6 @@ ROLES = (
     "condition",
 )
 """What the values of a variable are: limits and p-values are not averaged over collections, estimates and shares are."""
-LARGEST_SCORE = 1e12
-"""Largest absolute value of a score: sums of a million of them, their squares and what is divided by these are finite."""
-SMALLEST_MAXIMUM = 1e-12
-"""Smallest maximum of the absolute scores of a metric, unless all are 0: a metric whose scores are all smaller has lost its digits where it was written."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence, Sized
 
-from scorecube.collection.schema import LARGEST_SCORE
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.files import PathLike, read_bytes, refuse_binary
 

@@ -14,6 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.evaluation import cube_dataset
+from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems
 from scorecube.errors import BadInput
 from scorecube.ingest.delimited import RUN_HEADERS, TOPIC_HEADERS, header_word
@@ -403,15 +404,15 @@ def _check_range(
 ) -> None:
     """Refuse scores outside the range in which sums are exact, and metrics whose scores are all below its lower bound."""
     sizes = np.abs(values)
-    if (sizes > schema.LARGEST_SCORE).any():
-        run, topic = np.argwhere(sizes > schema.LARGEST_SCORE)[0]
+    if (sizes > LARGEST_SCORE).any():
+        run, topic = np.argwhere(sizes > LARGEST_SCORE)[0]
         raise BadInput(
             f"{metric} of run {runs[run]!r} on topic {topics[topic]!r} is {values[run, topic]:g}; "
-            f"scores must be between {-schema.LARGEST_SCORE:g} and {schema.LARGEST_SCORE:g}: scale them"
+            f"scores must be between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}: scale them"
         )
     largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
-    if 0.0 < largest < schema.SMALLEST_MAXIMUM:
+    if 0.0 < largest < SMALLEST_MAXIMUM:
         raise BadInput(
-            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {schema.SMALLEST_MAXIMUM:g}: scale the "
+            f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least {SMALLEST_MAXIMUM:g}: scale the "
             "scores"
         )

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.schema import LARGEST_SCORE
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.delimited import (
     DECIMAL_COMMA,

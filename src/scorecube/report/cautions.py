@@ -58,7 +58,7 @@ def cautions_of(kind: str, result: xr.Dataset, frames: Mapping[str, pd.DataFrame
     return [Caution(text, where, detail) for text, detail in remarks] + [
         Caution(note[:1].upper() + _ended(note[1:]), where)
         for name in ("notes", names.DOUBTS)
-        for note in _texts(result.attrs, name)
+        for note in result.attrs.get(name, ())
     ]
 
 
@@ -80,7 +80,7 @@ def cautions_of_collection(facts: Mapping[str, Any]) -> list[Caution]:
                 f"{facts['missing_scores']:,} scores",
             )
         )
-    cautions += [Caution(_ended(doubt), name) for doubt in _texts(facts, names.DOUBTS)]
+    cautions += [Caution(_ended(doubt), name) for doubt in facts.get(names.DOUBTS, ())]
     return cautions
 
 
@@ -90,15 +90,9 @@ def doubts_of_results(row: Row) -> list[Caution]:
         f"{kind}: {doubt}"
         for kind in row.texts
         for facts in row.results(kind).values()
-        for doubt in _texts(facts.get(ATTRIBUTES), names.DOUBTS)
+        for doubt in facts.get(ATTRIBUTES, {}).get(names.DOUBTS, ())
     }
     return [Caution(_ended(text), row.collection) for text in sorted(found)]
-
-
-def _texts(attributes: Any, name: str) -> list[str]:
-    """Return a list of texts among attributes; none of attributes that are forged."""
-    found = attributes.get(name) if isinstance(attributes, Mapping) else None
-    return list(map(str, found)) if isinstance(found, list | tuple) else []
 
 
 def _ended(text: str) -> str:

@@ -34,6 +34,8 @@ ATTRIBUTE_TYPES: Final[Mapping[str, Any]] = {
     ),
     **dict.fromkeys(("trials", "runs", "n_runs", "n_topics", "n_teams"), int),
     "warnings": [str],
+    "notes": [str],
+    "doubts": [str],
 }
 """Of results; those of one analysis alone are not listed."""
 EVERY: Final = ("analysis", "digest", "plan", "runs", "seed", "trials")

@@ -85,7 +85,7 @@ class Row:
                 for digest, facts in found.items()
                 if bool(facts.get(OUTDATED)) is outdated
             }
-        except (ValueError, TypeError, AttributeError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise CorruptStudy(
                 unreadable(f"{self.collection}: {analysis} in {INDEX}", error)
             ) from None

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, registry
 from scorecube.analyses.pair_tests.base import observed_statistics
-from scorecube.collection.schema import LARGEST_SCORE
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.statistics.integer_scores import BLIND, comparable_scores, in_units
 from scorecube.workflow.api import analyse, cube_from_scores

@@ -28,6 +28,7 @@ from scorecube.analyses.rank_agreement.agreement import STATISTICS, TIES, Agreem
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_judgements import JudgedScores, judged_scores
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.statistics.label_agreement import (
     COEFFICIENTS,
@@ -138,7 +139,7 @@ class Judges(Analysis):
         0.1,
         "Width of intervals that a number of labelled topics is computed for.",
         above=0,
-        maximum=schema.LARGEST_SCORE,
+        maximum=LARGEST_SCORE,
     )
     baseline: str | None = option_field(
         None, "Run that corrected means are compared with; the best by default."

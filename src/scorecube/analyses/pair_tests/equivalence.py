@@ -22,7 +22,8 @@ from scorecube.analyses.pair_tests.score_differences import (
     score_differences,
     score_rounding,
 )
-from scorecube.collection.schema import LARGEST_SCORE, Variable
+from scorecube.collection.schema import Variable
+from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import Units, single_scores
 

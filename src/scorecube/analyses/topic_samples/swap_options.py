@@ -9,7 +9,7 @@ from typing import Literal
 from scorecube import names
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.topic_samples.base import TopicSampling
-from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
 
 SMALLEST_WIDTH = SMALLEST_MAXIMUM / 1000
 """Narrowest bins: of the smallest scores they are a thousandth."""

@@ -35,6 +35,8 @@ WIDTHS = {"swap": ("bin_width", 0.02), "judges": ("width", 0.5)}
 """Options in units of the score, and their values for scores of about 1."""
 REFUSED = 6.0
 """Power of ten of scores above which an analysis may refuse differences of 0.1."""
+APART = 3 * BLIND
+"""Standard errors between the means of two runs: each may be rounded by `BLIND` of one."""
 CLOSE, MOVED = 1e-6, 0.1
 """Relative difference of numbers that are close, and the largest share of values that may be missing on one side only."""
 STEPS = ("required_", "share", "open_bin")
@@ -57,14 +59,27 @@ def with_laws(relation: Relation, without: Collection[str] = ()) -> list[Any]:
     ]
 
 
+def separated(scores: Floats) -> bool:
+    """Whether the means of all pairs of runs differ by more than their rounding, which would decide some in another way."""
+    first, second = np.triu_indices(len(scores), 1)
+    differences = scores[first] - scores[second]
+    errors = differences.std(axis=1, ddof=1) / math.sqrt(scores.shape[1])
+    return bool((np.abs(differences.mean(axis=1)) > APART * errors).all())
+
+
 def drawn(name: str, n: int, seed: int, spread: float) -> list[Floats]:
     """Return scores (metric, run, topic) of about 1, up to 10 ** spread, for each set of judgements: multiples of `STEP`."""
     chance, found = np.random.default_rng(seed), []
     for _ in range({TWO_SETS: 2, MANY_SETS: 3}.get(name, 1)):
-        shape = (len(METRICS), N_RUNS, n)
-        scores = chance.random((len(METRICS), 1, n)) + chance.normal(0.0, 0.1, shape)
-        scores += chance.normal(0.0, 0.05, (len(METRICS), N_RUNS, 1))
-        found.append(np.rint(scores * 10.0 ** chance.uniform(0.0, spread, n) / STEP) * STEP)
+        metrics: list[Floats] = []
+        easy, times = chance.random((len(METRICS), n)), 10.0 ** chance.uniform(0.0, spread, n)
+        while len(metrics) < len(METRICS):
+            scores = easy[len(metrics)] + chance.normal(0.0, 0.1, (N_RUNS, n))
+            scores += chance.normal(0.0, 0.05, (N_RUNS, 1))
+            scores = np.rint(scores * times / STEP) * STEP
+            if separated(scores):
+                metrics.append(scores)
+        found.append(np.stack(metrics))
     return found
 
 

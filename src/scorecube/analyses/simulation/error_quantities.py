@@ -56,7 +56,13 @@ def _rates(name: str, of: str, dims: tuple[str, ...], meaning: str) -> tuple[Der
         *(
             Derived(
                 Variable(
-                    f"{name}_{role}", dims, "f", "1", f"limit (95 %, Wilson) of {name}", role, name
+                    f"{name}_{role}",
+                    dims,
+                    "f",
+                    "1",
+                    "limit (95 %, Wilson) of this share",
+                    role,
+                    name,
                 ),
                 partial(limit, end=end),
             )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Tukey,
         Unpaired,
     )
+    from scorecube.analyses.quantities import complete
     from scorecube.analyses.rank_sets.estimates import rank_sets
     from scorecube.collection.judgement_sets import judgement_sets
     from scorecube.collection.many_judgements import many_judgement_sets
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _MODULES = {
+    "complete": "scorecube.analyses.quantities",
     "Entry": "scorecube.workflow.sweep_file",
     "ScorecubeError": "scorecube.errors",
     "fetch": "scorecube.ingest.public",
@@ -102,6 +104,7 @@ __all__ = [
     "Tukey",
     "Unpaired",
     "analyse",
+    "complete",
     "cube_from_scores",
     "doubts",
     "evaluate",

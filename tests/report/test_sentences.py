@@ -16,7 +16,7 @@ from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.views.design import design_of
 from scorecube.report.views.phrases import decimals
 from scorecube.report.views.registry import view_of
-from scorecube.report.views.view import Findings
+from scorecube.report.views.view import ResultGroup
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.simulations.margins import Population
@@ -32,7 +32,7 @@ def answers_of(analysis: str, result: xr.Dataset) -> list[tuple[str, str]]:
     named = result.assign_attrs({COLLECTION: "c"})
     frames = {name: table.make(named) for name, table in view.tables.items()}
     (answer,) = view.answers.values()
-    return list(answer(Findings(view.heading, "title", frames, [named.attrs])))
+    return list(answer(ResultGroup(view.heading, "title", frames, [named.attrs])))
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,70 @@ They are declared in modules without kernels, so that a table needs no compiler.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import xarray as xr
 
 from scorecube.analyses import registry
+from scorecube.collection.schema import Derived, Variable
 from scorecube.errors import BadName
 
 
 def quantity(result: xr.Dataset, name: str) -> xr.DataArray:
-    """Return a variable or coordinate of a result, or a quantity that follows from it; BadName for another name."""
+    """Return a variable or coordinate of a result, or a quantity that follows from it; BadName for one that it does not have."""
     if name in result.variables:
         return result[name]
-    analysis = str(result.attrs.get("analysis", ""))
-    for each in registry.derived(analysis):
-        if each.variable.name == name:
-            return each.make(result).rename(name)
-    raise BadName(f"no quantity {name!r} of {analysis or 'a result'}")
+    derived = _derived(result).get(name)
+    if derived is None:
+        raise BadName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
+    return derived.make(result).rename(name)
+
+
+def has_quantity(result: xr.Dataset, name: str) -> bool:
+    """Return whether a result has a quantity: options and versions differ in some."""
+    return name in result.variables or name in _derived(result)
+
+
+def declared_variables(analysis: str) -> Mapping[str, Variable]:
+    """Return what is said of the quantities of an analysis, by name."""
+    every = [*registry.variables(analysis), *(each.variable for each in registry.derived(analysis))]
+    return {each.name: each for each in every}
+
+
+def complete(result: xr.Dataset) -> xr.Dataset:
+    """Return a result with everything that follows from it: adjusted p-values, limits, effect sizes, verdicts, fits.
+
+    Parameters
+    ----------
+    result
+        From `scorecube.analyse` or a study.
+
+    Returns
+    -------
+    result
+        With derived variables, and with the attributes ``role``, ``of``, ``heading`` and ``units`` of each variable that has them;
+        variables that are stored keep their values. Nothing of it is written back.
+
+    Examples
+    --------
+    >>> import scorecube as sc
+    >>> from scorecube.testing import simulate_cube
+    >>> result = sc.complete(sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=20, seed=1))
+    >>> result["share_same_best"].attrs["role"]
+    'share'
+    """
+    whole = result.assign({name: each.make(result) for name, each in _derived(result).items()})
+    for name, variable in declared_variables(str(result.attrs.get("analysis", ""))).items():
+        if name in whole.variables:
+            told = {"role": variable.role, "of": variable.of, "heading": variable.heading}
+            whole[name].attrs.update(variable.attrs() | {k: v for k, v in told.items() if v})
+    return whole
+
+
+def _derived(result: xr.Dataset) -> dict[str, Derived]:
+    """Return what follows from a result, by name, in the order of declaration."""
+    return {
+        each.variable.name: each
+        for each in registry.derived(str(result.attrs.get("analysis", "")))
+        if all(name in result.variables or name in result.attrs for name in each.needs)
+    }

@@ -47,6 +47,10 @@ class Variable:
         What its values are, of `ROLES`; empty if that is not declared yet.
     of
         Name of the variable that limits or a standard error belong to.
+    heading
+        Words for people, where the name in words is not enough.
+    form
+        How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
 
     Raises
     ------
@@ -61,6 +65,8 @@ class Variable:
     long_name: str
     role: str = ""
     of: str = ""
+    heading: str = ""
+    form: str = ""
 
     def __post_init__(self) -> None:
         """Check the role."""
@@ -72,6 +78,29 @@ class Variable:
         return {"long_name": self.long_name, "units": self.units}
 
 
+def variables(
+    dims: tuple[str, ...],
+    role: str,
+    units: str,
+    kinds: str = "f",
+    *,
+    of: str = "",
+    form: str = "",
+    **long_names: str,
+) -> tuple[Variable, ...]:
+    """Return variables that have all but their names and meanings in common; arguments as of `Variable`.
+
+    Examples
+    --------
+    >>> [each.name for each in variables(("metric",), "estimate", "1", tau="Kendall's tau-a", tau_b="Kendall's tau-b")]
+    ['tau', 'tau_b']
+    """
+    return tuple(
+        Variable(name, dims, kinds, units, long_name, role=role, of=of, form=form)
+        for name, long_name in long_names.items()
+    )
+
+
 @dataclass(frozen=True)
 class Derived:
     """A quantity that follows from a stored result, and is never stored.
@@ -81,11 +110,14 @@ class Derived:
     variable
         Its name, dims, unit, meaning and role.
     make
-        Computes it from the result.
+        Computes it from the result: exact dims, with coordinates along those that the result does not have.
+    needs
+        Variables or attributes of the result without which it is absent: studies of earlier versions and some options lack them.
     """
 
     variable: Variable
     make: Callable[[xr.Dataset], xr.DataArray]
+    needs: tuple[str, ...] = ()
 
 
 RANKINGS = (

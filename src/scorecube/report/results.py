@@ -174,7 +174,7 @@ def most_rows(view: View, name: str) -> int:
 
 def headline(result: xr.Dataset) -> list[str]:
     """Return the main findings of a result, the most important first."""
-    return view_of_result(result).headline(result)
+    return view_of_result(result).reading(result)
 
 
 def no_figure(view: View) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube import names
 from scorecube.analyses import registry
+from scorecube.analyses.quantities import complete
 from scorecube.errors import BadPlan, did_you_mean
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ class ScorecubeAccessor:
     def table(self, name: str | None = None) -> Any:
         """Return a table of the cube or the result, see `scorecube.table`."""
         return _api().table(self._dataset, name)
+
+    def complete(self) -> xr.Dataset:
+        """Return the result with everything that follows from it, see `scorecube.complete`."""
+        return complete(self._dataset)
 
     def figure(self, **arguments: Any) -> Any:
         """Return the figure of the result; arguments as of `scorecube.figure`."""

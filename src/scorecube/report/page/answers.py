@@ -53,20 +53,20 @@ def answers(
     chosen = [
         max(several, key=lambda section: len(section.parts)) for several in by_analysis.values()
     ]
-    found = []
+    all_answers = []
     for question in (*QUESTIONS, *ONLY_ANSWERED):
         lines = [
-            (line, conditions, section.anchor)
+            (found.sentence, found.conditions, section.anchor)
             for section in sorted(chosen, key=lambda section: section.kind != question.analysis)
             if question in section.view.answers
-            for line, conditions in section.view.answers[question](section.findings())
+            for found in section.view.answered(question, section.group())
         ]
         if not lines and question in ONLY_ANSWERED:
             continue
-        found.append(
+        all_answers.append(
             Answer(question.text, lines, None if lines else _missing(question, collections, study))
         )
-    return found
+    return all_answers
 
 
 def _missing(

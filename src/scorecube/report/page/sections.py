@@ -24,7 +24,7 @@ from scorecube.report.page.script_data import design_data, leaderboard_data
 from scorecube.report.results import MOST_ROWS, Tables, most_rows, options_of_result, view_of_result
 from scorecube.report.tables.rows import COLLECTION, combine
 from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import Findings, View
+from scorecube.report.views.view import ResultGroup, View
 from scorecube.storage import Collection, Study
 
 LARGE = 1 << 20
@@ -163,9 +163,11 @@ class Section:
         frames = [part.at_hand for part in self.parts if part.at_hand is not None]
         return [(WIDTHS_AND_POWER, combine(frames))] if frames and curves else []
 
-    def findings(self) -> Findings:
+    def group(self) -> ResultGroup:
         """Return what answers are made from."""
-        return Findings(self.name, self.title, self.frames(), [part.facts for part in self.parts])
+        return ResultGroup(
+            self.name, self.title, self.frames(), [part.facts for part in self.parts]
+        )
 
     def chapter(self, *, curves: bool = True, overview: bool = True) -> dict[str, Any]:
         """Return the values that the template of the page needs; of one collection no picture twice."""
@@ -284,7 +286,7 @@ def curve(result: xr.Dataset) -> dict[str, Any]:
         "picture": pictures[0][1] if pictures else "",
         "tall": bool(pictures) and pictures[0][1].startswith('<svg class="tall'),
         "caption": caption,
-        "reading": [sentence(line) for line in view.headline(result)],
+        "reading": [sentence(line) for line in view.reading(result)],
         "collection": str(result.attrs[COLLECTION]),
         "others": pictures[1:],
     }

@@ -12,14 +12,16 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import quantity
-from scorecube.report.tables.rows import where
+from scorecube.analyses.quantities import has_quantity, quantity
+from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.views.view import Table
 
 CELL = (names.METRIC, names.GAIN)
 """Dims of most tables."""
 DESCENDING = "-"
 """Before a dim, whose positions are taken from the last, or before a column to sort by, whose largest value comes first."""
+OPTIONAL = "?"
+"""Behind a column that is left out where the result does not have its quantity."""
 
 
 def declared(
@@ -27,6 +29,8 @@ def declared(
     columns: Sequence[str | tuple[str, str]],
     *,
     sort: Sequence[str] = (),
+    only: str = "",
+    whole: Sequence[str] = (),
     long: bool = False,
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
@@ -34,12 +38,16 @@ def declared(
     Parameters
     ----------
     dims
-        In the order of the rows, the last fastest; see `DESCENDING`.
+        In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are allowed.
     columns
-        Names, behind the collection: of a dim, a variable, what `Derived` declares, or an attribute of the result; or a name of its own
-        with that of the quantity.
+        Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares, or an attribute of
+        the result; or a name of its own with that of the quantity. See `OPTIONAL`.
     sort
-        Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order.
+        Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
+    only
+        Quantity, a flag, of the rows that the table has; all by default.
+    whole
+        Columns of whole numbers some of which are missing: None there, integers elsewhere.
     long
         Whether the table may be too long for a page.
     """
@@ -49,22 +57,49 @@ def declared(
     def rows(result: xr.Dataset) -> int:
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
-    return Table(partial(_frame, dims=dims, columns=sources, sort=sort), rows)
+    make = partial(_frame, dims=dims, columns=sources, sort=sort, only=only, whole=whole)
+    return Table(make, rows)
 
 
 def _frame(
-    result: xr.Dataset, dims: Sequence[str], columns: Mapping[str, str], sort: Sequence[str]
+    result: xr.Dataset,
+    dims: Sequence[str],
+    columns: Mapping[str, str],
+    sort: Sequence[str],
+    only: str,
+    whole: Sequence[str],
 ) -> pd.DataFrame:
-    backwards = [dim[1:] for dim in dims if dim.startswith(DESCENDING)]
-    ordered = result.isel({dim: slice(None, None, -1) for dim in backwards})
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
-    shape = tuple(result.sizes[dim] for dim in plain)
-    frame = pd.DataFrame(
-        {
-            **where(result),
-            **{name: _column(ordered, source, plain, shape) for name, source in columns.items()},
-        }
-    )
+    backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
+    optional = {name for name in columns if name.endswith(OPTIONAL)}
+    sources = {
+        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
+        for name, source in columns.items()
+        if name not in optional or _has(result, source.removesuffix(OPTIONAL))
+    }
+    derived = [source for source in [*sources.values(), only] if source]
+    values = {
+        source: _values(result, source)
+        for source in dict.fromkeys(derived)
+        if source not in plain or _has(result, source)
+    }
+    values |= {  # labels along the dims of derived quantities
+        dim: next(each[dim] for each in values.values() if dim in each.dims)
+        for dim in plain
+        if dim not in values and dim not in result.sizes
+    }
+    sizes = {dim: size for each in values.values() for dim, size in each.sizes.items()}
+    shape = tuple(result.sizes.get(dim, sizes.get(dim, 0)) for dim in plain)
+    cells = {
+        source: _column(each.isel(backwards, missing_dims="ignore"), plain, shape)
+        for source, each in values.items()
+    }
+    kept = slice(None) if not only else cells[only].astype(bool)
+    own = {name: cells[source][kept] for name, source in sources.items()}
+    for name in whole:
+        if name in own:
+            own[name] = _whole(own[name])
+    frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
     if not sort:
         return frame
     by = [name.removeprefix(DESCENDING) for name in sort]
@@ -72,17 +107,31 @@ def _frame(
     return frame.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
 
 
+def _has(result: xr.Dataset, source: str) -> bool:
+    return source in result.dims or source in result.attrs or has_quantity(result, source)
+
+
+def _values(result: xr.Dataset, source: str) -> xr.DataArray:
+    """Return a quantity, the positions along a dim without labels, or an attribute."""
+    if source in result.dims and source not in result.coords:
+        return xr.DataArray(np.arange(result.sizes[source]), dims=source)
+    if source in result.attrs:
+        return xr.DataArray(result.attrs[source])
+    return quantity(result, source)
+
+
 def _column(
-    result: xr.Dataset, source: str, dims: Sequence[str], shape: tuple[int, ...]
+    values: xr.DataArray, dims: Sequence[str], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     """Return the values of a quantity at all positions along some dims."""
-    if source in result.dims and source not in result.coords:
-        values: Any = xr.DataArray(np.arange(result.sizes[source]), dims=source)
-    elif source in result.attrs:
-        values = xr.DataArray(result.attrs[source])
-    else:
-        values = quantity(result, source)
     own = [dim for dim in dims if dim in values.dims]
     arranged = values.transpose(*own).values
-    aligned = arranged.reshape([result.sizes[dim] if dim in own else 1 for dim in dims])
+    aligned = arranged.reshape([values.sizes[dim] if dim in own else 1 for dim in dims])
     return np.broadcast_to(aligned, shape).ravel()
+
+
+def _whole(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return whole numbers as objects, None where they are missing."""
+    whole = np.empty(len(values), object)
+    whole[:] = [None if np.isnan(value) else int(value) for value in values]
+    return whole

@@ -17,10 +17,10 @@ from scorecube.report.views.phrases import NONE, on_collection, value_range
 from scorecube.report.views.questions import AGREEMENT
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -110,18 +110,18 @@ def lowest_tau(frame: pd.DataFrame) -> str:
     return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
-    n_runs = value_range([int(facts["n_runs"]) for facts in findings.facts], "d")
+    n_runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
     for name, link in (("metrics", " and "), ("gains", " with gains ")):
-        rows = _by_tau(findings.frames[name]) if len(findings.frames.get(name, ())) else []
+        rows = _by_tau(group.frames[name]) if len(group.frames.get(name, ())) else []
         if not rows:
             continue
         several = len({row[COLLECTION] for row in rows}) > 1
         first, second = LABELS[name]
         least, most = (
             f"{row[first]}{link}{row[second]}{on_collection(row, several)} (tau {row['tau']:.2f}, {_discordant(row):.0%} of the pairs"
-            f"{estimate_text(row, confidence=float(findings.facts[0]['confidence']))})"
+            f"{estimate_text(row, confidence=float(group.facts[0]['confidence']))})"
             for row in (rows[0], rows[-1])
         )
         what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"

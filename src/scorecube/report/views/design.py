@@ -22,11 +22,11 @@ from scorecube.report.views.phrases import on_collection, value_range
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
     Order,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -112,11 +112,11 @@ def topics_needed(frame: pd.DataFrame) -> str:
     return f"{topics.min()} to {topics.max()}" if len(topics) > 1 else f"{topics.min()}"
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield how many topics the metrics need."""
-    rows = with_labels(findings.first_table).sort_values("topics", kind="stable").to_dict("records")
+    rows = with_labels(group.first_table).sort_values("topics", kind="stable").to_dict("records")
     first = rows[0]
-    at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in findings.facts}
+    at_hand = {facts[COLLECTION]: int(facts[TOPICS_AT_HAND]) for facts in group.facts}
     several = len(at_hand) > 1
     least, most = (
         f"about {about(row)} topics by {row['label']}{on_collection(row, several)}"
@@ -131,7 +131,7 @@ def answer(findings: Findings) -> Lines:
         f"{span}; by these intervals, each by itself, the {value_range(at_hand.values(), 'd')} topics of the collection{'s' if several else ''} are enough for "
         f"{enough} of {len(rows)} {what}, too few for {too_few}, and either is possible for {len(rows) - enough - too_few}.",
         f"to detect a difference of {first['min_diff']:g} between the best and the worst of {first['systems']:g} systems, alpha {first['alpha']:g}, "
-        f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*findings.facts)} like those of the collection",
+        f"power {1 - first['beta']:.0%}; {INTERVAL} over {topics_and_teams(*group.facts)} like those of the collection",
     )
     paired = sorted((row for row in rows if row[PAIRED] > 0), key=lambda row: float(row[PAIRED]))
     if paired:

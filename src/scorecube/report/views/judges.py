@@ -18,10 +18,10 @@ from scorecube.report.views.phrases import NONE
 from scorecube.report.views.questions import JUDGES
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -188,13 +188,13 @@ def best_judge(frame: pd.DataFrame) -> str:
     )
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield which judge to use, for which decisions, and at which price."""
-    found = with_labels(findings.first_table)
+    found = with_labels(group.first_table)
     found = found[found["label"] == found["label"].iloc[0]]
     rows = found.sort_values("tau", ascending=False, kind="stable").to_dict("records")
     best = rows[0]
-    tau = _tau(best, float(findings.facts[0]["confidence"]))
+    tau = _tau(best, float(group.facts[0]["confidence"]))
     decided = best["agree"] + best["only_truth"] + best["opposite"]
     wrong = best["only_judge"] + best["opposite"]
     claimed = best["agree"] + wrong
@@ -203,16 +203,16 @@ def answer(findings: Findings) -> Lines:
     yield (
         f"By {best['label']}, {best['judge']} ranks runs most like {best['truth']} ({tau}). It finds {share} of the significant differences; {false} of those that it "
         f"finds are not confirmed. It {_use(best)}.",
-        f"{findings.heading}; {best['n_runs']} runs, {findings.facts[0]['test']} test, alpha {best['alpha']:g}",
+        f"{group.heading}; {best['n_runs']} runs, {group.facts[0]['test']} test, alpha {best['alpha']:g}",
     )
-    if "price" not in findings.frames or "needed" not in findings.frames:
+    if "price" not in group.frames or "needed" not in group.frames:
         return
-    lines = price_lines(findings.frames["price"], findings.frames["needed"])
+    lines = price_lines(group.frames["price"], group.frames["needed"])
     shown = [line for line in lines if f"and {best['judge']} are" in line or ADDS_NOTHING in line]
     for line in shown:
         yield (
             f"{line}.",
-            f"{findings.heading}; mean widths over random choices of the labelled topics",
+            f"{group.heading}; mean widths over random choices of the labelled topics",
         )
 
 

@@ -24,10 +24,10 @@ from scorecube.report.views.phrases import (
 from scorecube.report.views.questions import LEADERBOARD
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -132,11 +132,11 @@ def _against_baseline(rows: pd.DataFrame, result: xr.Dataset) -> str:
     )
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield which runs lead, and what a rank is worth."""
-    frame = with_labels(findings.first_table)
-    together = f"rank sets of all {noun(findings.facts[0])}s together"
-    where = f"{findings.heading}, {findings.title}, {together}, {findings.trials:,} trials"
+    frame = with_labels(group.first_table)
+    together = f"rank sets of all {noun(group.facts[0])}s together"
+    where = f"{group.heading}, {group.title}, {together}, {group.trials:,} trials"
     if frame[COLLECTION].nunique() == 1:
         where = f"{where}; {frame[COLLECTION].iloc[0]}"
         by_metric = [rows for _, rows in frame.groupby("label", sort=False)]

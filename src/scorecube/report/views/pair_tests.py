@@ -27,11 +27,11 @@ from scorecube.report.views.phrases import (
 from scorecube.report.views.questions import DISCRIMINATION, Question
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
     Order,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -225,9 +225,9 @@ def strongest(frame: pd.DataFrame) -> str:
     return f"{frame['label'].iloc[0]} {frame['share'].iloc[0]:.1%}"
 
 
-def discrimination(findings: Findings) -> Lines:
+def discrimination(group: ResultGroup) -> Lines:
     """Yield the metrics that separate most pairs of runs; by the t test where there are several tests."""
-    frame = with_labels(findings.first_table)
+    frame = with_labels(group.first_table)
     test = ""
     if "adjustment" in frame:
         chosen = "t" if (frame["test"] == "t").any() else frame["test"].iloc[0]
@@ -237,12 +237,12 @@ def discrimination(findings: Findings) -> Lines:
     frame = frame.sort_values("share", ascending=False, kind="stable")
     if frame.empty:
         return
-    trials = f", {findings.trials:,} trials" if findings.trials else ""
-    facts = findings.facts[0]
+    trials = f", {group.trials:,} trials" if group.trials else ""
+    facts = group.facts[0]
     compared = what_is_compared(facts)
     rates = f"; {measured(facts)}" if measured(facts) else ""
     where = (
-        f"{findings.heading}{test}, p < {frame['alpha'].iloc[0]:g}, {family(facts)}{trials}; counts of these runs and topics, without an interval "
+        f"{group.heading}{test}, p < {frame['alpha'].iloc[0]:g}, {family(facts)}{trials}; counts of these runs and topics, without an interval "
         f"for others{rates}"
     )
     if frame[COLLECTION].nunique() == 1:
@@ -277,9 +277,9 @@ def _of_one_collection(frame: pd.DataFrame, compared: str) -> str:
     return f"Separated {compared}, of {n_pairs}: {first_of(shares, rest='')}{last}."
 
 
-def estimated_differences(findings: Findings) -> Lines:
+def estimated_differences(group: ResultGroup) -> Lines:
     """Yield Sakai's estimated differences, and the largest differences that are not significant."""
-    frame = with_labels(findings.first_table)
+    frame = with_labels(group.first_table)
     frame = frame[frame["alpha"] == frame["alpha"].max()].dropna(subset="estimated_difference")
     if frame.empty:
         return
@@ -295,11 +295,11 @@ def estimated_differences(findings: Findings) -> Lines:
         if len(largest)
         else ""
     )
-    topics = value_range([int(facts["n_topics"]) for facts in findings.facts], "d")
-    pairs_tested = ", ".join(["each pair by itself", *against(findings.facts[0])])
+    topics = value_range([int(facts["n_topics"]) for facts in group.facts], "d")
+    pairs_tested = ", ".join(["each pair by itself", *against(group.facts[0])])
     yield (
         f"With all {topics} topics, Sakai's estimated differences for p < {frame['alpha'].iloc[0]:g}: {first_of(needs, rest='')}.{seen}",
-        f"{findings.heading}, {pairs_tested}, {findings.trials:,} trials; for these runs and topics, without an interval, as none is known to hold",
+        f"{group.heading}, {pairs_tested}, {group.trials:,} trials; for these runs and topics, without an interval, as none is known to hold",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which view shows which analysis: `report/views/<analysis>.py`, imported when it is first used."""
+"""Which view shows which analysis: ``VIEW`` of `report/<analysis>.py`, or ``VIEWS[analysis]`` of `SHARED`, imported when it is first used."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 BEFORE, AFTER = ("scores",), ("design", "wcw")
 """What is shown beside analyses: computed from the scores, not stored."""
+SHARED = dict.fromkeys(
+    ("bootstrap", "randomisation", "tukey", "maxt", "unpaired"), "pair_tests"
+) | {"ranks": "leaderboard", "wcw": "design"}
+"""Modules that show several analyses."""
 _added: dict[str, View] = {}
 
 
@@ -47,9 +51,13 @@ def view_of(analysis: str) -> View:
     """
     if analysis in _added:
         return _added[analysis]
-    for module in (f"scorecube.report.{analysis}", f"{__package__}.{analysis}"):
-        if analysis in view_names() and find_spec(module) is not None:
-            view: View = import_module(module).VIEW
+    own = SHARED.get(analysis, analysis)
+    for path in (f"scorecube.report.{own}", f"{__package__}.{analysis}"):
+        if analysis in view_names() and find_spec(path) is not None:
+            module = import_module(path)
+            view: View = (
+                module.VIEWS[analysis] if analysis in SHARED and own in path else module.VIEW
+            )
             return view
     from scorecube.report.views.view import View
 

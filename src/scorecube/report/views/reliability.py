@@ -17,11 +17,11 @@ from scorecube.report.views.phrases import NONE, on_collection
 from scorecube.report.views.questions import TOPICS
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
     Order,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -155,9 +155,9 @@ def most_reliable(frame: pd.DataFrame) -> str:
     return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield the topics that reliability asks for, beside those of topic set size design."""
-    frame = with_labels(findings.frames["topics"]) if "topics" in findings.frames else None
+    frame = with_labels(group.frames["topics"]) if "topics" in group.frames else None
     if frame is None or frame.empty:
         return
     frame = frame[frame["target"] == frame["target"].max()]
@@ -179,7 +179,7 @@ def answer(findings: Findings) -> Lines:
         "(its chapter has their intervals). "
         "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
         "topics for the same reliability, while the design stays as it is.",
-        f"{findings.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*findings.facts)}, each by itself",
+        f"{group.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
     )
 
 

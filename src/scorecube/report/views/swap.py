@@ -27,11 +27,11 @@ from scorecube.report.views.phrases import (
 from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Frames,
     Headed,
     Lines,
     Order,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -190,9 +190,9 @@ def most_sensitive(frame: pd.DataFrame) -> str:
     )
 
 
-def discrimination(findings: Findings) -> Lines:
+def discrimination(group: ResultGroup) -> Lines:
     """Yield the metrics that are not separated from the most sensitive one, of each collection."""
-    frame = _strictest(findings)
+    frame = _strictest(group)
     known = frame.dropna(subset="share")
     if known.empty:
         return
@@ -202,7 +202,7 @@ def discrimination(findings: Findings) -> Lines:
         first = leaders(frame)
         numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
         about = (
-            f" (95% limits for other {topics_and_teams(*findings.facts)})"
+            f" (95% limits for other {topics_and_teams(*group.facts)})"
             if first["share_low"].notna().any()
             else ""
         )
@@ -229,13 +229,13 @@ def discrimination(findings: Findings) -> Lines:
         )
 
 
-def required_differences(findings: Findings) -> Lines:
+def required_differences(group: ResultGroup) -> Lines:
     """Yield the differences that the swap method requires, of the most sensitive metrics."""
-    frame = _strictest(findings)
+    frame = _strictest(group)
     known = frame.dropna(subset="required_difference")
     n_collections = frame[COLLECTION].nunique()
     where = (
-        f"swap method, at most {1 - frame['confidence'].iloc[0]:.0%} of the comparisons swapped, {findings.facts[0]['sampling']} samples "
+        f"swap method, at most {1 - frame['confidence'].iloc[0]:.0%} of the comparisons swapped, {group.facts[0]['sampling']} samples "
         f"of {value_range(frame['size'], 'd')} topics"
     )
     if known.empty:
@@ -245,7 +245,7 @@ def required_differences(findings: Findings) -> Lines:
     named = first_of(needs, rest=", and {} more in the table")
     span = f" over {n_collections} collections" if n_collections > 1 else ""
     limited = n_collections == 1 and known["required_low"].notna().any()
-    note = f" (95% limits for other {topics_and_teams(*findings.facts)})" if limited else ""
+    note = f" (95% limits for other {topics_and_teams(*group.facts)})" if limited else ""
     yield (
         f"Estimated required differences in mean score{note}: {named}{span}. They are about samples of {value_range(frame['size'], 'd')} topics.",
         where,
@@ -269,9 +269,9 @@ def _need(label: str, rows: pd.DataFrame) -> str:
     return f"{label} {span}" if len(known) == len(rows) else f"{label} {span} ({none})"
 
 
-def _strictest(findings: Findings) -> pd.DataFrame:
+def _strictest(group: ResultGroup) -> pd.DataFrame:
     """Return the rows of the highest confidence and of each collection's largest size."""
-    frame = with_labels(findings.first_table)
+    frame = with_labels(group.first_table)
     frame = frame[frame["confidence"] == frame["confidence"].max()]
     strictest: pd.DataFrame = frame[
         frame["size"] == frame.groupby(COLLECTION)["size"].transform("max")

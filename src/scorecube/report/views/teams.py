@@ -18,8 +18,8 @@ from scorecube.report.views.phrases import first_of, value_range
 from scorecube.report.views.questions import TEAMS
 from scorecube.report.views.view import (
     Column,
-    Findings,
     Lines,
+    ResultGroup,
     Table,
     View,
     on_demand,
@@ -172,19 +172,19 @@ def _teams(number: int) -> str:
     return f"{number} team{'s' if number > 1 else ''}"
 
 
-def answer(findings: Findings) -> Lines:
+def answer(group: ResultGroup) -> Lines:
     """Yield what absent teams lose, how leaving out the fewest teams changes the order of the other runs, and where the variance changes."""
-    where = f"{findings.title}, {findings.trials:,} trials for each number of teams"
-    if len(findings.frames.get("absent", ())):
-        for name, rows in findings.frames["absent"].groupby(COLLECTION, sort=False):
+    where = f"{group.title}, {group.trials:,} trials for each number of teams"
+    if len(group.frames.get("absent", ())):
+        for name, rows in group.frames["absent"].groupby(COLLECTION, sort=False):
             each = as_records(with_labels(rows))
             losses = "; ".join(f"{row['label']} {_change(row)}" for row in each)
             yield (
                 f"{name}: a team that did not take part would score, by {losses}.",
                 f"pool depth {each[0]['pool_depth']}; mean over {each[0]['n_teams']} teams and 95% interval over teams",
             )
-    if "reusability" in findings.frames:
-        frame = findings.frames["reusability"].dropna(subset="tau_mean")
+    if "reusability" in group.frames:
+        frame = group.frames["reusability"].dropna(subset="tau_mean")
         for name, rows in _fewest(frame).groupby(COLLECTION, sort=False):
             worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
             yield (
@@ -193,8 +193,8 @@ def answer(findings: Findings) -> Lines:
                 f"no run loses more than {counted(int(rows['rank_drop_largest'].max()), 'rank')}.",
                 where,
             )
-    if len(findings.frames.get("equivalence", ())):
-        frame = findings.frames["equivalence"]
+    if len(group.frames.get("equivalence", ())):
+        frame = group.frames["equivalence"]
         frame = frame[frame["quantity"] == "variance"]
         for name in dict.fromkeys(map(str, frame[COLLECTION])):
             rows = frame[frame[COLLECTION] == name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import xarray as xr
 
 from scorecube.errors import BadName, did_you_mean
 from scorecube.report.figures.labels import with_figure_labels
+from scorecube.report.findings import Finding
 from scorecube.report.tables.values import number_of_values, values
 from scorecube.report.views.questions import Question
 
@@ -31,8 +32,8 @@ Frames = Mapping[str, pd.DataFrame]
 """Tables of an analysis by name, each over all collections; without those that are too long for a page."""
 Headed = list[tuple[str, pd.DataFrame]]
 """Tables with their headings."""
-Lines = Iterator[tuple[str, str]]
-"""Sentences, each with the conditions under which it is true."""
+Lines = Iterator[Finding | tuple[str, str]]
+"""Findings, or sentences with the conditions under which they are true."""
 
 
 class Source(StrEnum):
@@ -107,7 +108,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Findings:
+class ResultGroup:
     """Results of one analysis with equal options, of one collection or several: what answers are made from.
 
     Parameters
@@ -192,8 +193,10 @@ class View:
         Makes of the options what distinguishes a section from others of the same analysis.
     caption
         Describes the figure of a result.
+    findings
+        Makes what a result says, the most important first.
     headline
-        Makes the main findings of a result, the most important first.
+        Makes the sentences alone, of a view without findings.
     page_tables
         Makes the tables that a page shows from all tables; all but the first are folded. The first table is among the given ones.
     figure
@@ -225,6 +228,7 @@ class View:
     about: str = ""
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     caption: Callable[[xr.Dataset], str] = caption_of_sizes
+    findings: Callable[[xr.Dataset], list[Finding]] | None = None
     headline: Callable[[xr.Dataset], list[str]] = headline_of_variables
     page_tables: Callable[[Frames], Headed] = first_table_only
     figure: Callable[[Canvas, xr.Dataset, str | None], None] | None = None
@@ -232,10 +236,27 @@ class View:
     bars: bool = False
     column: Column | None = None
     order: Order | None = None
-    answers: Mapping[Question, Callable[[Findings], Lines]] = field(default_factory=dict)
+    answers: Mapping[Question, Callable[[ResultGroup], Lines]] = field(default_factory=dict)
     cautions: Callable[[xr.Dataset, Frames], list[tuple[str, str]]] = lambda _result, _frames: []
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
+
+    def found(self, result: xr.Dataset) -> list[Finding]:
+        """Return what a result says, the most important first."""
+        if self.findings is not None:
+            return self.findings(result)
+        return [Finding(line) for line in self.headline(result)]
+
+    def reading(self, result: xr.Dataset) -> list[str]:
+        """Return what a result says in sentences."""
+        return [each.sentence for each in self.found(result)]
+
+    def answered(self, question: Question, group: ResultGroup) -> Iterator[Finding]:
+        """Yield what results say on a question that they answer."""
+        for each in self.answers[question](group):
+            if isinstance(each, tuple):
+                each = Finding(each[0], conditions=each[1])
+            yield replace(each, question=question.text)
 
     def draw(self, result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
         """Return the figure of a result at one gain setting, with labels as of `with_figure_labels`.

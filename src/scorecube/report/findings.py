@@ -1,0 +1,63 @@
+"""What results say: sentences with the numbers that they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OF_THESE_TOPICS = "a fact of these runs and topics; no interval for others is known"
+"""Caution of counts and largest values, for which no interval is known."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a result says, or several results with equal options.
+
+    Parameters
+    ----------
+    sentence
+        In words, with its numbers.
+    question
+        That it answers; empty for a remark.
+    subject
+        What the estimate is of, and of which runs or metrics.
+    estimate, low, high
+        The number, and its limits; None if it has none.
+    unit
+        Of the estimate; ``1`` for shares and coefficients.
+    confidence
+        Of the limits.
+    jointly
+        With which others the limits hold together; empty for limits that hold by themselves.
+    conditions
+        Under which the sentence is true.
+    cautions
+        What limits its meaning. An estimate without limits has one that says so.
+    table
+        That has the numbers.
+
+    Raises
+    ------
+    ValueError
+        An estimate with neither limits nor a caution.
+    """
+
+    sentence: str
+    question: str = ""
+    subject: str = ""
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    confidence: float | None = None
+    jointly: str = ""
+    conditions: str = ""
+    cautions: tuple[str, ...] = ()
+    table: str = ""
+
+    def __post_init__(self) -> None:
+        """Check that an estimate comes with its uncertainty."""
+        limited = None not in (self.low, self.high, self.confidence)
+        if self.estimate is not None and not limited and not self.cautions:
+            raise ValueError(
+                f"{self.sentence!r}: an estimate has limits, or says that none are known"
+            )

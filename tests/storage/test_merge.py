@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
@@ -339,8 +340,8 @@ def test_what_is_written_to_a_moved_part_after_it_was_taken_is_kept(
     out, change_list = tmp_path / "out.zarr", Study.change_list
     late = simulate_cube(metrics=("AP", "RR"), n_runs=5, seed=ord("c"))
 
-    def listed(study: Study, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
-        change_list(study, add=add, remove=remove)
+    def listed(study: Study, *, add: Iterable[str] = (), **others: Any) -> None:
+        change_list(study, add=add, **others)
         if "c" in add:
             sc.open_study(parts[1], mode="a").add("c", cube=late)
 

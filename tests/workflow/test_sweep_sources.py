@@ -114,3 +114,11 @@ def test_parts_of_different_sweeps_are_named_and_not_merged(sweep: Sweep, scorec
         assert f"out.part-{part}.zarr" in merged.stderr
     assert several in merged.stderr
     assert not (sweep.folder / "all.zarr").exists()
+    scorecube("merge", sweep.folder / "all.zarr", sweep.folder / "out.part-1-of-2.zarr").succeeded()
+    later = scorecube("merge", sweep.folder / "all.zarr", sweep.folder / "out.part-2-of-3.zarr")
+    assert later.status == 1
+    assert several in later.stderr
+    assert "all.zarr, into which some were merged" in later.stderr
+    sweep(source, "--part", "2/2").succeeded()
+    scorecube("merge", sweep.folder / "all.zarr", sweep.folder / "out.part-2-of-2.zarr").succeeded()
+    assert list(open_study(sweep.folder / "all.zarr")) == list("abcdef")

@@ -85,6 +85,8 @@ class Catalogue:
         """Format of the store."""
         self.paths: dict[str, str] = {}
         """Paths of the collections' groups by name."""
+        self.parts: dict[str, int] = {}
+        """Numbers of parts of the sweeps whose parts were merged into the study, see `merge`."""
         self.made = 0
         """Rows that the last call of `rows` made of a study without an index."""
 
@@ -108,11 +110,13 @@ class Catalogue:
                 f"{self.path}: no study can be read there: its {METADATA} is damaged; restore it from a copy"
             ) from None
         if MANIFEST in attributes or DIGEST in attributes:
-            listed = unsealed(content, self.path)[MANIFEST].get("collections")
+            manifest = unsealed(content, self.path)[MANIFEST]
+            listed, parts = manifest.get("collections"), manifest.get("parts")
             self.paths = {
                 inside(name, self.path, parts=1): inside(path, self.path)
                 for name, path in (listed if isinstance(listed, dict) else {"": None}).items()
             }
+            self.parts = parts if isinstance(parts, dict) else {}
         elif version == FIRST_FORMAT:
             from scorecube.storage import version_1
 

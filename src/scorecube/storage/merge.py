@@ -10,6 +10,7 @@ either study can be deleted, but damage to the disk affects both. Recorded block
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from fnmatch import fnmatchcase
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
 from scorecube.storage.collection import Collection
-from scorecube.storage.layout import METADATA, PART_OF, numbers_of_parts
+from scorecube.storage.layout import METADATA, PART_OF
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
 from scorecube.storage.merge_rules import conflicts_of, difference, is_blocks, is_same, superseded
@@ -133,25 +134,43 @@ def _open_parts(out: Study, parts: Sequence[str | os.PathLike[str]], mode: str) 
         if identity not in known:
             known.add(identity)
             opened.append(study if mode == "r" else open_study(path, mode=mode))
-    _refuse_other_parts([study.path for study in opened])
+    _refuse_other_parts(out, [study.path for study in opened])
     if not opened:
         raise BadStudy(f"no studies to merge into {out.path}; name at least one", option="parts")
     return opened
 
 
-def _refuse_other_parts(paths: Sequence[str]) -> None:
-    """Refuse parts of one sweep in different numbers of parts: together they seem complete and are not (BadStudy)."""
-    by_sweep: dict[str, list[str]] = {}
-    for path in paths:
-        by_sweep.setdefault(PART_OF.sub("", path), []).append(path)
-    for group in by_sweep.values():
-        if len(several := numbers_of_parts(group)) > 1:
-            examples = [next(p for p in group if numbers_of_parts([p]) == [n]) for n in several]
+def _refuse_other_parts(out: Study, paths: Sequence[str]) -> None:
+    """Refuse parts of one sweep in different numbers of parts, also of those that were merged before: together they seem complete and are not (BadStudy)."""
+    known = {sweep: {number: out.path} for sweep, number in out.catalogue.parts.items()}
+    for path, (sweep, number) in _parts_of(paths).items():
+        known.setdefault(sweep, {}).setdefault(number, path)
+    for several in known.values():
+        if len(several) > 1:
+            examples = [
+                f"{path}, into which some were merged" if path == out.path else path
+                for _, path in sorted(several.items())
+            ]
             raise BadStudy(
-                f"parts of sweeps in {' and in '.join(map(str, several))} parts: {' and '.join(examples)}; they divide the collections differently, "
+                f"parts of sweeps in {' and in '.join(map(str, sorted(several)))} parts: {' and '.join(examples)}; they divide the collections differently, "
                 "so nothing was merged: name those of one number of parts",
                 option="parts",
             )
+
+
+def _parts_of(paths: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Return the sweep of each path of a part, as a digest, and its number of parts."""
+    found = {path: PART_OF.search(path) for path in paths}
+    return {
+        path: (
+            hashlib.sha256(PART_OF.sub("", _identity(open_location(path))).encode()).hexdigest()[
+                :16
+            ],
+            int(end[2]),
+        )
+        for path, end in found.items()
+        if end is not None
+    }
 
 
 def _identity(location: Location) -> str:
@@ -294,7 +313,8 @@ class _Merger:
         if self._unlisted:
             with out.location.failures():
                 out.location.sync("")
-            out.change_list(add=self._unlisted)
+            sources = _parts_of([study.path for study in self._parts])
+            out.change_list(add=self._unlisted, parts=dict(sources.values()))
             self._unlisted = []
         self._listed_at = time.monotonic()
         taken, self._taken = self._taken, []

@@ -49,6 +49,7 @@ from scorecube.storage.lock import (
 from scorecube.storage.manifest import (
     BLOCKS,
     CUBE,
+    EMPTY,
     OUTDATED,
     RANKINGS,
     RESULTS,
@@ -502,25 +503,42 @@ class Study:
         """Add written collections to the list; the caller holds the lock of the study."""
         self._write_list(lambda paths: {name: name for name in names} | paths)
 
-    def change_list(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
-        """Add collections that are written to the list, and take others off it, in one step; the caller holds the lock."""
+    def change_list(
+        self,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        parts: Mapping[str, int] = EMPTY,
+    ) -> None:
+        """Add collections that are written to the list, and take others off it, in one step; the caller holds the lock.
+
+        `parts` are numbers of parts of the sweeps that the new ones come from.
+        """
         with self.location.failures():
             self.prepare()
             gone, new = set(remove), {name: name for name in add}
             self._write_list(
-                lambda paths: new | {name: path for name, path in paths.items() if name not in gone}
+                lambda paths: (
+                    new | {name: path for name, path in paths.items() if name not in gone}
+                ),
+                parts,
             )
 
-    def _write_list(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    def _write_list(
+        self, change: Callable[[dict[str, str]], dict[str, str]], parts: Mapping[str, int] = EMPTY
+    ) -> None:
         """Change the list of collections, unless it stays as it is."""
         while True:
             content = self.refresh()
-            before = self.catalogue.paths
-            paths = change(before)
-            if content is not None and paths == before and self.version == FORMAT_VERSION:
+            before, noted = self.catalogue.paths, self.catalogue.parts
+            paths, numbers = change(before), {**noted, **parts}
+            same = paths == before and numbers == noted
+            if content is not None and same and self.version == FORMAT_VERSION:
                 return
             self.check_lock()
-            new = sealed({"collections": dict(sorted(paths.items()))}, {VERSION: FORMAT_VERSION})
+            manifest: dict[str, Any] = {"collections": dict(sorted(paths.items()))}
+            manifest |= {"parts": numbers} if numbers else {}
+            new = sealed(manifest, {VERSION: FORMAT_VERSION})
             if self.location.exchange(METADATA, content, new):
                 self.refresh()
                 return

@@ -145,3 +145,21 @@ def test_a_table_is_written_into_a_file(
     other = tmp_path / "other.txt"
     scorecube("show", shown, "bootstrap", "--out", other, "--format", "csv").succeeded()
     assert other.read_text().startswith("collection,")
+
+
+def test_findings_are_data(scorecube: Cli, shown: Path, tmp_path: Path) -> None:
+    outcome = scorecube("show", shown, "swap", "--findings", "--format", "json").succeeded()
+    records = json.loads(outcome.stdout)
+    assert {each["collection"] for each in records} == {"a", "b"}
+    sentences = [f"{each['collection']}: {each['sentence']}" for each in records]
+    assert (
+        scorecube("show", shown, "swap", "--findings").succeeded().stdout.splitlines() == sentences
+    )
+    out = tmp_path / "findings.csv"
+    scorecube("show", shown, "swap", "--findings", "--out", out).succeeded()
+    assert pd.read_csv(out)["sentence"].tolist() == [each["sentence"] for each in records]
+    refused = scorecube("show", shown, "swap", "--findings", "--sort", "share")
+    assert (
+        refused.status,
+        "--findings are of whole results and take no --sort" in refused.stderr,
+    ) == (1, True)

@@ -11,7 +11,7 @@ from scorecube.cli import options
 from scorecube.cli.completion import shown_names, table_names
 from scorecube.cli.options import check_choice, parse_numbers
 from scorecube.cli.terminal import echo, echo_table, notify, split
-from scorecube.errors import counted
+from scorecube.errors import BadPlan, counted, option
 
 ALL_TABLES = "?"
 """In place of a table: list them."""
@@ -73,6 +73,13 @@ Orderings = Annotated[
     bool, typer.Option("--orderings", help="Agreement of the collections in ordering the metrics.")
 ]
 
+ShowFindings = Annotated[
+    bool,
+    typer.Option(
+        "--findings", help="What the results say, with the numbers; as data with --format json."
+    ),
+]
+
 
 def show(
     study: options.StudyPath,
@@ -89,6 +96,7 @@ def show(
     all_rows: AllRows = False,
     average: Average = False,
     orderings: Orderings = False,
+    findings: ShowFindings = False,
     fail_if: FailIf = None,
 ) -> None:
     """Print a table of scores or results.
@@ -111,6 +119,25 @@ def show(
         check_table_path(out)
     opened = open_study(study)
     chosen = split(collection)
+    if findings:
+        others = {
+            "table": table,
+            "metrics": metrics,
+            "size": size,
+            "sampling": sampling,
+            "sort": sort,
+            "average": average,
+            "orderings": orderings,
+            "fail_if": fail_if,
+        }
+        for name, value in others.items():
+            if value:
+                raise BadPlan(
+                    f"{option('findings', True)} are of whole results and take no {option(name)}",
+                    option=name,
+                )
+        show_findings(opened, analysis, chosen, all_results, form, out)
+        return
     frame = (
         orderings_of(opened, analysis, chosen)
         if orderings
@@ -140,6 +167,37 @@ def show(
         notify(f"{out}: {counted(len(frame), 'row')}")
     if fail_if is not None:
         fail_if_met(full, fail_if)
+
+
+def show_findings(
+    study: Any,
+    analysis: str,
+    collections: list[str] | None,
+    every: bool,
+    form: str,
+    out: Path | None,
+) -> None:
+    """Print what results say: sentences as text, records with their numbers in the other formats."""
+    import pandas as pd
+
+    from scorecube.files import write_file
+    from scorecube.report.json_text import as_json
+    from scorecube.report.study_overview import collect_findings
+    from scorecube.report.text_formats import render
+
+    records = collect_findings(study, analysis, collections, every)
+    if form == "json":
+        text = as_json(records)
+    elif form == "text":
+        text = "\n".join(f"{each['collection']}: {each['sentence']}" for each in records)
+    else:
+        joined = [each | {"cautions": "; ".join(each["cautions"])} for each in records]
+        text = render(pd.DataFrame(joined), form)
+    if out is None:
+        echo(text)
+    else:
+        write_file(out, text + "\n")
+        notify(f"{out}: {counted(len(records), 'finding')}")
 
 
 def orderings_of(study: Any, analysis: str, collections: list[str] | None) -> Any:

@@ -1,4 +1,4 @@
-"""What is shown of checks against simulated truth: table, figure and headline."""
+"""What is shown of checks against simulated truth: table, figure and findings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.findings import Finding
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.view import Frames, Headed, Table, View
@@ -68,7 +69,7 @@ def failures(frame: pd.DataFrame) -> pd.DataFrame:
     return failing
 
 
-def headline(result: xr.Dataset) -> list[str]:
+def findings(result: xr.Dataset) -> list[Finding]:
     """Return what fails, else what holds least often; for claims without intervals, the largest errors."""
     frame = with_labels(claims(result))
     stated = frame[frame["nominal"].notna()]
@@ -76,17 +77,34 @@ def headline(result: xr.Dataset) -> list[str]:
     kind = "fails" if len(failing) else "least often true"
     chosen = (failing if len(failing) else stated).head(MOST_LINES)
     lines = [
-        f"{row.label}: {kind}: {row.quantity} ({row.size}): holds in {decimal(row.held)} (95% {decimal(row.held_low)}-{decimal(row.held_high)}) of "
-        f"{row.samples:,} samples, nominal {row.nominal:g}"
-        for row in chosen.itertuples()
+        Finding(
+            f"{row['label']}: {kind}: {row['quantity']} ({row['size']}): holds in {decimal(row['held'])} (95% {decimal(row['held_low'])}-{decimal(row['held_high'])}) of "
+            f"{row['samples']:,} samples, nominal {row['nominal']:g}",
+            subject=f"share of samples in which {row['quantity']} ({row['size']}) holds, {row['label']}",
+            estimate=row["held"],
+            low=row["held_low"],
+            high=row["held_high"],
+            unit="1",
+            confidence=0.95,
+            conditions=f"nominal {row['nominal']:g}",
+            table="claims",
+        )
+        for row in chosen.to_dict("records")
     ]
     others = frame[frame["nominal"].isna()].sort_values("error", ascending=False, kind="stable")
     lines += [
-        f"{row.label}: {row.quantity} ({row.size}): {row.estimate:.3g} on average, true {row.truth:.3g}"
-        for row in others.head(MOST_LINES).itertuples()
+        Finding(
+            f"{row['label']}: {row['quantity']} ({row['size']}): {row['estimate']:.3g} on average, true {row['truth']:.3g}",
+            subject=f"mean of {row['quantity']} ({row['size']}), {row['label']}",
+            estimate=row["estimate"],
+            cautions=(f"a mean over samples of a model in which {row['truth']:.3g} is true",),
+            table="claims",
+        )
+        for row in others.head(MOST_LINES).to_dict("records")
     ]
     if len(failing) > MOST_LINES:
-        lines.append(f"{len(failing) - MOST_LINES} more claims fail; see the table claims")
+        more = f"{len(failing) - MOST_LINES} more claims fail; see the table claims"
+        lines.append(Finding(more, table="claims"))
     return lines
 
 
@@ -240,7 +258,7 @@ VIEW = View(
         f"{result.attrs['trials']:,} samples. Left: how often intervals and sets hold the truth, with 95% limits over samples; the line is the nominal coverage. Right: "
         "estimates without intervals against the truth."
     ),
-    headline=headline,
+    findings=findings,
     page_tables=page_tables,
     figure=coverage,
     cautions=cautions,

@@ -1,4 +1,4 @@
-"""What is shown of error rates of tests: table, figure and headline."""
+"""What is shown of error rates of tests: table, figure and findings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scorecube import names
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, MARKERS
+from scorecube.report.findings import Finding
 from scorecube.report.tables.rows import parts, where
 from scorecube.report.text_formats import with_labels
 from scorecube.report.views.phrases import decimals, value_range
@@ -119,7 +120,7 @@ def with_limits(rate: float, low: float, high: float) -> str:
     return f"{value} ({lower}-{upper})"
 
 
-def headline(result: xr.Dataset) -> list[str]:
+def findings(result: xr.Dataset) -> list[Finding]:
     """Return the type I error rates of each test, or its power, with intervals."""
     frame = with_labels(shown(rates(result)))
     lines = []
@@ -137,9 +138,8 @@ def headline(result: xr.Dataset) -> list[str]:
         if kind == FAMILY:
             what = "family-wise errors" + (f", one run better by {delta:g}," if delta else "")
         trials = value_range(part["trials"], ",d")
-        lines.append(
-            f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {found}; 95% intervals over {trials} simulated experiments"
-        )
+        sentence = f"{label}, {size} topics: {what} at {part['alpha'].iloc[0]:g}: {found}; 95% intervals over {trials} simulated experiments"
+        lines.append(Finding(sentence, subject=f"{what}, {label}", unit="1", table="rates"))
     return lines
 
 
@@ -300,7 +300,7 @@ VIEW = View(
     caption=lambda result: (
         f"{result.attrs['trials']:,} experiments, {result.attrs['resamples']:,} resamples each. Type I error rate against alpha, power against the true difference."
     ),
-    headline=headline,
+    findings=findings,
     page_tables=page_tables,
     figure=error_curves,
     cautions=cautions,

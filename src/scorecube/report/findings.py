@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 OF_THESE_TOPICS = "a fact of these runs and topics; no interval for others is known"
@@ -55,7 +56,11 @@ class Finding:
     table: str = ""
 
     def __post_init__(self) -> None:
-        """Check that an estimate comes with its uncertainty."""
+        """Turn numbers into plain ones, missing ones into None, and check that an estimate comes with its uncertainty."""
+        for name in ("estimate", "low", "high", "confidence"):
+            value = getattr(self, name)
+            known = value is not None and not math.isnan(value)
+            object.__setattr__(self, name, float(value) if known else None)
         limited = None not in (self.low, self.high, self.confidence)
         if self.estimate is not None and not limited and not self.cautions:
             raise ValueError(

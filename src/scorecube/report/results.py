@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,8 +10,11 @@ import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.analyses.options import describe_type, has_type, normal_value, options_of
-from scorecube.errors import BadName, CorruptStudy
+from scorecube.errors import BadName, BadPlan, CorruptStudy
+from scorecube.report.findings import Finding
+from scorecube.report.tables.rows import combine
 from scorecube.report.views.registry import view_of
+from scorecube.report.views.view import ResultGroup
 from scorecube.storage.fact_types import plan_of, unreadable
 
 if TYPE_CHECKING:
@@ -175,6 +178,54 @@ def most_rows(view: View, name: str) -> int:
 def headline(result: xr.Dataset) -> list[str]:
     """Return the main findings of a result, the most important first."""
     return view_of_result(result).reading(result)
+
+
+def findings(results: xr.Dataset | Sequence[xr.Dataset]) -> list[Finding]:
+    """Return what a result says, or several results with equal options together.
+
+    Parameters
+    ----------
+    results
+        One result of an analysis: its findings, the most important first. Or results of one analysis, each with its attribute
+        ``collection``: the answers to the questions that the analysis is for, over all collections.
+
+    Returns
+    -------
+    findings
+        Sentences with the numbers that they are made of: the estimate with its limits and their confidence, or a caution that says why
+        it has none.
+
+    Raises
+    ------
+    BadPlan
+        No results, or results of several analyses.
+
+    Examples
+    --------
+    >>> import scorecube as sc
+    >>> from scorecube.testing import simulate_cube
+    >>> result = sc.analyse(simulate_cube(n_runs=4), sc.Splits(), trials=20, seed=1)
+    >>> sc.findings(result)[0].confidence
+    0.9
+    """
+    if isinstance(results, xr.Dataset):
+        return view_of_result(results).found(results)
+    kinds = {str(each.attrs.get("analysis", "scores")) for each in results}
+    if len(kinds) != 1:
+        raise BadPlan(
+            f"results of one analysis are needed; found {', '.join(sorted(kinds)) or 'none'}"
+        )
+    view = view_of_result(results[0])
+    tables = [Tables(each) for each in results]
+    frames = {
+        name: combine([each[name] for each in tables])
+        for name in view.tables
+        if all(name in list(each) for each in tables)
+    }
+    facts = [dict(each.attrs) for each in results]
+    title = view.title(options_of_result(facts[0])) if "plan" in facts[0] else ""
+    group = ResultGroup(view.heading, title, frames, facts)
+    return [each for question in view.answers for each in view.answered(question, group)]
 
 
 def no_figure(view: View) -> str:

@@ -1,4 +1,4 @@
-"""What is shown of rank correlations between topic samples: tables, figure and headline."""
+"""What is shown of rank correlations between topic samples: tables, figure and findings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
@@ -57,7 +58,7 @@ TRIALS = declared(
 """Every trial's rank correlation, largest rank change of a run, and whether the best run is the same."""
 
 
-def headline(result: xr.Dataset) -> list[str]:
+def findings(result: xr.Dataset) -> list[Finding]:
     """Return the metric whose ranking depends least on the topics, and how many topics it takes."""
     frame = with_labels(QUANTILES.make(result))
     rows = frame[frame["size"] == frame["size"].iloc[0]]
@@ -68,21 +69,40 @@ def headline(result: xr.Dataset) -> list[str]:
         if len(rows) > 1
         else ""
     )
-    lines = [
+    sentence = (
         f"{best['label']} ranks the runs{most} on two samples of {best['size']} of these {result.attrs['n_topics']} topics: tau {best['tau_mean']:.2f} on average, "
         f"{best['tau_5']:.2f} to {best['tau_95']:.2f} in 90% of the trials{after}; the same run is best by {best['label']} in {best['share_same_best']:.0%}"
+    )
+    found = [
+        Finding(
+            sentence,
+            subject=f"tau of two samples of {best['size']} topics, {best['label']}",
+            estimate=best["tau_mean"],
+            low=best["tau_5"],
+            high=best["tau_95"],
+            unit="1",
+            confidence=0.9,
+            conditions="quantiles of the trials with these topics",
+            table="quantiles",
+        )
     ]
     for level, rows in SETTLED.make(result).groupby("tau", sort=False):
         if rows["settled_at"].isna().all():
-            lines.append(
-                f"no metric reaches a tau of {level!s} in 95% of the trials with up to {rows['largest_size'].iloc[0]} topics"
-            )
+            sentence = f"no metric reaches a tau of {level!s} in 95% of the trials with up to {rows['largest_size'].iloc[0]} topics"
+            found.append(Finding(sentence, table="settled"))
             continue
         soonest = rows.sort_values("settled_at", kind="stable").iloc[0]
-        lines.append(
-            f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}"
+        found.append(
+            Finding(
+                f"95% of the trials reach a tau of {level!s} with {soonest['settled_at']:.0f} or more topics by {soonest['metric']}",
+                subject=f"topics from which on tau is {level!s}, {soonest['metric']}",
+                estimate=soonest["settled_at"],
+                unit="topics",
+                cautions=(OF_THESE_TOPICS,),
+                table="settled",
+            )
         )
-    return lines
+    return found
 
 
 def page_tables(frames: Frames) -> Headed:
@@ -208,7 +228,7 @@ VIEW = View(
     caption=lambda result: (
         f"{conditions(result)}. Tau by topic set size, and its distribution at the largest."
     ),
-    headline=headline,
+    findings=findings,
     page_tables=page_tables,
     figure=split_curves,
     column=Column("highest tau of two samples", highest_tau),

@@ -1,4 +1,4 @@
-"""What is shown of the stability method: table, figure and headline."""
+"""What is shown of the stability method: table, figure and findings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
 from scorecube.report.tables.declaration import CELL, declared
 from scorecube.report.tables.topic_samples import conditions
 from scorecube.report.text_formats import with_labels
@@ -34,7 +35,7 @@ def title(options: Mapping[str, Any]) -> str:
     return f"{sample_title(options)}, fuzziness {', '.join(f'{each:.0%}' for each in options['fuzziness'])}"
 
 
-def headline(result: xr.Dataset) -> list[str]:
+def findings(result: xr.Dataset) -> list[Finding]:
     """Return the metrics with the lowest error rates, which are about these topics."""
     frame = with_labels(RATES.make(result))
     rows = frame[frame["size"] == frame["size"].max()]
@@ -46,10 +47,20 @@ def headline(result: xr.Dataset) -> list[str]:
         if len(rows) > 1
         else ""
     )
-    return [
+    sentence = (
         f"{first}: {best['error_rate']:.1%} of the comparisons contradict the majority of their "
         f"pair and {best['ties']:.1%} are ties, with fuzziness {best['fuzziness']:.0%}, in {result.attrs['trials']:,} trials of {best['size']} of these "
         f"{result.attrs['n_topics']} topics{after}; no interval for other topics is known"
+    )
+    return [
+        Finding(
+            sentence,
+            subject=f"error rate, {best['label']}, {best['size']} topics",
+            estimate=best["error_rate"],
+            unit="1",
+            cautions=(OF_THESE_TOPICS,),
+            table="stability",
+        )
     ]
 
 
@@ -116,7 +127,7 @@ VIEW = View(
     caption=lambda result: (
         f"{conditions(result)}. Fewer ties (left) and fewer errors (low) are better."
     ),
-    headline=headline,
+    findings=findings,
     page_tables=lambda frames: select_tables(frames, {"Error rates and ties": "stability"}),
     figure=errors_and_ties,
     column=Column("fewest errors", fewest_errors),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -83,13 +84,45 @@ def collect_table(
             for source in _sources(study[each], view, table, every, collections is not None)
         ]
     if not frames:
-        rows = study.rows().values()
-        outdated = any(analysis in row.contents()["outdated"] for row in rows)
-        state = "of the scores that are there now" if outdated else "yet"
-        raise BadStudy(
-            f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
-        )
+        raise _without_results(study, analysis)
     return _averaged(study, analysis, combine(frames)) if average else combine(frames)
+
+
+def collect_findings(
+    study: Study, analysis: str, collections: Sequence[str] | None = None, every: bool = False
+) -> list[dict[str, Any]]:
+    """Return what the results of an analysis say, see `findings`: a record each, with the collection first.
+
+    Parameters
+    ----------
+    analysis, collections, every
+        As of `collect_table`.
+
+    Raises
+    ------
+    BadStudy
+        No result of the analysis in any of the collections.
+    """
+    view = find_view(study, analysis)
+    table = Table(lambda _: pd.DataFrame())
+    records = [
+        {COLLECTION: name, **asdict(each)}
+        for name in (collections if collections is not None else study)
+        for source in _sources(study[name], view, table, every, collections is not None)
+        for each in view.found(source.assign_attrs({COLLECTION: name}))
+    ]
+    if not records:
+        raise _without_results(study, analysis)
+    return records
+
+
+def _without_results(study: Study, analysis: str) -> BadStudy:
+    """Return the error of a study without results of an analysis."""
+    outdated = any(analysis in row.contents()["outdated"] for row in study.rows().values())
+    state = "of the scores that are there now" if outdated else "yet"
+    return BadStudy(
+        f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
+    )
 
 
 def _averaged(study: Study, analysis: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from scorecube.execute.processes import default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.in_memory import cube_from_scores
 from scorecube.metrics import DEFINITIONS
-from scorecube.report.results import table
+from scorecube.report.results import findings, table
 from scorecube.report.tables.replicability import replicability
 from scorecube.storage import open_study
 from scorecube.storage.merge import merge
@@ -240,6 +240,7 @@ __all__ = [
     "evaluate",
     "evaluate_into",
     "figure",
+    "findings",
     "import_scores",
     "judged_documents",
     "judges_of_table",

@@ -1,0 +1,50 @@
+"""What results say as data: sentences are those of the terminal, estimates have their uncertainty."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.errors import BadPlan
+from scorecube.report.findings import Finding
+from scorecube.report.results import headline
+from scorecube.report.views.registry import view_of
+from scorecube.testing import simulate_cube
+
+
+def test_an_estimate_has_limits_or_a_caution() -> None:
+    with pytest.raises(ValueError, match="an estimate has limits, or says that none are known"):
+        Finding("tau is 0.5", estimate=0.5)
+    assert Finding("no tau", estimate=math.nan).estimate is None
+    limited = Finding("tau", estimate=0.5, low=0.4, high=0.6, confidence=0.95)
+    assert (limited.low, limited.high) == (0.4, 0.6)
+
+
+@pytest.fixture(scope="module")
+def results() -> list[xr.Dataset]:
+    found = []
+    for seed, name in enumerate("ab"):
+        cube = simulate_cube(n_runs=5, seed=seed)
+        result = sc.analyse(cube, sc.Bootstrap(), trials=50, seed=1)
+        found.append(result.assign_attrs(collection=name))
+    return found
+
+
+def test_findings_of_one_result_are_its_headline(results: list[xr.Dataset]) -> None:
+    assert [each.sentence for each in sc.findings(results[0])] == headline(results[0])
+
+
+def test_findings_of_several_results_answer_questions(results: list[xr.Dataset]) -> None:
+    found = sc.findings(results)
+    questions = {question.text for question in view_of("bootstrap").answers}
+    assert {each.question for each in found} == questions
+    with pytest.raises(BadPlan, match="found bootstrap, scores"):
+        sc.findings([results[0], simulate_cube(n_runs=3)])
+
+
+def test_analyses_have_findings() -> None:
+    assert [name for name in registry.names() if view_of(name).findings is None] == []

@@ -53,24 +53,21 @@ def test_csv_and_json_have_no_digits_of_the_binary_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "text"),
+    ("value", "form", "role", "text"),
     [
-        ("p_value", 3e-7, "<0.0001"),
-        ("p_value_holm", 3e-7, "<0.0001"),
-        ("asl", 0.0, "0"),
-        ("p_value", 0.0123, "0.0123"),
-        ("swap_rate", 3e-7, "<0.0001"),
-        ("swap_rate", 0.0, "0.0000"),
-        ("best", 0.0, "0"),
-        ("best", 0.00004, "<0.0001"),
-        ("best", 0.25, "0.2500"),
-        ("first_probability", 0.003, "<0.01"),
-        ("first_probability", 0.0, "0"),
-        ("mean_difference", -3e-7, ">-0.0001"),
+        (3e-7, ".4f", "p_value", "<0.0001"),
+        (0.0, ".4f", "p_value", "0"),
+        (0.0123, ".4f", "p_value", "0.0123"),
+        (3e-7, ".4f", "share", "<0.0001"),
+        (0.0, ".4f", "estimate", "0.0000"),
+        (0.0, ".4f", "share", "0"),
+        (0.25, ".4f", "share", "0.2500"),
+        (0.003, ".2f", "share", "<0.01"),
+        (-3e-7, ".4f", "estimate", ">-0.0001"),
     ],
 )
-def test_numbers_are_never_rounded_to_zero(column: str, value: float, text: str) -> None:
-    assert cell_text(column, value) == text
+def test_numbers_are_never_rounded_to_zero(value: float, form: str, role: str, text: str) -> None:
+    assert cell_text(value, form, role) == text
 
 
 def test_limits_of_tau_beyond_its_range_are_marked_and_those_over_topics_lie_in_it() -> None:

@@ -158,7 +158,7 @@ def test_people_read_two_decimals_of_an_estimated_difference_and_all_of_a_level(
 ) -> None:
     shown = json.loads(render(sc.table(results["bootstrap"]), "json"))[0]["estimated_difference"]
     assert f"  {shown:.2f}  " in render(sc.table(results["bootstrap"]), "text").splitlines()[2]
-    assert [cell_text("alpha", alpha) for alpha in (0.05, 0.1, 0.005, 0.001)] == [
+    assert [cell_text(alpha, ".2f", "condition") for alpha in (0.05, 0.1, 0.005, 0.001)] == [
         "0.05",
         "0.10",
         "0.005",

@@ -105,8 +105,7 @@ def show(
 
     Example: scorecube show study.zarr swap --metrics AP,RR --sort share:desc --out sensitivity.tex
     """
-    from scorecube.report.study_contents import index_note
-    from scorecube.report.study_overview import collect_table, superseded_note, table_note
+    from scorecube.report.study_overview import collect_table
     from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
     from scorecube.report.text_formats import check_table_path, merge_note, write_table
     from scorecube.storage import open_study
@@ -120,22 +119,10 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     if findings:
-        others = {
-            "table": table,
-            "metrics": metrics,
-            "size": size,
-            "sampling": sampling,
-            "sort": sort,
-            "average": average,
-            "orderings": orderings,
-            "fail_if": fail_if,
-        }
-        for name, value in others.items():
-            if value:
-                raise BadPlan(
-                    f"{option('findings', True)} are of whole results and take no {option(name)}",
-                    option=name,
-                )
+        rows = {"metrics": metrics, "size": size, "sampling": sampling, "sort": sort}
+        refuse_beside_findings(
+            table=table, **rows, average=average, orderings=orderings, fail_if=fail_if
+        )
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
     frame = (
@@ -147,12 +134,7 @@ def show(
     frame = full = select_rows(
         frame, metrics=split(metrics), size=sizes, sampling=split(sampling), sort=split(sort)
     )
-    notes = index_note(opened) + ([] if orderings else table_note(opened, analysis, table))
-    notes += (
-        []
-        if all_results or orderings
-        else [f"{line}: --all shows them" for line in superseded_note(opened, analysis, chosen)]
-    )
+    notes = notes_on(opened, analysis, table, chosen, all_results, orderings)
     if form == "text" and out is None:
         frame, rest = (frame, "") if all_rows else brief_rows(frame)
         notes += [f"{rest}; all rows: --all-rows, or --format csv"] if rest else []
@@ -169,6 +151,33 @@ def show(
         fail_if_met(full, fail_if)
 
 
+def notes_on(
+    study: Any,
+    analysis: str,
+    table: str | None,
+    collections: list[str] | None,
+    every: bool,
+    orderings: bool,
+) -> list[str]:
+    """Return lines on the index, on a table, and on results that it leaves out."""
+    from scorecube.report.study_contents import index_note
+    from scorecube.report.study_overview import superseded_note, table_note
+
+    notes = index_note(study) + ([] if orderings else table_note(study, analysis, table))
+    older = [] if every or orderings else superseded_note(study, analysis, collections)
+    return notes + [f"{line}: --all shows them" for line in older]
+
+
+def refuse_beside_findings(**others: object) -> None:
+    """Refuse options about rows of tables beside --findings."""
+    for name, value in others.items():
+        if value:
+            raise BadPlan(
+                f"{option('findings', True)} are of whole results and take no {option(name)}",
+                option=name,
+            )
+
+
 def show_findings(
     study: Any,
     analysis: str,
@@ -177,27 +186,19 @@ def show_findings(
     form: str,
     out: Path | None,
 ) -> None:
-    """Print what results say: sentences as text, records with their numbers in the other formats."""
-    import pandas as pd
-
-    from scorecube.files import write_file
-    from scorecube.report.json_text import as_json
+    """Print what results say: sentences as text, with their numbers in the other formats."""
     from scorecube.report.study_overview import collect_findings
-    from scorecube.report.text_formats import render
+    from scorecube.report.text_formats import write_table
 
-    records = collect_findings(study, analysis, collections, every)
-    if form == "json":
-        text = as_json(records)
-    elif form == "text":
-        text = "\n".join(f"{each['collection']}: {each['sentence']}" for each in records)
+    frame = collect_findings(study, analysis, collections, every)
+    if out is not None:
+        write_table(frame, form, out)
+        notify(f"{out}: {counted(len(frame), 'finding')}")
+    elif form != "text":
+        echo_table(frame, form)
     else:
-        joined = [each | {"cautions": "; ".join(each["cautions"])} for each in records]
-        text = render(pd.DataFrame(joined), form)
-    if out is None:
-        echo(text)
-    else:
-        write_file(out, text + "\n")
-        notify(f"{out}: {counted(len(records), 'finding')}")
+        for collection, sentence in zip(frame["collection"], frame["sentence"], strict=True):
+            echo(f"{collection}: {sentence}")
 
 
 def orderings_of(study: Any, analysis: str, collections: list[str] | None) -> Any:

@@ -18,13 +18,14 @@ ROLES = (
     "high",
     "p_value",
     "standard_error",
+    "statistic",
     "count",
     "share",
     "flag",
     "label",
     "condition",
 )
-"""What the values of a variable are: limits and p-values are not averaged over collections, estimates and shares are."""
+"""What the values of a variable are: limits, test statistics and p-values are not averaged over collections, estimates and shares are."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
     ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
     """
-    return view_of_result(result).find_table(name)[1].make(result)
+    view = view_of_result(result)
+    return view.frame(view.find_table(name)[1], result)
 
 
 def figure(result: xr.Dataset, gain: str | None = None, axes: Any = None) -> Figure:
@@ -113,7 +114,7 @@ class Tables(Mapping[str, pd.DataFrame]):
         if name not in self._made:
             if self.rows[name] > most_rows(self._view, name):
                 raise KeyError(name)
-            self._made[name] = self._view.tables[name].make(self._result)
+            self._made[name] = self._view.frame(self._view.tables[name], self._result)
             self.rows[name] = len(self._made[name])
         return self._made[name]
 

@@ -77,7 +77,7 @@ def collect_table(
     else:
         frames = [
             _with_digest(
-                table.make(source.assign_attrs({COLLECTION: each})),
+                view.frame(table, source.assign_attrs({COLLECTION: each})),
                 str(source.attrs.get("digest", "")) if every else "",
             )
             for each in (collections if collections is not None else study)
@@ -90,8 +90,8 @@ def collect_table(
 
 def collect_findings(
     study: Study, analysis: str, collections: Sequence[str] | None = None, every: bool = False
-) -> list[dict[str, Any]]:
-    """Return what the results of an analysis say, see `findings`: a record each, with the collection first.
+) -> pd.DataFrame:
+    """Return what the results of an analysis say, see `findings`: a row each, with the collection first.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def collect_findings(
     view = find_view(study, analysis)
     table = Table(lambda _: pd.DataFrame())
     records = [
-        {COLLECTION: name, **asdict(each)}
+        {COLLECTION: name, **asdict(each), "cautions": "; ".join(each.cautions)}
         for name in (collections if collections is not None else study)
         for source in _sources(study[name], view, table, every, collections is not None)
         for each in view.found(source.assign_attrs({COLLECTION: name}))
     ]
     if not records:
         raise _without_results(study, analysis)
-    return records
+    return pd.DataFrame(records)
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
@@ -172,12 +172,13 @@ def frames_of(study: Study, view: View, found: Sequence[Found]) -> list[pd.DataF
     for _, group in groupby(found, lambda each: _shape(each[1])):
         each = list(group)
         if each[0][1].get(TABLE) is not None:
-            frames.append(decode([(name, facts[TABLE]) for name, facts in each]))
+            found_together = decode([(name, facts[TABLE]) for name, facts in each])
+            frames.append(view.described(table, found_together))
             continue
         for name, facts in each:
             result = study[name].find_result(view.name, facts["digest"])
             if result is not None:  # replaced since
-                frames.append(table.make(result.assign_attrs({COLLECTION: name})))
+                frames.append(view.frame(table, result.assign_attrs({COLLECTION: name})))
     return frames
 
 

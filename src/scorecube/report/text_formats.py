@@ -17,6 +17,7 @@ import pandas as pd
 from scorecube import names
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, is_formula, spreadsheet_label, write_file
+from scorecube.report.columns import fact_of_columns
 from scorecube.report.json_text import as_json
 from scorecube.report.tables.rows import COLLECTION, CONDITIONS, as_records
 from scorecube.report.text_layout import fit
@@ -84,6 +85,8 @@ SHORT_DIGITS = 12
 ROWS_AT_ONCE = 2**16
 """Rows of csv and text that are made at a time."""
 NONE = "-"
+PLAIN = ".4f"
+"""How numbers are written unless their quantity says otherwise."""
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"}
 MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
 """Marks of Markdown: an ampersand begins a character's name, dollars come in pairs, and an underscore inside of a word is none."""
@@ -188,25 +191,62 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(label=label)
 
 
-def cell_text(column: str, value: Any) -> str:
-    """Return one value rounded as text without control characters; a missing number is "-", as in the papers."""
+def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
+    """Return one value rounded as text without control characters; a missing number is "-", as in the papers.
+
+    Parameters
+    ----------
+    value
+        Of a cell.
+    form, role
+        Of its column, see `Variable`.
+
+    Examples
+    --------
+    >>> [cell_text(0.25, ".0%"), cell_text(0.00001, role="p_value"), cell_text(0.01, ".1f"), cell_text(None)]
+    ['25%', '<0.0001', '<0.1', '-']
+    """
     if value is None:
         return NONE
     if not isinstance(value, float):
         return visible(str(value))
     if math.isnan(value):
         return NONE
-    if column in PERCENT:
-        return f"{100 * value:.{PERCENT[column]}f}%"
-    if 0.0 <= value < LEAST_P and P_VALUE.search(column):
+    if form.endswith("%"):
+        return format(value, form)
+    if 0.0 <= value < LEAST_P and role == "p_value":
         return f"<{LEAST_P:g}" if value else "0"
-    decimals = DECIMALS.get(column, 4)
-    shown = f"{value:.{decimals}f}"
-    if column == "alpha" and float(shown) != value:
+    shown = format(value, form)
+    if role == "condition" and float(shown) != value:
         return f"{value:g}"
-    if float(shown) == 0.0 and (value or column in PROBABILITIES):
-        return _less_than_a_digit(value, decimals)
+    if float(shown) == 0.0 and (value or role == "share"):
+        return _less_than_a_digit(value, int(form[1:-1]))
     return shown
+
+
+def column_forms(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return form and role of each column, as `cell_text` takes them."""
+    forms, roles = fact_of_columns(frame, "form"), dict(fact_of_columns(frame, "role"))
+    for name in fact_of_columns(frame, "of").values():
+        roles.pop(name, "")  # what has limits is no plain share of trials
+    return {
+        name: (forms.get(name) or _old_form(name), roles.get(name) or _old_role(name))
+        for name in map(str, frame.columns)
+    }
+
+
+def _old_form(name: str) -> str:
+    if name in PERCENT:
+        return f".{PERCENT[name]}%"
+    return f".{DECIMALS.get(name, 4)}f"
+
+
+def _old_role(name: str) -> str:
+    if name in PROBABILITIES:
+        return "share"
+    if P_VALUE.search(name):
+        return "p_value"
+    return "condition" if name == "alpha" else ""
 
 
 def _less_than_a_digit(value: float, decimals: int) -> str:
@@ -258,7 +298,8 @@ def render(
     frame = merge_gains(estimates_first(without_second_names(frame)))
     records = as_records(frame)
     columns = [str(column) for column in frame.columns]
-    body, numeric = _cells(records, columns)
+    forms = column_forms(frame)
+    body, numeric = _cells(records, columns, forms)
     bold = [[isinstance(record[column], Bold) for column in columns] for record in records]
     if form == "markdown":
         body = [[MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in body]
@@ -277,10 +318,12 @@ def render(
 
 
 def _cells(
-    records: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    records: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    forms: Mapping[str, tuple[str, str]],
 ) -> tuple[list[list[str]], list[bool]]:
     """Return the cells of rows as text, and whether each column has numbers."""
-    body = [[cell_text(column, record[column]) for column in columns] for record in records]
+    body = [[cell_text(record[column], *forms[column]) for column in columns] for record in records]
     numeric = [
         any(isinstance(record[column], int | float | Marked) for record in records)
         for column in columns
@@ -306,20 +349,21 @@ def _text_parts(frame: pd.DataFrame, width: int | None, first: Sequence[str]) ->
     """Yield a table as text some rows at a time; one that a terminal is too narrow for, which is read on the screen, at once."""
     frame = merge_gains(estimates_first(without_second_names(frame)))
     columns = [str(column) for column in frame.columns]
+    forms = column_forms(frame)
     widths, numeric = [len(column) for column in columns], [False] * len(columns)
     body: list[list[str]] = []
     for portion in _portions(frame):
-        body, numbers = _cells(as_records(portion), columns)
+        body, numbers = _cells(as_records(portion), columns, forms)
         widths = [max([wide, *(len(row[k]) for row in body)]) for k, wide in enumerate(widths)]
         numeric = [known or found for known, found in zip(numeric, numbers, strict=True)]
     if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
-        body = _cells(as_records(frame), columns)[0]
+        body = _cells(as_records(frame), columns, forms)[0]
         yield fit(columns, body, numeric, width, CONDITIONS, first)
         return
     head = [columns, ["-" * wide for wide in widths]]
     for portion in _portions(frame):
         if len(frame) > ROWS_AT_ONCE:  # the cells of a single portion are at hand
-            body = _cells(as_records(portion), columns)[0]
+            body = _cells(as_records(portion), columns, forms)[0]
         rows = [_aligned(cells, widths, numeric) for cells in [*head, *body]]
         yield "\n".join("  ".join(cells).rstrip() for cells in rows)
         head = []

@@ -18,7 +18,7 @@ from scorecube.errors import visible
 from scorecube.report.figures.files import draw_figure
 from scorecube.report.figures.hover import hover_data, name_series
 from scorecube.report.figures.style import COLOURS
-from scorecube.report.text_formats import NONE, cell_text, merge_gains, render
+from scorecube.report.text_formats import NONE, cell_text, column_forms, merge_gains, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,8 +108,9 @@ def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple
         return frame, []
     if {names.RUN, names.TEAM} <= set(frame.columns) and frame[names.RUN].equals(frame[names.TEAM]):
         frame = frame.drop(columns=names.TEAM)
+    forms = column_forms(frame)
     texts = {
-        str(name): [cell_text(str(name), value) for value in frame[name].tolist()]
+        str(name): [cell_text(value, *forms[str(name)]) for value in frame[name].tolist()]
         for name in frame.columns
     }
     equal = {name: cells[0] for name, cells in texts.items() if len(set(cells)) == 1}
@@ -120,7 +121,7 @@ def without_equal_columns(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple
 
 def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Markup:
     """Return the rows of a table."""
-    columns = [str(column) for column in merged.columns]
+    columns, forms = [str(column) for column in merged.columns], column_forms(merged)
     records = merged[:MOST_SHOWN].to_dict("records")
     number = {
         column: " class=number" * any(_is_number(record[column]) for record in records)
@@ -133,7 +134,7 @@ def _table(merged: pd.DataFrame, label: str, headings: Mapping[str, str]) -> Mar
     rows = []
     for record in records:
         cells = "".join(
-            f"<td{number[column]}>{html.escape(cell_text(column, record[column]))}</td>"
+            f"<td{number[column]}>{html.escape(cell_text(record[column], *forms[column]))}</td>"
             for column in columns
         )
         rows.append(f"<tr>{cells}</tr>")

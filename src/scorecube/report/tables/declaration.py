@@ -58,7 +58,12 @@ def declared(
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
     make = partial(_frame, dims=dims, columns=sources, sort=sort, only=only, whole=whole)
-    return Table(make, rows)
+    other = {
+        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
+        for name, source in sources.items()
+        if name != source
+    }
+    return Table(make, rows, columns=other)
 
 
 def _frame(

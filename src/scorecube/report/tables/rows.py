@@ -12,6 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
+from scorecube.report.columns import fact_of_columns
 
 COLLECTION = "collection"
 
@@ -65,6 +66,9 @@ CONDITIONS = {
 NOT_AVERAGED = re.compile(r"(^|_)(low|high|z|p|t|asl|holm|bh|standard_error)$|^p_|_p$")
 """Columns whose means over collections are nothing: limits of intervals, test statistics and p-values."""
 
+WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
+"""Roles of columns whose means over collections are nothing."""
+
 
 def averages(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the means of numbers over collections (S4 Tables 7 and 12), of the rows that every collection has.
@@ -72,12 +76,23 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Rows belong together if they have the same texts and the same conditions; numbers missing in a collection are missing in the mean.
     Limits of intervals, test statistics and p-values have no mean and are left out.
     """
-    frame = frame.drop(columns=[name for name in frame.columns if NOT_AVERAGED.search(str(name))])
+    roles = fact_of_columns(frame, "role")
+    frame = frame.drop(
+        columns=[
+            name
+            for name in frame.columns
+            if roles.get(name) in WITHOUT_MEAN or (name not in roles and NOT_AVERAGED.search(name))
+        ]
+    )
     texts = [
         column
         for column in frame.columns
         if column != COLLECTION
-        and (column in CONDITIONS or not pd.api.types.is_numeric_dtype(frame[column]))
+        and (
+            roles.get(column) in ("condition", "label")
+            or column in CONDITIONS
+            or not pd.api.types.is_numeric_dtype(frame[column])
+        )
     ]
     if "n_topics" in frame and frame.duplicated([COLLECTION, *texts]).any():
         texts.append("n_topics")  # elsewhere it describes the collection

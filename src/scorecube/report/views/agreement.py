@@ -42,7 +42,7 @@ def headline(result: xr.Dataset) -> list[str]:
             if row["largest_drop"]
             else "no run loses a rank"
         )
-        tau, rbo = (cell_text(name, row[name]) for name in ("tau", "rbo"))
+        tau, rbo = (cell_text(row[name]) for name in ("tau", "rbo"))
         lines.append(
             f"{row['label']}: tau {tau} between {facts['set_a']} and {facts['set_b']} on these {facts['n_topics']} topics{estimate_text(row, confidence=float(facts['confidence']))} "
             f"for these {facts['n_runs']} runs; RBO {rbo}; {drop}"

@@ -152,7 +152,7 @@ def _by_size(frame: pd.DataFrame, first: pd.DataFrame) -> list[str]:
     if len(chosen) < 2:
         return []
     needs = [
-        f"{'none' if missing else cell_text('required_difference', row.required_difference)} with {row.size}"
+        f"{'none' if missing else cell_text(row.required_difference, '.2f')} with {row.size}"
         for row, missing in zip(
             chosen.itertuples(), chosen["required_difference"].isna(), strict=True
         )

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
+from scorecube.analyses.quantities import declared_variables
 from scorecube.errors import BadName, did_you_mean
+from scorecube.report.columns import describe_columns
 from scorecube.report.figures.labels import with_figure_labels
 from scorecube.report.findings import Finding
 from scorecube.report.tables.values import number_of_values, values
@@ -58,12 +60,15 @@ class Table:
         What the table is made from.
     note
         What a reader of the table must know; printed beside it.
+    columns
+        Quantities that columns of other names show.
     """
 
     make: Callable[[xr.Dataset], pd.DataFrame]
     rows: Callable[[xr.Dataset], int] = lambda _: 0
     source: Source = Source.RESULT
     note: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def rows_along(*dims: str) -> Callable[[xr.Dataset], int]:
@@ -287,6 +292,14 @@ class View:
     def first_table(self) -> str:
         """Name of the default table."""
         return next(iter(self.tables))
+
+    def frame(self, table: Table, source: xr.Dataset) -> pd.DataFrame:
+        """Return a table of a result, a cube or rankings, whose columns say what they are."""
+        return self.described(table, table.make(source))
+
+    def described(self, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+        """Note in a table what its columns are, see `report.columns`."""
+        return describe_columns(frame, declared_variables(self.name), table.columns)
 
     def find_table(self, name: str | None) -> tuple[str, Table]:
         """Return a table with its name; the first for no name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -107,22 +108,19 @@ def show(
     """
     from scorecube.report.study_overview import collect_table
     from scorecube.report.table_rows import DESCENDING, brief_rows, select_rows
-    from scorecube.report.text_formats import check_table_path, merge_note, write_table
+    from scorecube.report.text_formats import merge_note, write_table
     from scorecube.storage import open_study
 
     form = named_format(form, out)
     if table == ALL_TABLES:
         list_tables(study, analysis)
         return
-    if out is not None:
-        check_table_path(out)
     opened = open_study(study)
     chosen = split(collection)
     if findings:
         rows = {"metrics": metrics, "size": size, "sampling": sampling, "sort": sort}
-        refuse_beside_findings(
-            table=table, **rows, average=average, orderings=orderings, fail_if=fail_if
-        )
+        rows |= {"average": average, "orderings": orderings, "fail_if": fail_if}
+        refuse_beside_findings({"table": table, **rows})
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
     frame = (
@@ -168,7 +166,7 @@ def notes_on(
     return notes + [f"{line}: --all shows them" for line in older]
 
 
-def refuse_beside_findings(**others: object) -> None:
+def refuse_beside_findings(others: Mapping[str, object]) -> None:
     """Refuse options about rows of tables beside --findings."""
     for name, value in others.items():
         if value:
@@ -229,9 +227,11 @@ def fail_if_met(frame: Any, condition: str) -> None:
 
 
 def named_format(form: str | None, out: Path | None) -> str:
-    """Return the format of a table: as stated, by the ending of the file, or text."""
-    from scorecube.report.text_formats import FORMATS, format_of
+    """Return the format of a table: as stated, by the ending of the file, or text; refuse a file that cannot be written."""
+    from scorecube.report.text_formats import FORMATS, check_table_path, format_of
 
+    if out is not None:
+        check_table_path(out)
     if form is not None:
         check_choice("--format", form, FORMATS)
         return form

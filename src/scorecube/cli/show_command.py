@@ -118,7 +118,12 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     if findings:
-        rows = {"metrics": metrics, "size": size, "sampling": sampling, "sort": sort}
+        rows: dict[str, object] = {
+            "metrics": metrics,
+            "size": size,
+            "sampling": sampling,
+            "sort": sort,
+        }
         rows |= {"average": average, "orderings": orderings, "fail_if": fail_if}
         refuse_beside_findings({"table": table, **rows})
         show_findings(opened, analysis, chosen, all_results, form, out)

@@ -22,7 +22,6 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.views.registry import view_names, view_of
-from scorecube.report.views.view import headline_of_variables
 from scorecube.testing import simulate_cube, simulate_rankings
 
 if TYPE_CHECKING:
@@ -330,7 +329,7 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
     assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
     assert name in view_names()
     assert view_of(name).figure is not None
-    assert view_of(name).headline is not headline_of_variables
+    assert view_of(name).findings is not None
     assert name in sc.list_analyses()["name"].tolist()
 
 

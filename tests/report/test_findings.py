@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
 from scorecube.errors import BadPlan
 from scorecube.report.findings import Finding
 from scorecube.report.results import headline
@@ -44,7 +43,3 @@ def test_findings_of_several_results_answer_questions(results: list[xr.Dataset])
     assert {each.question for each in found} == questions
     with pytest.raises(BadPlan, match="found bootstrap, scores"):
         sc.findings([results[0], simulate_cube(n_runs=3)])
-
-
-def test_analyses_have_findings() -> None:
-    assert [name for name in registry.names() if view_of(name).findings is None] == []

@@ -17,13 +17,12 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.report import stored_tables
+from scorecube.report import report, stored_tables
 from scorecube.report.page import freshness, many
 from scorecube.report.page import render as rendering
 from scorecube.report.page import writing as pages
 from scorecube.report.page.sections import part_sources, read_part
 from scorecube.report.page.templates import page_file
-from scorecube.report.report_file import report
 from scorecube.report.views.registry import view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -16,6 +15,8 @@ from scorecube.errors import BadPlan, counted, option
 
 ALL_TABLES = "?"
 """In place of a table: list them."""
+OF_TABLES = ("table", "metrics", "size", "sampling", "sort", "average", "orderings", "fail_if")
+"""Options about rows of tables."""
 Analysis = Annotated[
     str, typer.Argument(metavar="ANALYSIS", help="scores, swap, ...", autocompletion=shown_names)
 ]
@@ -118,14 +119,7 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     if findings:
-        rows: dict[str, object] = {
-            "metrics": metrics,
-            "size": size,
-            "sampling": sampling,
-            "sort": sort,
-        }
-        rows |= {"average": average, "orderings": orderings, "fail_if": fail_if}
-        refuse_beside_findings({"table": table, **rows})
+        refuse_beside_findings(table, metrics, size, sampling, sort, average, orderings, fail_if)
         show_findings(opened, analysis, chosen, all_results, form, out)
         return
     frame = (
@@ -171,9 +165,9 @@ def notes_on(
     return notes + [f"{line}: --all shows them" for line in older]
 
 
-def refuse_beside_findings(others: Mapping[str, object]) -> None:
-    """Refuse options about rows of tables beside --findings."""
-    for name, value in others.items():
+def refuse_beside_findings(*values: object) -> None:
+    """Refuse options about rows of tables beside --findings: the values of `OF_TABLES`."""
+    for name, value in zip(OF_TABLES, values, strict=True):
         if value:
             raise BadPlan(
                 f"{option('findings', True)} are of whole results and take no {option(name)}",

@@ -89,7 +89,19 @@ def variables(
     form: str = "",
     **long_names: str,
 ) -> tuple[Variable, ...]:
-    """Return variables that have all but their names and meanings in common; arguments as of `Variable`.
+    """Return variables that have all but their names and meanings in common.
+
+    Parameters
+    ----------
+    dims, role, units, kinds, of, form
+        As of `Variable`.
+    long_names
+        Meanings by name.
+
+    Returns
+    -------
+    variables
+        In the order of the names.
 
     Examples
     --------

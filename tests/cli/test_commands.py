@@ -280,7 +280,7 @@ def test_samples_of_another_form(
     outcome = scorecube(command, study, "--trials", 5, "--replay", samples)
     assert outcome.status == 1
     if command == "paired":
-        expected = "classical tests do not resample: no samples can be replayed"
+        expected = "paired resamples nothing: no samples can be replayed"
     elif FORMS[command] == FORMS[drawn]:
         expected = "halves of 8 topics, the plan needs"
     else:

@@ -21,6 +21,7 @@ from scorecube import names
 from scorecube.analyses.options import options_of
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
+from scorecube.errors import BadPlan
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 ANY_NUMBER = 0
@@ -211,9 +212,11 @@ class Analysis(ABC):
         """Return the position of each unit in concatenated outputs; None for the order of units."""
         return None
 
-    @abstractmethod
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Return replayed samples as arrays; raise BadPlan if they do not fit the cube."""
+        """Return replayed samples as arrays; raise BadPlan if they do not fit the cube, or if nothing is resampled."""
+        raise BadPlan(
+            f"{self.name} resamples nothing: no samples can be replayed", option="samples"
+        )
 
     @abstractmethod
     def inputs(
@@ -243,9 +246,9 @@ class Analysis(ABC):
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """Return the estimated time and memory of units."""
 
-    @abstractmethod
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return the resamples that are drawn for a seed, in the form that `replay` takes."""
+        """Return the resamples that are drawn for a seed, in the form that `replay` takes; BadPlan if nothing is resampled."""
+        raise BadPlan(f"{self.name} resamples nothing: there are no samples to save")
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values, without options of later versions at what was done before."""

@@ -327,7 +327,7 @@ def test_bad_cubes(cube: xr.Dataset) -> None:
         checked(cube.isel(run=[0, 1]), "ranks")
     with pytest.raises(BadPlan, match="use fewer metrics, trials or workers"):
         checked(cube, "ranks", 10**8)
-    with pytest.raises(BadPlan, match="no samples to replay"):
+    with pytest.raises(BadPlan, match="no samples can be replayed"):
         sc.Check().replay(None, xr.Dataset(), 1)  # type: ignore[arg-type]
 
 

@@ -192,10 +192,10 @@ def test_impossible_cubes_are_refused(cube: xr.Dataset, change: object, message:
 
 
 def test_samples_are_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="resample no topics of the collection: no samples to save"):
+    with pytest.raises(BadPlan, match="errors resamples nothing: there are no samples to save"):
         SMALL.samples(cube, 1, 10)
     samples = sc.Bootstrap().samples(cube, 1, 10)
-    with pytest.raises(BadPlan, match="no samples to replay"):
+    with pytest.raises(BadPlan, match="no samples can be replayed"):
         sc.analyse(cube, SMALL, trials=10, samples=samples)
 
 

@@ -204,14 +204,6 @@ class Judges(Analysis):
         """Return the number of judges."""
         return len(_shared(prepared).sets) - 1
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Refuse samples: nothing is drawn by a seed."""
-        raise BadPlan("judges does not resample: no samples can be replayed", option="samples")
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Refuse: nothing is drawn by a seed."""
-        raise BadPlan("judges does not resample: there are no samples to save")
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:

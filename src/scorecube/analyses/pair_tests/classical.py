@@ -183,12 +183,6 @@ class Paired(Analysis):
         """Return the number of pairs of runs."""
         return family_size(prepared.cube, self.baseline)
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Refuse samples: nothing is drawn."""
-        raise BadPlan(
-            "classical tests do not resample: no samples can be replayed", option="samples"
-        )
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
@@ -302,10 +296,6 @@ class Paired(Analysis):
             result_bytes=n_tested * (40.0 + columns * (count + n_settings)) + score_bytes,
             input_bytes=16.0 * n_tested + 2 * score_bytes,
         )
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Refuse: nothing is drawn."""
-        raise BadPlan("classical tests do not resample: there are no samples to save")
 
 
 def moments_of_systems(inputs: Mapping[str, np.ndarray[Any, Any]], pairs: Pairs) -> Moments:

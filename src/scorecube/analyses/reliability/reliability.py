@@ -163,14 +163,6 @@ class Reliability(Analysis):
         """Return the number of cells."""
         return n_cells(prepared.cube)
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Refuse samples: nothing is drawn."""
-        raise BadPlan("reliability does not resample: no samples can be replayed", option="samples")
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Refuse: nothing is drawn."""
-        raise BadPlan("reliability does not resample: there are no samples to save")
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:

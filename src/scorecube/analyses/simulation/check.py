@@ -192,14 +192,6 @@ class Check(Analysis):
             ]
         return []
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Refuse: samples are simulated."""
-        raise BadPlan("checks simulate their samples: no samples to replay")
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Refuse: samples are simulated."""
-        raise BadPlan("checks simulate their samples: no samples to save")
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:

@@ -215,18 +215,6 @@ class Errors(Analysis):
             )
         return warnings
 
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """Refuse: scores are simulated."""
-        raise BadPlan(
-            "simulated experiments resample no topics of the collection: no samples to replay"
-        )
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Refuse: scores are simulated."""
-        raise BadPlan(
-            "simulated experiments resample no topics of the collection: no samples to save"
-        )
-
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:

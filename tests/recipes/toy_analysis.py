@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
-from scorecube.collection.schema import labels_of
+from scorecube.collection.schema import Derived, Variable, variables
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.report.tables.rows import parts, where
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.tables.declaration import declared
 from scorecube.report.views.registry import register_view
-from scorecube.report.views.view import Table, View
+from scorecube.report.views.view import View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,6 @@ class Winner(Analysis):
                 f"samples of {self.n_drawn} topics: the cube has {n_topics}; use {option('n_drawn', n_topics)}"
             )
         return []
-
-    def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
-        raise BadPlan("winners are counted on samples that are drawn")
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
@@ -92,8 +88,8 @@ class Winner(Analysis):
         cube = prepared.cube
         wins = totals["wins"][cells(cube)[1]]
         coords = {name: cube[name] for name in (names.METRIC, names.GAIN, names.RUN)}
-        variables = {"wins": ((names.METRIC, names.GAIN, names.RUN), wins)}
-        return xr.Dataset(variables, coords, {"trials": trials, "n_runs": cube.sizes[names.RUN]})
+        attrs = {"trials": trials, "n_runs": cube.sizes[names.RUN]}
+        return xr.Dataset({"wins": (RUNS, wins)}, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
         """See `Analysis.cost`."""
@@ -101,29 +97,35 @@ class Winner(Analysis):
             seconds=1e-8 * prepared.cube.sizes[names.RUN] * self.n_drawn, bytes=0.0, fixed_bytes=1e6
         )
 
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """See `Analysis.samples`."""
-        raise BadPlan("samples of winners are not saved")
+
+RUNS = (names.METRIC, names.GAIN, names.RUN)
+VARIABLES = variables(RUNS, "count", "trials", "i", wins="samples on which a run is the best")
+DERIVED = (
+    Derived(
+        Variable(
+            "share", RUNS, "f", "1", "share of the samples on which it is the best", role="share"
+        ),
+        lambda result: result["wins"] / result.attrs["trials"],
+    ),
+)
+WINS = declared(RUNS, (*RUNS, "share"), sort=("-share",))
+"""Every run with the share of samples on which it is the best."""
 
 
-def wins(result: xr.Dataset) -> pd.DataFrame:
-    """Every run with the share of samples on which it is the best."""
-    rows = [
-        where(result) | cell | {"run": run, "share": float(count) / result.attrs["trials"]}
-        for cell, data in parts(result)
-        for run, count in zip(labels_of(result, names.RUN), data["wins"].values, strict=True)
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return the run that is best most often."""
+    first = WINS.make(result).iloc[0]
+    return [
+        Finding(
+            f"{first['run']} wins most often",
+            subject=f"share of samples on which {first['run']} is the best, {first['metric']}",
+            estimate=first["share"],
+            unit="1",
+            cautions=(OF_THESE_TOPICS,),
+            table="wins",
+        )
     ]
-    return pd.DataFrame(rows).sort_values(
-        "share", ascending=False, kind="stable", ignore_index=True
-    )
 
 
 registry.register(Winner)
-register_view(
-    View(
-        "winner",
-        "Winners",
-        {"wins": Table(wins)},
-        headline=lambda result: [f"{wins(result)['run'][0]} wins most often"],
-    )
-)
+register_view(View("winner", "Winners", {"wins": WINS}, findings=findings))

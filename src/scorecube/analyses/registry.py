@@ -227,7 +227,7 @@ def register(analysis: Entry | type[Analysis]) -> None:
         _CLASSES.pop(analysis.name, None)
         return
     summary = (analysis.__doc__ or analysis.name).strip().splitlines()[0]
-    _ENTRIES[analysis.name] = Entry(
-        analysis.name, f"{analysis.__module__}:{analysis.__qualname__}", summary
-    )
+    home = analysis.__module__
+    path = f"{home}:{analysis.__qualname__}"
+    _ENTRIES[analysis.name] = Entry(analysis.name, path, summary, quantities=home)
     _CLASSES[analysis.name] = analysis

@@ -124,6 +124,7 @@ BUILT_IN = (
         f"{PACKAGE}.reliability.reliability:Reliability",
         "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
         references=("urbano2013",),
+        quantities=f"{PACKAGE}.reliability.reliability_quantities",
     ),
     Entry(
         "agreement",

@@ -11,7 +11,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import uses_gains
 from scorecube.statistics.variance_components import (
     FACET_COEFFICIENTS,
@@ -88,22 +87,3 @@ def facets_of(
             names.FACET_COEFFICIENT: schema.label_array(FACET_COEFFICIENTS),
         },
     )
-
-
-_FACET = (names.METRIC, names.FACET)
-FACET_VARIABLES = (
-    Variable(
-        "facet_component",
-        (*_FACET, names.FACET_SOURCE),
-        "f",
-        "1",
-        "estimated variance with a third facet; 0 for a negative one",
-    ),
-    Variable(
-        "facet_coefficient",
-        (*_FACET, names.FACET_COEFFICIENT, names.N_TOPICS),
-        "f",
-        "1",
-        "reliability coefficient with a third facet",
-    ),
-)

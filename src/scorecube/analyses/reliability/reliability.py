@@ -28,10 +28,15 @@ from scorecube.analyses.base import (
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.score_differences import comparable
-from scorecube.analyses.reliability.facets import FACET_VARIABLES, facets_of
+from scorecube.analyses.reliability.facets import facets_of
+from scorecube.analyses.reliability.reliability_quantities import (
+    ALWAYS,
+    FACET_VARIABLES,
+    SOURCES,
+    TEAM_VARIABLES,
+)
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON, judgement_set_names
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells
 from scorecube.errors import BadPlan, counted, option
 from scorecube.statistics.ratio_jackknife import Jackknife, jackknife
@@ -51,7 +56,6 @@ from scorecube.statistics.variance_components import (
     topics_for,
 )
 
-SOURCES = ("systems", "topics", "interaction")
 SECONDS_PER_SCORE, SECONDS_PER_PART = 1e-7, 1e-6
 """Time of one score, and of one topic or team that is left out."""
 
@@ -196,7 +200,7 @@ class Reliability(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
+        """See `Analysis.finalize`; the variables are described in `reliability_quantities`."""
         cube = prepared.cube
         scores, cell_of = cells(cube)
         n_topics = cube.sizes[names.TOPIC]
@@ -216,7 +220,7 @@ class Reliability(Analysis):
             names.TARGET: np.array(self.target),
             names.SOURCE: schema.label_array(SOURCES),
         }
-        variables = VARIABLES
+        variables = ALWAYS
         if not np.isnan(totals["teams"]).all():
             variables = (*variables, *TEAM_VARIABLES)
             coords[names.TEAM_SOURCE] = schema.label_array(TEAM_SOURCES)
@@ -318,50 +322,3 @@ def teams_of(cube: xr.Dataset) -> np.ndarray[Any, Any]:
     """Return the number of the team of each run; each run is a team if none are known."""
     labels = schema.labels_of(cube, names.TEAM if names.TEAM in cube.coords else names.RUN)
     return np.unique(np.array(labels, str), return_inverse=True)[1].astype(np.int64)
-
-
-_CELL = (names.METRIC, names.GAIN)
-_RATIO = (*_CELL, names.COEFFICIENT)
-_INTERVALS = {
-    "": "",
-    "_low": ", lower limit (F)",
-    "_high": ", upper limit (F)",
-    "_jackknife_low": ", lower limit (jackknife over topics and teams)",
-    "_jackknife_high": ", upper limit (jackknife over topics and teams)",
-}
-VARIABLES = (
-    Variable("n_runs", _CELL, "iu", "runs", "runs that are not left out"),
-    Variable(
-        "component", (*_CELL, names.SOURCE), "f", "1", "estimated variance; 0 for a negative one"
-    ),
-    Variable("unbounded_component", (*_CELL, names.SOURCE), "f", "1", "unbiased variance"),
-    *(
-        Variable(f"{name}{end}", (*_RATIO, *dims), "f", unit, f"{meaning}{limit}")
-        for name, dims, unit, meaning in (
-            ("ratio", (), "1", "variance of systems over the error variance of one topic"),
-            ("value", (names.N_TOPICS,), "1", "reliability coefficient"),
-            ("topics", (names.TARGET,), "topics", "number of topics for a coefficient"),
-        )
-        for end, limit in _INTERVALS.items()
-    ),
-)
-TEAM_VARIABLES = (
-    Variable(
-        "team_component",
-        (*_CELL, names.TEAM_SOURCE),
-        "f",
-        "1",
-        "estimated variance, runs nested in teams; 0 for a negative one",
-    ),
-    *(
-        Variable(
-            f"{name}{end}", (*_CELL, names.N_TOPICS), "f", "1", f"E rho^2 of runs of {whose}{limit}"
-        )
-        for name, whose in ((DIFFERENT, "different teams"), (ONE_TEAM, "one team"))
-        for end, limit in {
-            "": "",
-            "_low": ", lower limit (jackknife over topics and teams)",
-            "_high": ", upper limit (jackknife over topics and teams)",
-        }.items()
-    ),
-)

@@ -30,6 +30,7 @@ def declared(
     *,
     sort: Sequence[str] = (),
     only: str = "",
+    needs: str = "",
     whole: Sequence[str] = (),
     long: bool = False,
 ) -> Table:
@@ -41,11 +42,13 @@ def declared(
         In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are allowed.
     columns
         Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares, or an attribute of
-        the result; or a name of its own with that of the quantity. See `OPTIONAL`.
+        the result; or a name of its own with that of the quantity, of a part of it as in ``value[coefficient=phi]``. See `OPTIONAL`.
     sort
         Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
     only
         Quantity, a flag, of the rows that the table has; all by default.
+    needs
+        Quantity without which the table has no rows, and no optional columns.
     whole
         Columns of whole numbers some of which are missing: None there, integers elsewhere.
     long
@@ -57,9 +60,11 @@ def declared(
     def rows(result: xr.Dataset) -> int:
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
-    make = partial(_frame, dims=dims, columns=sources, sort=sort, only=only, whole=whole)
+    make = partial(
+        _frame, dims=dims, columns=sources, sort=sort, only=only, needs=needs, whole=whole
+    )
     other = {
-        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
+        name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]
         for name, source in sources.items()
         if name != source
     }
@@ -72,8 +77,13 @@ def _frame(
     columns: Mapping[str, str],
     sort: Sequence[str],
     only: str,
+    needs: str,
     whole: Sequence[str],
 ) -> pd.DataFrame:
+    if needs and not _has(result, needs):
+        return pd.DataFrame(
+            columns=[*where(result), *(name for name in columns if not name.endswith(OPTIONAL))]
+        )
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
     backwards = {dim[1:]: slice(None, None, -1) for dim in dims if dim.startswith(DESCENDING)}
     optional = {name for name in columns if name.endswith(OPTIONAL)}
@@ -113,14 +123,19 @@ def _frame(
 
 
 def _has(result: xr.Dataset, source: str) -> bool:
+    source = source.partition("[")[0]
     return source in result.dims or source in result.attrs or has_quantity(result, source)
 
 
 def _values(result: xr.Dataset, source: str) -> xr.DataArray:
-    """Return a quantity, the positions along a dim without labels, or an attribute."""
+    """Return a quantity, its part at a label in brackets, the positions along a dim without labels, or an attribute."""
+    source, bracket, place = source.partition("[")
+    if bracket:
+        dim, _, label = place.removesuffix("]").partition("=")
+        return _values(result, source).sel({dim: label}, drop=True)
     if source in result.dims and source not in result.coords:
         return xr.DataArray(np.arange(result.sizes[source]), dims=source)
-    if source in result.attrs:
+    if source in result.attrs and source not in result.variables:
         return xr.DataArray(result.attrs[source])
     return quantity(result, source)
 

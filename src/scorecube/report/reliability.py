@@ -1,0 +1,469 @@
+"""What is shown of reliability: tables, figure and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.reliability.reliability_quantities import (
+    DIFFERENCE,
+    coefficient_at,
+    curve_topics,
+    shown_limit,
+)
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.findings import Finding
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.design import about
+from scorecube.report.tables.rows import where
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.others import topics_and_teams
+from scorecube.report.views.phrases import NONE, on_collection
+from scorecube.report.views.questions import TOPICS
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Lines,
+    Order,
+    ResultGroup,
+    View,
+    select_tables,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+NAMES = {"erho2": "E rho^2", "phi": "Phi"}
+TITLES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
+FEW_LEVELS = 10
+"""Levels of a third facet below which its variances are hardly known."""
+MOST_BANDS = 3
+"""Metrics with a band; of more metrics only the highest and the lowest have one, as bands cover each other."""
+DESIGN = f"topic set size design for a difference of {DIFFERENCE:g} between the best and the worst of 10 systems"
+BY_F, BY_JACKKNIFE = ("_low", "_high"), ("_jackknife_low", "_jackknife_high")
+SOURCES = ("systems", "topics", "interaction")
+TEAM_SOURCES = ("teams", "runs", "topics", "team_topics", "run_topics")
+OF_TEAMS = [f"{name}{end}" for name in ("different_teams", "same_team") for end in ("", *BY_F)]
+COEFFICIENTS = declared(
+    (*CELL, names.N_TOPICS),
+    (
+        *CELL,
+        names.N_TOPICS,
+        *(
+            (f"{name}{end}", f"value{end}[coefficient={name}]")
+            for ends in (("", *BY_F), BY_JACKKNIFE)
+            for name in NAMES
+            for end in ends
+        ),
+        "n_runs",
+    ),
+)
+"""Coefficients by number of topics; limits by F distributions, then by the jackknife over topics and teams."""
+COMPONENTS = declared(
+    CELL,
+    (
+        *CELL,
+        *((name, f"component[source={name}]") for name in SOURCES),
+        *((f"{name}_share", f"component_share[source={name}]") for name in SOURCES),
+        "negative",
+        "n_runs",
+        ("n_topics", "topics_at_hand"),
+    ),
+)
+"""Variances of systems, topics and interaction; `negative` names those whose unbiased estimate is below 0."""
+NEEDED = declared(
+    (*CELL, names.TARGET, names.COEFFICIENT),
+    (
+        *CELL,
+        names.TARGET,
+        names.COEFFICIENT,
+        *((f"n_topics{end}", f"needed{end}") for end in ("", *BY_F, *BY_JACKKNIFE)),
+        "design_topics",
+        "detectable",
+        "system_deviation",
+    ),
+)
+"""Numbers of topics for the targets, missing where no number suffices; beside them, topic set size design by the same variances.
+
+`design_topics` detect a difference of 0.1 between the best and the worst of 10 systems with power .8 at alpha = .05: for E rho^2 by the
+residual variance (the same topics for all systems), for Phi by the variance within systems. `detectable` is the difference that as many
+topics as the target asks for detect between two systems by the paired t test (E rho^2 only).
+"""
+TEAMS = declared(
+    (*CELL, names.N_TOPICS),
+    (
+        *CELL,
+        names.N_TOPICS,
+        *OF_TEAMS,
+        *((f"{name}?", f"team_component[{names.TEAM_SOURCE}={name}]") for name in TEAM_SOURCES),
+    ),
+    needs="team_component",
+)
+"""E rho^2 of runs of different teams and of one team with jackknife limits, and variances with runs nested in teams; empty without teams of several runs."""
+FACETS = declared(
+    (names.METRIC, names.FACET, names.N_TOPICS),
+    (
+        names.METRIC,
+        names.FACET,
+        "n_levels",
+        names.N_TOPICS,
+        *(
+            (f"{name}?", f"facet_coefficient[{names.FACET_COEFFICIENT}={name}]")
+            for name in ("erho2_one", "phi_one", "erho2_all", "erho2_fixed")
+        ),
+        *(
+            (f"{name}?", f"facet_component[{names.FACET_SOURCE}={name}]")
+            for name in (
+                "systems",
+                "topics",
+                "levels",
+                "system_topics",
+                "system_levels",
+                "topic_levels",
+                "interaction",
+            )
+        ),
+    ),
+    only="has_facet",
+    needs="facet_component",
+)
+"""Coefficients and variances with gain settings, or sets of judgements, as a third facet; empty without several."""
+
+
+def conditions(result: xr.Dataset) -> str:
+    """Return collection, numbers of runs, teams and topics, and what was left out."""
+    facts = result.attrs
+    teams = f" of {facts['n_teams']} teams" if facts["n_teams"] < facts["n_runs"] else ""
+    dropped = f" without the worst {facts['drop']:.0%}" if facts["drop"] else ""
+    name = where(result)["collection"]
+    named = f"{name}: " if name else ""
+    return f"{named}{facts['n_runs']} runs{teams}{dropped}, {facts['n_topics']} topics"
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return what was left out, the targets, and the confidence level."""
+    sizes = options.get("topic_sizes") or ()
+    parts = [f"{', '.join(map(str, sizes))} topics"] if sizes else []
+    parts += [f"target {', '.join(f'{each:g}' for each in options['target'])}"]
+    parts += [f"without the worst {options['drop']:.0%} of the runs"] if options["drop"] else []
+    if options.get("judgement_sets"):
+        parts.append(f"judgements {options['first']} and {options['second']}")
+    return ", ".join([*parts, f"{options['confidence']:.0%} intervals"])
+
+
+def limits(row: Mapping[Any, Any], name: str) -> tuple[float, float, str]:
+    """Return the limits of a value by the jackknife; by F distributions where there are none, and says so."""
+    low, high = (row[f"{name}_jackknife_{end}"] for end in ("low", "high"))
+    if np.isfinite(low) and np.isfinite(high):
+        return low, high, ""
+    return row[f"{name}_low"], row[f"{name}_high"], " by F"
+
+
+def interval(row: Mapping[Any, Any], name: str, form: str = ".2f") -> str:
+    """Return a value with its interval, see `limits`."""
+    low, high, by = limits(row, name)
+    if np.isnan(row[name]):
+        return "not defined"
+    return f"{row[name]:{form}} ({low:{form}} to {high:{form}}{by})"
+
+
+def topics_text(row: Mapping[Any, Any]) -> str:
+    """Return a number of topics with its interval."""
+    shown = {"topics": row["n_topics"]} | {
+        f"topics_{end}": row[f"n_topics_jackknife_{end}"] for end in ("low", "high")
+    }
+    return about(shown)
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return the most and the least reliable metric, and the topics that a target takes beside those of topic set size design."""
+    found = with_labels(COEFFICIENTS.make(result)).dropna(subset="erho2")
+    confidence = float(result.attrs["confidence"])
+    if found.empty:
+        return [Finding("all scores are equal: no coefficient is defined")]
+    found = found[found["n_topics"] == _size(result, found)]
+    rows = found.sort_values("erho2", ascending=False, kind="stable").to_dict("records")
+    shown = [rows[0], *([rows[-1]] if len(rows) > 1 else [])]
+    values = "; ".join(
+        f"{row['label']}: E rho^2 {interval(row, 'erho2')}, Phi {interval(row, 'phi')}"
+        for row in shown
+    )
+    low, high, _ = limits(rows[0], "erho2")
+    lines = [
+        Finding(
+            f"with {rows[0]['n_topics']} topics, {values}; {confidence:.0%} intervals for systems and topics like these, each by itself",
+            subject=f"E rho^2 of {rows[0]['n_topics']} topics, {rows[0]['label']}",
+            estimate=rows[0]["erho2"],
+            low=low,
+            high=high,
+            unit="1",
+            confidence=confidence,
+            conditions="for systems and topics like these, each by itself",
+            cautions=() if np.isfinite(low) else ("no interval is defined",),
+            table="coefficients",
+        )
+    ]
+    needed = with_labels(NEEDED.make(result))
+    needed = needed[
+        (needed["coefficient"] == "erho2") & (needed["target"] == needed["target"].max())
+    ]
+    records = needed.to_dict("records")
+    for name in shown:
+        lines += [_comparison(row, confidence) for row in records if row["label"] == name["label"]]
+    return [*lines, *map(Finding, [*_negative(result), *result.attrs["notes"]])]
+
+
+def _size(result: xr.Dataset, rows: pd.DataFrame) -> int:
+    """Return the number of topics at hand if there are coefficients of it, else the first one."""
+    own = int(result.attrs["n_topics"])
+    return own if (rows["n_topics"] == own).any() else int(rows["n_topics"].iloc[0])
+
+
+def _comparison(row: Mapping[Any, Any], confidence: float) -> Finding:
+    """Return the answers of reliability and of topic set size design."""
+    low, high = (row[f"n_topics_jackknife_{end}"] for end in ("low", "high"))
+    limited = np.isfinite(low) and np.isfinite(high)
+    return Finding(
+        f"{row['label']}: {_comparison_text(row)}",
+        subject=f"topics for an E rho^2 of {row['target']:g}, {row['label']}",
+        estimate=row["n_topics"],
+        low=low,
+        high=high,
+        unit="topics",
+        confidence=confidence,
+        cautions=() if limited else ("no number of topics is a limit on one side or both",),
+        table="topics",
+    )
+
+
+def _comparison_text(row: Mapping[Any, Any]) -> str:
+    """Return the answers of reliability and of topic set size design in words."""
+    if np.isnan(row["n_topics"]):
+        return f"no number of topics gives an E rho^2 of {row['target']:g}, as systems' variance is not above 0"
+    first = f"an E rho^2 of {row['target']:g} takes {topics_text(row)} topics"
+    if np.isnan(row["design_topics"]):
+        return first
+    seen = (
+        ""
+        if np.isnan(row["detectable"])
+        else f"; that many topics detect a difference of about {row['detectable']:.2f} between two systems with power .8"
+    )
+    asked = about({"topics": row["design_topics"]})
+    return f"{first}{seen}; {DESIGN}, by the same residual variance, takes about {asked} (scorecube design has its interval)"
+
+
+def _negative(result: xr.Dataset) -> list[str]:
+    """Return which components are negative and count as 0."""
+    components = COMPONENTS.make(result)
+    if not components["negative"].any():
+        return []
+    rows = with_labels(components).to_dict("records")
+    found = [f"{row['negative']} by {row['label']}" for row in rows if row["negative"]]
+    return [f"negative estimates of variance, which count as 0: {'; '.join(found)}"]
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the tables; further facets only where there are any."""
+    headings = {
+        "Variance components": "components",
+        "Topics for a target": "topics",
+        "Runs nested in teams": "teams",
+        "Third facet": "facets",
+    }
+    first = frames["coefficients"].drop(columns="n_runs")
+    # Intervals that hold more often come first.
+    behind = [f"{name}_{end}" for name in NAMES for end in ("low", "high")]
+    first = first[[*first.columns.drop(behind), *behind]]
+    further = [(heading, frame) for heading, frame in select_tables(frames, headings) if len(frame)]
+    return [("Coefficients", first), *further]
+
+
+def most_reliable(frame: pd.DataFrame) -> str:
+    """Return the metric with the highest E rho^2, for the largest number of topics."""
+    rows = frame.dropna(subset="erho2").sort_values(
+        ["n_topics", "erho2"], ascending=False, kind="stable"
+    )
+    if rows.empty:
+        return NONE
+    best = rows.iloc[0]
+    return f"{best['label']} {best['erho2']:.2f} ({best['n_topics']} topics)"
+
+
+def answer(group: ResultGroup) -> Lines:
+    """Yield the topics that reliability asks for, beside those of topic set size design."""
+    frame = with_labels(group.frames["topics"]) if "topics" in group.frames else None
+    if frame is None or frame.empty:
+        return
+    frame = frame[frame["target"] == frame["target"].max()]
+    several = frame["collection"].nunique() > 1
+    rows = frame[frame["coefficient"] == "erho2"].dropna(subset=["n_topics", "design_topics"])
+    rows = rows.sort_values("n_topics", kind="stable")
+    if rows.empty:
+        return
+    records = rows.to_dict("records")
+    least, most = (
+        f"{topics_text(row)} topics by {row['label']}{on_collection(row, several)}"
+        for row in (records[0], records[-1])
+    )
+    span = f"From {least} to {most}" if len(records) > 1 else least
+    designs = [about({"topics": number}) for number in sorted(rows["design_topics"])]
+    asked = designs[0] if designs[0] == designs[-1] else f"{designs[0]} to {designs[-1]}"
+    yield (
+        f"{span} give differences between systems an E rho^2 of {records[0]['target']:g}; topic set size design by the same variances asks for about {asked} "
+        "(its chapter has their intervals). "
+        "The two differ because reliability is relative to how much the systems differ, and design to a difference that is named: alike systems need more "
+        "topics for the same reliability, while the design stays as it is.",
+        f"{group.heading}; {DESIGN}, alpha 0.05, power 80%, same topics for all systems; jackknife intervals over {topics_and_teams(*group.facts)}, each by itself",
+    )
+
+
+def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on negative components, teams, dropped runs, and third facets of few levels."""
+    remarks = []
+    negative = _negative(result)
+    if negative:
+        remarks.append(
+            (
+                "Estimates of variance are negative and count as 0: the true ones are small.",
+                negative[0].partition(": ")[2],
+            )
+        )
+    if result.attrs["n_teams"] < result.attrs["n_runs"]:
+        remarks.append(
+            (
+                "Runs of a team are alike: the F intervals (low, high), for independent runs, are too narrow; the jackknife leaves out whole teams.",
+                f"{result.attrs['n_runs']} runs of {result.attrs['n_teams']} teams",
+            )
+        )
+    if result.attrs["drop"]:
+        remarks.append(
+            (
+                "Runs were left out by their observed means: coefficients are about the better systems only, and too low by about the standard error of the quantile.",
+                f"worst {result.attrs['drop']:.0%}",
+            )
+        )
+    if "n_levels" in result.coords and int(result["n_levels"].min()) < FEW_LEVELS:
+        remarks.append(
+            (
+                "The third facet has few levels, which are no random sample: its variances are descriptive, and have no intervals.",
+                ", ".join(
+                    f"{facet} {count}"
+                    for facet, count in zip(
+                        result["facet"].values.tolist(),
+                        result["n_levels"].values.tolist(),
+                        strict=True,
+                    )
+                ),
+            )
+        )
+    return remarks
+
+
+def reliability_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """E rho^2 and Phi by number of topics, a curve and a band a metric.
+
+    Bands are jackknife intervals over topics and teams, or intervals by F distributions where there are none. Vertical lines: topics at hand;
+    horizontal lines: targets.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``reliability``.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    coefficients = labels_of(cells, names.COEFFICIENT)
+    figure = canvas.figure(FIGURE_SIZE)
+    panels = figure.subplots(1, len(coefficients), sharey=True)
+    for axes, name in zip(panels, coefficients, strict=True):
+        _curves(axes, cells.sel({names.COEFFICIENT: name}), curve_topics(cells))
+        axes.set_title(TITLES[name], loc="left", fontsize=9)
+    panels[0].set_ylim(_lowest(cells), 1.0)
+    panels[0].set_ylabel("coefficient")
+    figure.suptitle(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+    )
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 6), fontsize=8
+    )
+
+
+def _lowest(cells: xr.Dataset) -> float:
+    """Return the lower end of the axis: twice as far below 1 as the lowest limit for the topics at hand, in tenths."""
+    limits = coefficient_at(shown_limit(cells, "low"), cells.attrs["n_topics"])
+    lowest = np.nan_to_num(limits.values).min()
+    return max(0.0, float(np.floor(10 * (2 * lowest - 1)) / 10))
+
+
+def _curves(axes: Axes, at: xr.Dataset, topics: xr.DataArray) -> None:
+    sizes, ratios = topics.values, at["ratio"].values
+    curves = coefficient_at(at["ratio"], topics)
+    bands = [coefficient_at(shown_limit(at, end), topics) for end in ("low", "high")]
+    known = [k for k in np.argsort(ratios) if np.isfinite(ratios[k])]
+    banded = known if len(known) <= MOST_BANDS else [known[0], known[-1]]
+    own = int(at.attrs["n_topics"])
+    for k, metric in enumerate(labels_of(at, names.METRIC)):
+        colour = COLOURS[k % len(COLOURS)]
+        axes.plot(sizes, curves[k].values, linewidth=1.2, color=colour)
+        axes.plot(
+            [own],
+            [float(coefficient_at(at["ratio"][k], own))],
+            color=colour,
+            label=metric,
+            linewidth=1.2,
+            markersize=4,
+            marker=MARKERS[k % len(MARKERS)],
+        )
+        if k in banded:
+            low, high = (band[k].values for band in bands)
+            axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+    for target in at[names.TARGET].values:
+        axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
+    axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")
+    axes.set_xlim(1, sizes[-1])
+    axes.set_xlabel("topics")
+
+
+VIEW = View(
+    name="reliability",
+    heading="Reliability",
+    about=(
+        "Generalisability theory takes a score as the sum of a system effect, a topic effect and an interaction with error, of which systems and topics at hand are random "
+        "samples. E rho^2 is the expected squared correlation of systems' means over these topics with those over infinitely many, and is about differences between "
+        "systems; Phi is about absolute means, for which differences of topics' difficulty are an error, too. Both rise with the number of topics; both are high where the systems "
+        "differ much, whatever a metric's merit. Intervals by F distributions (low, high) are those of the literature and assume normal, independent effects; in simulations and on real "
+        "scores they often cover less than stated, as the documentation of scorecube shows "
+        '("Reliability: estimands and coverage"). Headlines and figures therefore have the jackknife over topics and teams. With several gain settings '
+        "or sets of judgements the third facet shows what remains if one of them is taken at random (erho2_one), or all as fixed (erho2_fixed). "
+        "With teams, different_teams is about runs of different teams and same_team about runs of one team, which usually differ less; limits are by the jackknife."
+    ),
+    tables={
+        "coefficients": COEFFICIENTS,
+        "components": COMPONENTS,
+        "topics": NEEDED,
+        "teams": TEAMS,
+        "facets": FACETS,
+    },
+    title=title,
+    caption=lambda result: (
+        f"{conditions(result)}. Coefficients by number of topics; bands are jackknife intervals over {topics_and_teams(result.attrs)}, lines the target and the topics at hand."
+    ),
+    findings=findings,
+    page_tables=page_tables,
+    figure=reliability_curves,
+    column=Column("highest E rho^2", most_reliable),
+    order=Order("erho2", more_is_better=True, conditions=("n_topics",)),
+    answers={TOPICS: answer},
+    cautions=cautions,
+)

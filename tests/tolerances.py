@@ -94,7 +94,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "Report": (
         ("report.tables.correlation", "EQUAL"),
-        ("report.figures.swap", "SAME_LEVEL"),
+        ("report.swap", "SAME_LEVEL"),
         ("report.page.script_data", "ROUNDING"),
         ("report.page.script_data", "SMALLEST_TAIL"),
         ("report.page.script_data", "ABOVE"),

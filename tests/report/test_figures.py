@@ -16,9 +16,9 @@ import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.figures.canvas import drawn
 from scorecube.report.figures.style import COLOURS, STYLE
-from scorecube.report.figures.swap import sensitivity_bars, swap_rates
 from scorecube.report.page.html import picture
 from scorecube.report.page.templates import page_file
+from scorecube.report.swap import sensitivity_bars, swap_rates
 from scorecube.testing import simulate_cube
 
 

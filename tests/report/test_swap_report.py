@@ -9,9 +9,9 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import Analysis
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.swap import swap_rates
 from scorecube.report.page.html import picture
 from scorecube.report.results import headline
+from scorecube.report.swap import swap_rates
 from scorecube.report.views.registry import view_of
 from scorecube.testing import simulate_cube
 

@@ -62,6 +62,7 @@ BUILT_IN = (
         f"{PACKAGE}.topic_samples.swap:Swap",
         "Swap method: how large a difference does another set of topics confirm?",
         references=("voorhees2002", "sakai2005", "sakai2007"),
+        quantities=f"{PACKAGE}.topic_samples.swap_quantities",
     ),
     Entry(
         "stability",

@@ -78,7 +78,7 @@ P_VALUE = re.compile(r"(^|_)(p|p_value|asl|p_exact)(_|$)")
 """Columns of p-values, adjusted ones too."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
-PROBABILITIES = {"best", "first_probability"}
+PROBABILITIES = {"best", "first_probability", "ties"}
 """Columns of shares of trials: no trial is "0", not "0.0000"."""
 SHORT_DIGITS = 12
 """A number of csv and json that is within rounding of a decimal with so few digits is that decimal: 0.153676, not 0.15367599999999998."""
@@ -227,8 +227,9 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
 def column_forms(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return form and role of each column, as `cell_text` takes them."""
     forms, roles = fact_of_columns(frame, "form"), dict(fact_of_columns(frame, "role"))
-    for name in fact_of_columns(frame, "of").values():
-        roles.pop(name, "")  # what has limits is no plain share of trials
+    for name, role in [*roles.items()]:
+        if role == "share" and name not in PROBABILITIES:
+            roles.pop(name)
     return {
         name: (forms.get(name) or _old_form(name), roles.get(name) or _old_role(name))
         for name in map(str, frame.columns)

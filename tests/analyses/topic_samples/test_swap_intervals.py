@@ -26,7 +26,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.report.results import table
-from scorecube.report.views.swap import caption
+from scorecube.report.swap import caption
 from scorecube.statistics.proportion_intervals import effective_size
 from scorecube.workflow.api import analyse
 from tests.analyses.topic_samples.papers import paper_swap

@@ -313,7 +313,7 @@ class Swap(SwapOptions):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `swap_result.VARIABLES`."""
+        """See `Analysis.finalize`; the variables are described in `swap_quantities`."""
         return make_result(self, prepared, totals, trials)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:

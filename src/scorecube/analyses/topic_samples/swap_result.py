@@ -20,7 +20,7 @@ from scorecube.analyses.topic_samples.swap_limits import (
     tie_shares,
 )
 from scorecube.analyses.topic_samples.swap_options import SwapOptions
-from scorecube.collection.schema import Variable
+from scorecube.analyses.topic_samples.swap_quantities import VARIABLES
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import usual_difference
 from scorecube.statistics.population_interval import population_interval
@@ -52,7 +52,7 @@ LIMITS = (
 def make_result(
     swap: SwapOptions, prepared: Prepared, totals: Mapping[str, Array], trials: int
 ) -> xr.Dataset:
-    """Return the labelled result; its variables are described in `VARIABLES`."""
+    """Return the labelled result; its variables are described in `swap_quantities`."""
     cube, bins = prepared.cube, prepared.shared
     # From (size, cell, ...) to (metric, gain, size, ...).
     cell_of = cells(cube)[1]
@@ -261,164 +261,3 @@ def _limits(
     edge = (closed if closed < counts[0].shape[-1] else 0) * width
     found["required_low"] = np.where(values["open_bin"], edge, found["required_low"])
     return found
-
-
-_CELL = (names.METRIC, names.GAIN, names.SIZE)
-_BINS = (*_CELL, names.BIN)
-_LEVELS = (*_CELL, names.CONFIDENCE)
-VARIABLES = (
-    Variable(
-        "count",
-        _BINS,
-        "i",
-        "comparisons",
-        "pairs of runs and trials whose first difference lies in the bin",
-    ),
-    Variable(
-        "swaps",
-        _BINS,
-        "i",
-        "comparisons",
-        "comparisons on which the second sample disagrees, by the rule",
-    ),
-    Variable(
-        "both_zero",
-        _CELL,
-        "i",
-        "comparisons",
-        "pairs and trials with no difference in either sample",
-    ),
-    Variable("swap_rate", _BINS, "f", "1", "swaps / count; missing where the bin is empty"),
-    Variable(
-        "swap_rate_low",
-        _BINS,
-        "f",
-        "1",
-        "lower limit of the swap rate (95 %), see the attribute interval",
-    ),
-    Variable(
-        "swap_rate_high",
-        _BINS,
-        "f",
-        "1",
-        "upper limit of the swap rate (95 %), see the attribute interval",
-    ),
-    Variable(
-        "required_difference",
-        _LEVELS,
-        "f",
-        "score",
-        "lower edge of the bin that the option required chooses",
-    ),
-    Variable(
-        "required_difference_smooth",
-        _LEVELS,
-        "f",
-        "score",
-        "difference at which the fitted rates, interpolated between middles of bins, reach the accepted rate",
-    ),
-    Variable(
-        "required_suffix",
-        _LEVELS,
-        "f",
-        "score",
-        "lower edge of the lowest bin from which on no swap rate is too high",
-    ),
-    Variable(
-        "open_bin",
-        _LEVELS,
-        "b",
-        "1",
-        "whether only the open last bin has an accepted rate: its lower edge is a lower limit of what is required",
-    ),
-    Variable(
-        "required_low",
-        _LEVELS,
-        "f",
-        "score",
-        "lower limit (95 %) of the required difference of collections of as many teams and topics",
-    ),
-    Variable(
-        "required_high",
-        _LEVELS,
-        "f",
-        "score",
-        "its upper limit; missing if some groups of teams or topics decide whether there is one",
-    ),
-    Variable(
-        "required_difference_first",
-        _LEVELS,
-        "f",
-        "score",
-        "lower edge of the lowest bin whose swap rate is not too high",
-    ),
-    Variable(
-        "max_performance",
-        _CELL,
-        "f",
-        "score",
-        "largest mean score over runs, trials and both samples",
-    ),
-    Variable(
-        "max_difference", _CELL, "f", "score", "largest difference of two mean scores on one sample"
-    ),
-    Variable("relative_difference", _LEVELS, "f", "1", "required difference / largest mean score"),
-    Variable(
-        "share", _LEVELS, "f", "1", "share of all comparisons with at least the required difference"
-    ),
-    Variable("share_low", _LEVELS, "f", "1", "lower limit (95 %) of the share of such collections"),
-    Variable(
-        "share_high", _LEVELS, "f", "1", "upper limit (95 %) of the share of such collections"
-    ),
-    Variable(
-        "share_behind",
-        _LEVELS,
-        "f",
-        "1",
-        "largest share of all metrics and gain settings, minus this share (0 without a required difference)",
-    ),
-    Variable(
-        "share_behind_low",
-        _LEVELS,
-        "f",
-        "1",
-        "lower limit of share_behind, 95 % for all pairs of metrics together; above 0 they are separated",
-    ),
-    Variable(
-        "share_behind_high",
-        _LEVELS,
-        "f",
-        "1",
-        "upper limit of share_behind, 95 % for all pairs of metrics together",
-    ),
-    Variable(
-        "first_probability",
-        _LEVELS,
-        "f",
-        "1",
-        "probability of the largest share of all metrics and gain settings, given the shares and their errors",
-    ),
-    Variable(
-        "swap_rate_fitted",
-        _BINS,
-        "f",
-        "1",
-        "weighted isotonic regression of the swap rates on the absolute difference",
-    ),
-    Variable(
-        "tie_share",
-        _BINS,
-        "f",
-        "1",
-        "share of comparisons with an exact tie on at least one sample, from the samples of the limits",
-    ),
-    Variable("support", _CELL, "f", "score", "lower edge of the highest bin that is not empty"),
-    Variable("unique", (names.SIZE,), "f", "topics", "mean number of distinct topics in a sample"),
-    Variable(
-        "common",
-        (names.SIZE,),
-        "f",
-        "topics",
-        "mean number of distinct topics common to both samples",
-    ),
-)

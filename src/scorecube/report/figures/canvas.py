@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -79,3 +80,10 @@ def drawn(
         draw(canvas, *arguments)
     assert canvas.drawn is not None
     return canvas.drawn
+
+
+def shades(count: int) -> Sequence[Any]:
+    """Return colours for an ordered quantity, from dark to light."""
+    from matplotlib import colormaps
+
+    return list(colormaps["viridis"](np.linspace(0, 0.75, count)))

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import has_quantity, quantity
+from scorecube.analyses.quantities import declared_variables, has_quantity, quantity
 from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.views.view import Table
 
@@ -43,6 +43,7 @@ def declared(
     columns
         Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares, or an attribute of
         the result; or a name of its own with that of the quantity, of a part of it as in ``value[coefficient=phi]``. See `OPTIONAL`.
+        What the analysis declares, and the result does not have, is missing.
     sort
         Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
     only
@@ -137,7 +138,11 @@ def _values(result: xr.Dataset, source: str) -> xr.DataArray:
         return xr.DataArray(np.arange(result.sizes[source]), dims=source)
     if source in result.attrs and source not in result.variables:
         return xr.DataArray(result.attrs[source])
-    return quantity(result, source)
+    declared = declared_variables(str(result.attrs.get("analysis", ""))).get(source)
+    if declared is None or has_quantity(result, source):
+        return quantity(result, source)
+    coords = {dim: result[dim] for dim in declared.dims}
+    return xr.DataArray(np.nan, coords, declared.dims)
 
 
 def _column(

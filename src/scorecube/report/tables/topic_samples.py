@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.tables.rows import COLLECTION, places, where
+from scorecube.report.tables.rows import COLLECTION
 
 
 def sizes_of(result: xr.Dataset) -> list[int]:
     """Return the numbers of topics in the samples."""
     return [int(size) for size in result[names.SIZE].values]
-
-
-def by_size(result: xr.Dataset) -> Iterator[tuple[dict[str, Any], int, xr.Dataset]]:
-    """Iterate over metrics, gain settings and sizes, the largest size first."""
-    sizes = sizes_of(result)
-    for cell, place in places(result):
-        for k in reversed(range(len(sizes))):
-            yield where(result) | cell, sizes[k], result.isel({**place, names.SIZE: k})
 
 
 def sizes_text(result: xr.Dataset) -> str:

@@ -1,0 +1,745 @@
+"""What is shown of the swap method: tables, figures and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.quantities import quantity
+from scorecube.analyses.topic_samples.swap_quantities import CURVE_SIZE
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.style import COLOURS, DASHES, FIGURE_SIZE, MARKERS, TICKS
+from scorecube.report.findings import Finding
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.rows import COLLECTION, combine
+from scorecube.report.tables.topic_samples import conditions, sizes_of
+from scorecube.report.text_formats import cell_text, merge_gains, with_labels
+from scorecube.report.views.others import topics_and_teams
+from scorecube.report.views.phrases import (
+    MOST_NAMED,
+    NONE,
+    enumerated,
+    first_of,
+    labels_by_share,
+    occurrences,
+    sample_title,
+    value_range,
+)
+from scorecube.report.views.questions import DIFFERENCE, DISCRIMINATION
+from scorecube.report.views.view import Column, Frames, Headed, Lines, Order, ResultGroup, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+SMALL = 0.01
+"""Upper limit of a share below which shares have a decimal."""
+SAME_LEVEL = 1e-9
+"""Relative difference up to which two confidence levels are one: they may have been computed, as 1 - 0.05."""
+EVERY = 3
+"""Bins from one marker of a curve to the next."""
+LEAST_BAND = 0.001
+"""Smallest share of the comparisons in a bin with a band: those of emptier bins would cover the figure."""
+COLUMNS = 3
+ROW_HEIGHT = 2.5
+ROOM = 1.7
+"""Height of the panel of required differences over the largest of them: room for the legend above the curves."""
+MOST_BINS = 7
+"""Curves in one panel."""
+SENSITIVITY = declared(
+    (*CELL, "-size", names.CONFIDENCE),
+    (
+        *CELL,
+        names.CONFIDENCE,
+        "required_difference",
+        "max_performance",
+        "relative_difference",
+        "share",
+        "trials",
+        names.SIZE,
+        "sampling",
+        "required_difference_first",
+        "max_difference",
+        "support",
+        "required_low",
+        "required_high",
+        "share_low",
+        "share_high",
+        "share_behind",
+        "share_behind_low",
+        "share_behind_high",
+        "first_probability",
+        "required_difference_smooth",
+        ("required_suffix", "by_suffix"),
+        ("open_bin", "is_open"),
+    ),
+    sort=("-confidence", "-size", "-share"),
+)
+"""Required differences, sorted by the share of comparisons that have them (S0 Tables 1-4, S1 Table 3)."""
+RATES = declared(
+    (*CELL, "-size", names.BIN),
+    (
+        *CELL,
+        names.BIN,
+        "lower",
+        "count",
+        "swaps",
+        "swap_rate",
+        "swap_rate_low",
+        "swap_rate_high",
+        "swap_rate_fitted?",
+        "tie_share?",
+        names.SIZE,
+        ("interval", "population"),
+    ),
+)
+"""Swap rate of every difference bin (S0 Figures 2-4); empty bins have none. ``interval`` names the population of its 95 % interval."""
+CURVES = declared(
+    (*CELL, names.BIN, CURVE_SIZE),
+    (
+        *CELL,
+        names.BIN,
+        "lower",
+        ("size", CURVE_SIZE),
+        ("swap_rate", "rate_at_size"),
+        "fitted",
+        "extrapolated",
+        "lack_of_fit",
+    ),
+    only="drawn",
+)
+"""Swap rate of every difference bin against topic set size (Voorhees and Buckley 2002, Figures 1 and 2).
+
+``fitted`` is a decay ``A1 * exp(-A2 * size)`` fitted to the rates of a bin, given where at least three sizes have
+one; sizes at which more than half of a bin's comparisons are exact ties are left out. ``lack_of_fit`` is the root mean square
+of rate - fitted over the sizes of the fit. Rows with ``extrapolated`` are untested sizes, up to twice the largest: the continued fit;
+see `scorecube.statistics.decay_curve` for its error.
+"""
+OVERLAP = declared((names.SIZE,), (names.SIZE, "sampling", "unique", "common"))
+"""Mean numbers of distinct and of common topics of the two samples (S0 Table 5)."""
+INTERVAL_NOTES = {
+    "trials": "95% intervals of the rate over infinitely many trials with these topics and runs",
+    "population": "95% intervals of the mean rate of collections with as many other topics and teams, drawn in the same way",
+    "independent": "95% intervals as if comparisons were independent (too narrow; computed by an older version)",
+}
+
+
+def interval_note(result: xr.Dataset) -> str:
+    """Describe the 95 % intervals of the swap rates.
+
+    Examples
+    --------
+    >>> interval_note(xr.Dataset(attrs={"interval": "trials"}))
+    '95% intervals of the rate over infinitely many trials with these topics and runs'
+    """
+    return INTERVAL_NOTES[result.attrs.get("interval", "independent")]
+
+
+def support_note(result: xr.Dataset) -> str:
+    """Return a note on the largest differences, if the last bins are empty for every metric."""
+    highest, last = float(result["support"].max()), float(result["lower"].max())
+    return (
+        ""
+        if highest >= last
+        else f" No difference of {last:.2f} or more was observed: the highest bin begins at {highest:.2f}."
+    )
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return sampling, sizes, rule and options that differ from the usual."""
+    odd = [name for name in ("signed", "symmetric") if options[name]]
+    odd += ["a required difference may be 0"] if options["allow_zero"] else []
+    odd += ["own samples for every pair"] if options["share"] == "none" else []
+    if options["bins"] != "auto":
+        odd.append(f"{options['bins']} bins of {options['bin_width']:g}, the last one open")
+    elif options["bin_width"] != 0.01:
+        odd.append(f"bins of {options['bin_width']:g}")
+    rule = options.get("required", "suffix")  # version 0.1.0 had no other
+    odd += [f"required difference by the {rule} rule"] if rule != "isotonic" else []
+    return ", ".join([sample_title(options), f"rule {options['rule']}", *odd])
+
+
+def caption(result: xr.Dataset) -> str:
+    """Describe the figure: rates by difference, or, with several sizes, by size."""
+    support = support_note(result)
+    if result.sizes[names.SIZE] == 1:
+        return (
+            f"{conditions(result)}. Bands are {interval_note(result)}, of bins with 0.1% of the comparisons "
+            f"or more; gaps are empty bins.{support}"
+        )
+    return (
+        f"{conditions(result)}. Required difference and swap rates by topic set size; a gap is a bin that is empty or without any "
+        f"swap. Dashed curves are fitted decays; beyond the grey line they are extrapolated to untested sizes.{support}"
+    )
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return the metrics that are not separated from the most sensitive one, with their numbers and limits."""
+    frame = with_labels(SENSITIVITY.make(result))
+    size = sizes_of(result)[-1]
+    strictest = frame[(frame["confidence"] == frame["confidence"].max()) & (frame["size"] == size)]
+    samples = (
+        f"{result.attrs['n_runs']} runs, samples of {size} topics ({result.attrs['sampling']})"
+    )
+    at = f"at {strictest['confidence'].iloc[0]:.0%} confidence"
+    if strictest["share"].isna().all():
+        none = f"{at} no metric has a required difference{_open_bins(strictest)}; {samples}"
+        return [Finding(none, table="sensitivity")]
+    first = leaders(strictest)
+    limited = strictest["share_low"].notna().any()
+    what = f" (95% limits for other {topics_and_teams(result.attrs)})" if limited else ""
+    numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
+    of_size = _by_size(frame[frame["label"] == first["label"].iloc[0]], first)
+    return [
+        Finding(f"{at} {_who_is_first(strictest, first)}; {samples}", table="sensitivity"),
+        _required(
+            first, f"required difference, share of comparisons with it{what}: {numbers}", samples
+        ),
+        *(Finding(line, table="sensitivity") for line in of_size),
+    ]
+
+
+def _required(first: pd.DataFrame, sentence: str, conditions: str) -> Finding:
+    """Return a finding on the required difference of the most sensitive metric."""
+    row = first.iloc[0]
+    unlimited = pd.isna(row["required_low"]) or pd.isna(row["required_high"])
+    return Finding(
+        sentence,
+        subject=f"required difference, {row['label']}",
+        estimate=row["required_difference"],
+        low=row["required_low"],
+        high=row["required_high"],
+        unit="score",
+        confidence=0.95,
+        conditions=conditions,
+        cautions=("limits on both sides are not known",) if unlimited else (),
+        table="sensitivity",
+    )
+
+
+def leaders(strictest: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are not separated from the largest share, the largest first; without limits the largest alone.
+
+    Parameters
+    ----------
+    strictest
+        Rows of one confidence, size and collection of the sensitivity table.
+    """
+    ranked = strictest.sort_values("share", ascending=False, kind="stable", na_position="last")
+    if ranked["share_behind_low"].isna().all():
+        return ranked[:1]
+    return ranked[~(ranked["share_behind_low"] > 0)]
+
+
+def _who_is_first(strictest: pd.DataFrame, first: pd.DataFrame) -> str:
+    """Return which metrics are the most sensitive, and what is known of the others."""
+    labels = list(first["label"])
+    if len(strictest) == 1:
+        return f"{labels[0]} has a required difference"
+    if len(first) > 1:
+        return f"{enumerated(labels)} are not separable as the most sensitive metric"
+    if strictest["share_behind_low"].isna().all():
+        return (
+            f"{labels[0]} has the largest share, without limits that would separate it from others"
+        )
+    return f"{labels[0]} is the most sensitive metric, separated from all others (95% for all differences of shares together)"
+
+
+def _numbers(row: pd.Series) -> str:
+    """Return required difference and share of a metric, with limits."""
+    if pd.isna(row["required_difference"]):
+        return f"{row['label']} none"
+    from_open = ">= " if row["open_bin"] else ""
+    required = f"{from_open}{row['required_difference']:.2f}{_span(row, 'required', '.2f')}"
+    form = ".0%" if not row["share_high"] < SMALL else ".1%"
+    return f"{row['label']} {required}, {row['share']:{form}}{_span(row, 'share', form)}"
+
+
+def _span(row: pd.Series, name: str, form: str) -> str:
+    """Return limits in parentheses; nothing without limits."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if pd.isna(low):
+        return ""
+    return f" ({format(low, form).removesuffix('%')} to {'no limit' if pd.isna(high) else format(high, form)})"
+
+
+def _open_bins(strictest: pd.DataFrame) -> str:
+    """Return what is known of metrics whose only accepted rate is that of the open bin."""
+    known = strictest[strictest["open_bin"] & strictest["required_low"].notna()]
+    named = [f"{row['label']} >= {row['required_low']:.2f}" for _, row in known.iterrows()]
+    return f" below the open bin ({first_of(named)})" if named else ""
+
+
+def _by_size(frame: pd.DataFrame, first: pd.DataFrame) -> list[str]:
+    """Return the differences that a metric needs by size, if there are several sizes."""
+    confidence = first["confidence"].iloc[0]
+    chosen = frame[frame["confidence"] == confidence].sort_values("size")
+    if len(chosen) < 2:
+        return []
+    needs = [
+        f"{'none' if missing else cell_text(row.required_difference, '.2f')} with {row.size}"
+        for row, missing in zip(
+            chosen.itertuples(), chosen["required_difference"].isna(), strict=True
+        )
+    ]
+    return [f"required difference of {first['label'].iloc[0]} by sample size: {', '.join(needs)}"]
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the sensitivity table of each confidence, without the columns that are equal in all rows."""
+    hidden = ["trials", "sampling", "share_behind", "share_behind_high", "max_difference"]
+    frame = frames["sensitivity"].drop(columns=[*hidden, "required_difference_smooth"])
+    for rule in ("required_difference_first", "required_suffix"):
+        other, chosen = frame[rule], frame["required_difference"]
+        if ((other == chosen) | (other.isna() & chosen.isna())).all():
+            frame = frame.drop(columns=rule)
+    frame = frame.drop(columns=[] if frame["open_bin"].any() else ["open_bin"])
+    frame = frame.dropna(axis="columns", how="all")
+    tables = [
+        (f"Sensitivity at {confidence:.0%} confidence", part.drop(columns="confidence"))
+        for confidence, part in frame.groupby("confidence", sort=False)
+    ]
+    return [*tables, ("Topics in the samples", frames["overlap"])]
+
+
+def most_sensitive(frame: pd.DataFrame) -> str:
+    """Return the metrics not separated from the most sensitive, with required differences, at the highest confidence and the largest size."""
+    strictest = frame[
+        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
+    ]
+    if strictest["share"].isna().all():
+        return NONE
+    first = leaders(strictest).dropna(subset="required_difference")
+    return first_of(
+        [f"{row['label']} {row['required_difference']:.2f}" for _, row in first.iterrows()]
+    )
+
+
+def discrimination(group: ResultGroup) -> Lines:
+    """Yield the metrics that are not separated from the most sensitive one, of each collection."""
+    frame = _strictest(group)
+    known = frame.dropna(subset="share")
+    if known.empty:
+        return
+    where = f"swap method, {known['confidence'].iloc[0]:.0%} confidence, samples of {value_range(known['size'], 'd')} topics"
+    parts = [part for _, part in frame.groupby(COLLECTION, sort=False)]
+    if len(parts) == 1:
+        first = leaders(frame)
+        numbers = "; ".join(_numbers(row) for _, row in first[:MOST_NAMED].iterrows())
+        about = (
+            f" (95% limits for other {topics_and_teams(*group.facts)})"
+            if first["share_low"].notna().any()
+            else ""
+        )
+        sentence = f"{_who_is_first(frame, first)}. Required difference, share of comparisons with it{about}"
+        yield _required(first, f"{sentence}: {numbers}.", where)
+        return
+    several = [part for part in parts if len(part) > 1 and part["share"].notna().any()]
+    if several:
+        named = [label for part in several for label in leaders(part)["label"]]
+        limited = all(part["share_behind_low"].notna().any() for part in several)
+        what = (
+            "Not separable from the most sensitive metric"
+            if limited
+            else "Largest share (limits missing)"
+        )
+        yield Finding(
+            f"{what}: {occurrences(named)} of {len(several)} collections with several metrics.",
+            conditions=where,
+        )
+    else:
+        yield Finding(
+            f"Each collection has one metric: {value_range(known['share'], '.0%')} of the comparisons reach its required difference.",
+            conditions=where,
+        )
+
+
+def required_differences(group: ResultGroup) -> Lines:
+    """Yield the differences that the swap method requires, of the most sensitive metrics."""
+    frame = _strictest(group)
+    known = frame.dropna(subset="required_difference")
+    n_collections = frame[COLLECTION].nunique()
+    where = (
+        f"swap method, at most {1 - frame['confidence'].iloc[0]:.0%} of the comparisons swapped, {group.facts[0]['sampling']} samples "
+        f"of {value_range(frame['size'], 'd')} topics"
+    )
+    if known.empty:
+        none = f"No metric has a required difference{_open_bins(frame)}."
+        yield Finding(none, conditions=where)
+        return
+    needs = [_need(label, frame[frame["label"] == label]) for label in labels_by_share(frame)]
+    named = first_of(needs, rest=", and {} more in the table")
+    span = f" over {n_collections} collections" if n_collections > 1 else ""
+    limited = n_collections == 1 and known["required_low"].notna().any()
+    note = f" (95% limits for other {topics_and_teams(*group.facts)})" if limited else ""
+    sentence = f"Estimated required differences in mean score{note}: {named}{span}. They are about samples of {value_range(frame['size'], 'd')} topics."
+    yield (
+        _required(leaders(known), sentence, where)
+        if n_collections == 1
+        else Finding(sentence, conditions=where)
+    )
+
+
+def _need(label: str, rows: pd.DataFrame) -> str:
+    """Return the required differences of a metric over collections, and in how many it has none."""
+    known = rows.dropna(subset="required_difference")
+    none = f"none in {len(rows) - len(known)} of {len(rows)}"
+    if len(rows) == 1:
+        span = (
+            "none"
+            if known.empty
+            else f"{known['required_difference'].iloc[0]:.2f}{_span(known.iloc[0], 'required', '.2f')}"
+        )
+        return f"{label} {span}"
+    if known.empty:
+        return f"{label}: {none}"
+    span = value_range(known["required_difference"], ".2f")
+    return f"{label} {span}" if len(known) == len(rows) else f"{label} {span} ({none})"
+
+
+def _strictest(group: ResultGroup) -> pd.DataFrame:
+    """Return the rows of the highest confidence and of each collection's largest size."""
+    frame = with_labels(group.first_table)
+    frame = frame[frame["confidence"] == frame["confidence"].max()]
+    strictest: pd.DataFrame = frame[
+        frame["size"] == frame.groupby(COLLECTION)["size"].transform("max")
+    ]
+    return strictest
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on metrics without a required difference, extrapolations, and topics in both samples."""
+    remarks = []
+    frame = merge_gains(frames["sensitivity"])
+    strictest = frame[
+        (frame["confidence"] == frame["confidence"].max()) & (frame["size"] == frame["size"].max())
+    ]
+    none = list(dict.fromkeys(strictest.loc[strictest["required_difference"].isna(), "metric"]))
+    if none:
+        text = f"Metrics have no required difference at {strictest['confidence'].iloc[0]:.0%} confidence."
+        remarks.append((text, first_of(none)))
+    remarks += _doubts(strictest, result)
+    if result.sizes[names.SIZE] >= 3:
+        text = "Dashed curves beyond the largest sample are extrapolations of a fitted decay, not measurements."
+        remarks.append((text, f"beyond {int(result[names.SIZE].max())} topics"))
+    if result.attrs["sampling"] == "replacement":
+        text = (
+            "Samples with replacement overlap, so swap rates underestimate those of new topics; required differences are too small, and the coverage of their limits "
+            "was measured for disjoint samples only."
+        )
+        remarks.append((text, f"{float(result['common'].isel(size=-1)):.0f} topics in common"))
+    return remarks
+
+
+def _doubts(strictest: pd.DataFrame, result: xr.Dataset) -> list[tuple[str, str]]:
+    """Return remarks on rules that disagree, limits that are missing, and bins that ties decide."""
+    remarks = []
+    rules = {"suffix": "required_suffix", "first": "required_difference_first"}
+    other = [
+        f"{row['metric']} {row['required_difference']:.2f}, "
+        + ", ".join(f"{rule} {row[column]:.2f}" for rule, column in rules.items())
+        for _, row in strictest.iterrows()
+        if any(row[column] != row["required_difference"] for column in rules.values())
+        and not row[["required_difference", *rules.values()]].isna().all()
+    ]
+    if other:
+        text = (
+            "The three rules of the required difference disagree: swap rates do not fall steadily."
+        )
+        remarks.append((text, first_of(other)))
+    unlimited = strictest[strictest["required_low"].notna() & strictest["required_high"].isna()]
+    unlimited = unlimited.dropna(subset="required_difference")
+    if len(unlimited):
+        text = "No upper limit of a required difference: without some group of topics or teams there is none."
+        remarks.append((text, first_of(list(unlimited["metric"]))))
+    if strictest["required_low"].isna().all():
+        text = (
+            "Required differences and shares have no limits for other topics and teams, and are about these alone: limits need "
+            "4 topics, 4 teams (or runs without teams) and the isotonic rule."
+        )
+        remarks.append((text, ""))
+    if "tie_share" in result:
+        tied = quantity(result, "decided_by_ties")
+        metrics = tied.any([dim for dim in tied.dims if dim != names.METRIC])
+        if metrics.any():
+            text = (
+                "Exact ties are most of the comparisons of some bins, and decide their swap rates."
+            )
+            remarks.append(
+                (text, first_of(labels_of(result.isel(metric=metrics.values), names.METRIC)))
+            )
+    return remarks
+
+
+def swap_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Draw swap rates by difference for one sample size, by size for several."""
+    draw = swap_rates if result.sizes[names.SIZE] == 1 else size_curves
+    draw(canvas, result, gain)
+
+
+def swap_rates(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Swap rate against performance difference (S0 Figures 2-4): a curve a metric, 95 % intervals, accepted rates dashed.
+
+    Of several sample sizes the largest is shown.
+
+    Parameters
+    ----------
+    result
+        Of the swap method.
+    gain
+        Gain setting; the first by default.
+    """
+    from scorecube.report.figures.direct_labels import direct_labels
+
+    result = result.isel(size=[-1])
+    cells = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(size=0)
+    axes = canvas.panel(FIGURE_SIZE)
+    lower = result["lower"].values.copy()
+    if np.isnan(lower[0]):  # the open bin of signed differences
+        lower[0] = 2 * lower[1] - lower[2]
+    for k, label in enumerate(labels_of(result, names.METRIC)):
+        cell = cells.isel(metric=k)
+        colour = COLOURS[k % len(COLOURS)]
+        axes.plot(
+            lower,
+            cell["swap_rate"].values,
+            marker=MARKERS[k % len(MARKERS)],
+            markersize=4.5,
+            markerfacecolor="none" if k % 2 else colour,
+            # Markers of neighbours stand at different bins, and their lines have different dashes.
+            markevery=(k % EVERY, EVERY),
+            linestyle=DASHES[k % len(DASHES)],
+            linewidth=1.4,
+            color=colour,
+            label=label,
+        )
+        count = cell["count"].values
+        filled = count >= LEAST_BAND * count.sum()
+        axes.fill_between(
+            lower,
+            np.where(filled, cell["swap_rate_low"].values, np.nan),
+            np.where(filled, cell["swap_rate_high"].values, np.nan),
+            color=colour,
+            alpha=0.12,
+            linewidth=0,
+        )
+    _accepted_rates(axes, result)
+    axes.set_xticks(lower[:: max(1, -(-len(lower) // TICKS))])
+    axes.set_xlabel("difference in mean score, lower edge of the bin")
+    axes.set_ylabel("swap rate")
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", loc="left", fontsize=9
+    )
+    direct_labels(axes)
+
+
+def _accepted_rates(axes: Axes, result: xr.Dataset) -> None:
+    for confidence in result[names.CONFIDENCE].values:
+        axes.axhline(1.0 - confidence, linestyle="--", linewidth=0.8, color="0.4")
+        axes.annotate(
+            f"{1 - confidence:.0%}",
+            (1.0, 1.0 - confidence),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            color="0.4",
+            ha="right",
+            va="bottom",
+        )
+
+
+def sensitivity_bars(
+    canvas: Canvas,
+    results: Sequence[xr.Dataset],
+    gain: str | None = None,
+    confidence: float | None = None,
+) -> None:
+    """Share of comparisons with the required difference, by collection (S0 Figures 5-8, S1 Figure 9).
+
+    Of several sample sizes the largest is shown.
+
+    Parameters
+    ----------
+    results
+        Of the swap method, one a collection.
+    gain
+        Gain setting; each collection's first by default.
+    confidence
+        The highest by default. A metric without a required difference has no bar.
+    """
+    from scorecube.report.figures.collections import by_collection
+
+    chosen = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
+    frame = combine([_shares(result, gain, chosen) for result in results])
+    metrics = list(
+        dict.fromkeys(name for result in results for name in labels_of(result, names.METRIC))
+    )
+    limits = {
+        str(row["metric"]): (100 * row["share_low"], 100 * row["share_high"])
+        for _, row in frame.iterrows()
+    }
+    collections = list(dict.fromkeys(frame[COLLECTION]))
+    shares = {
+        metric: 100 * rows.set_index(COLLECTION)["share"]
+        for metric, rows in frame.groupby("metric", sort=False)
+    }
+    label = f"% of comparisons with the difference\nrequired at {chosen:.0%} confidence"
+    by_collection(
+        canvas,
+        {metric: shares[metric] for metric in metrics if metric in shares},
+        collections,
+        label,
+        limits=limits,
+    )
+
+
+def _shares(result: xr.Dataset, gain: str | None, confidence: float) -> pd.DataFrame:
+    setting = gain or labels_of(result, names.GAIN)[0]
+    frame = SENSITIVITY.make(result.isel(size=[-1]).sel(gain=[setting]))
+    return frame[np.isclose(frame["confidence"], confidence, rtol=SAME_LEVEL, atol=0.0)]
+
+
+def size_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Required difference by topic set size, then the log swap rates of some bins, a panel a metric (Voorhees and Buckley 2002).
+
+    Dashed curves are fits; without points they are extrapolated to untested sizes.
+
+    Parameters
+    ----------
+    result
+        Of the swap method, with several sizes.
+    gain
+        Gain setting; the first by default.
+    """
+    from scorecube.report.figures.canvas import shades
+
+    setting = gain or labels_of(result, names.GAIN)[0]
+    metrics = labels_of(result, names.METRIC)
+    frame = CURVES.make(result)
+    frame = frame[frame["gain"] == setting]
+    bins = _some_bins(frame)
+    colours = dict(zip(bins, shades(len(bins)), strict=True))
+    columns = min(COLUMNS, len(metrics) + 1)
+    rows = -(-(len(metrics) + 1) // columns)
+    figure = canvas.figure(
+        (FIGURE_SIZE[0], max(FIGURE_SIZE[1] * (rows == 1) * 0.8, ROW_HEIGHT * rows))
+    )
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    _required_by_size(grid[0], result.sel(gain=setting))
+    lowest = frame.loc[frame["swap_rate"] > 0, "swap_rate"].min()
+    for axes, metric in zip(grid[1:], metrics, strict=False):
+        _rates_by_size(axes, frame[frame["metric"] == metric], colours)
+        axes.set_title(metric, loc="left", fontsize=9)
+        axes.axvline(float(result[names.SIZE].max()), color="0.6", linewidth=0.8)
+        axes.set_ylim(bottom=lowest / 2 if np.isfinite(lowest) else None, top=1.0)
+        axes.set_xlim(right=frame["size"].max() * 1.02)
+    for axes in grid[len(metrics) + 1 :]:
+        axes.set_axis_off()
+    figure.suptitle(f"{conditions(result)}, gains {setting}", x=0.01, ha="left", fontsize=9)
+    if bins:
+        handles, labels = grid[1].get_legend_handles_labels()
+        title = "difference from; dashed: fit, to the right of the grey line extrapolated"
+        figure.legend(
+            handles, labels, title=title, loc="outside lower center", ncols=len(bins), fontsize=8
+        )
+
+
+def _some_bins(frame: pd.DataFrame) -> list[int]:
+    """Return up to seven bins, evenly spread over those that are not empty."""
+    filled = sorted({int(each) for each in frame.loc[frame["swap_rate"].notna(), "bin"]})
+    if len(filled) <= MOST_BINS:
+        return filled
+    return [filled[round(k * (len(filled) - 1) / (MOST_BINS - 1))] for k in range(MOST_BINS)]
+
+
+def _required_by_size(axes: Axes, cells: xr.Dataset) -> None:
+    confidence = float(cells[names.CONFIDENCE].max())
+    sizes = cells[names.SIZE].values
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        required = cells["required_difference"].sel(confidence=confidence).isel(metric=k).values
+        style: dict[str, Any] = {
+            "marker": MARKERS[k % len(MARKERS)],
+            "color": COLOURS[k % len(COLOURS)],
+            "linewidth": 1.0,
+        }
+        axes.plot(sizes, required, markersize=3.5, label=metric, **style)
+    axes.set_title(f"required at {confidence:.0%} confidence", loc="left", fontsize=9)
+    axes.set_xlabel("topics in a sample")
+    axes.set_ylabel("difference in mean score")
+    highest = float(cells["required_difference"].sel(confidence=confidence).max())
+    axes.set_ylim(0.0, ROOM * highest if highest > 0 else None)
+    # Also sizes without a required difference.
+    axes.set_xlim(0, sizes[-1] * 1.05)
+    axes.legend(
+        fontsize=7,
+        ncols=2 if cells.sizes[names.METRIC] > 3 else 1,
+        loc="upper left",
+        borderaxespad=0.0,
+    )
+
+
+def _rates_by_size(axes: Axes, frame: pd.DataFrame, colours: dict[int, Any]) -> None:
+    from scorecube.report.figures.log_labels import plain_log_labels
+
+    for number, colour in colours.items():
+        curve = frame[frame["bin"] == number].sort_values("size")
+        tried, beyond = curve[~curve["extrapolated"]], curve[curve["extrapolated"]]
+        lower = curve["lower"].iloc[0]
+        label = "below" if np.isnan(lower) else f"{lower:.2f}"
+        # A rate of 0 has no logarithm: a gap.
+        seen = tried["swap_rate"].where(tried["swap_rate"] > 0)
+        axes.plot(
+            tried["size"],
+            seen,
+            marker="o",
+            markersize=2.5,
+            linewidth=1.0,
+            color=colour,
+            label=label,
+        )
+        if len(beyond):
+            axes.plot(
+                curve["size"],
+                curve["fitted"],
+                linestyle="--",
+                linewidth=0.8,
+                color=colour,
+                alpha=0.7,
+            )
+    axes.set_yscale("log")
+    plain_log_labels(axes.yaxis)
+    axes.set_xlabel("topics in a sample")
+    axes.set_ylabel("swap rate")
+
+
+VIEW = View(
+    name="swap",
+    heading="Swap method",
+    about=(
+        "Two topic sets are drawn, and every pair of runs is compared on both. The swap rate is the share of comparisons in which the "
+        "two sets disagree about the better run, given the difference seen on the first. The required difference is the lower edge of "
+        "the first bin whose swap rate, fitted so that it does not increase with the difference, is at most the accepted rate. A metric "
+        "is more sensitive if a larger share of the comparisons reaches its required difference (column share). 95% limits are about "
+        "collections with as many other topics and teams of the same kind, each by itself; how far shares are behind the largest is limited for all pairs of metrics together, and "
+        "metrics whose shares are not separated are named together. "
+        "The rates are no significance test of any pair."
+    ),
+    tables={"sensitivity": SENSITIVITY, "rates": RATES, "overlap": OVERLAP, "curves": CURVES},
+    title=title,
+    caption=caption,
+    findings=findings,
+    page_tables=page_tables,
+    figure=swap_figure,
+    overview=sensitivity_bars,
+    bars=True,
+    column=Column("most sensitive metric, required difference", most_sensitive),
+    order=Order("share", more_is_better=True, conditions=("confidence", "size", "sampling")),
+    answers={DISCRIMINATION: discrimination, DIFFERENCE: required_differences},
+    cautions=cautions,
+)

@@ -240,7 +240,7 @@ class Analysis(ABC):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """Return the labelled result of the combined outputs of all blocks."""
+        """Return the labelled result of the combined outputs of all blocks; `VARIABLES` of the module describes its variables."""
 
     @abstractmethod
     def cost(self, prepared: Prepared, trials: int) -> Cost:

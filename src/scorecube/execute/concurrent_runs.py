@@ -43,7 +43,6 @@ class TimedThreadPool(ThreadPoolExecutor):
         self._waited_for: set[Future[Any]] = set()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See `concurrent.futures.Executor.submit`."""
         outcome: Future[Any] = Future()
         self._waited_for.add(outcome)
         outcome.add_done_callback(self._waited_for.discard)

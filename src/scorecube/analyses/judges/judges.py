@@ -285,7 +285,6 @@ class Judges(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube, judged = prepared.cube, _shared(prepared)
         values = {}
         for each in VARIABLES:

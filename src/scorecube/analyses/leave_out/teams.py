@@ -182,7 +182,6 @@ class Teams(Analysis):
         return Prepared(cube, TeamPools(build_pools(cube, n_ranks), metrics, n_ranks, depth))
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         pools: Pools = prepared.shared.pools
         n_teams, n_topics = len(pools.teams), prepared.cube.sizes[names.TOPIC]
         if n_teams < 2:
@@ -243,7 +242,6 @@ class Teams(Analysis):
         )
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         teams = prepared.shared.pools.teams
         return {
             "left_out": replayed_teams(samples, teams, self.leaves(len(teams)), trials),
@@ -274,7 +272,6 @@ class Teams(Analysis):
         return self._rescoring_inputs(prepared) | samples | rules
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         cube = prepared.cube
         n_teams = len(prepared.shared.pools.teams)
         count, n_leaves, n_steps = n_cells(cube), len(self.leaves(n_teams)), len(self.steps(cube))
@@ -295,7 +292,6 @@ class Teams(Analysis):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         left_out = np.ascontiguousarray(np.moveaxis(inputs["left_out"][:, start:stop], 1, -1))
         outputs = compute_trials(inputs, start, stop).by_name()
         return {"left_out": left_out, "kept": inputs["kept"].astype(np.int8), **outputs}
@@ -303,7 +299,6 @@ class Teams(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         pools, cell_of, n_runs = prepared.shared.pools, cells(cube)[1], cube.sizes[names.RUN]
         inputs = self._rescoring_inputs(prepared) | {"kept": totals["kept"].astype(bool)}

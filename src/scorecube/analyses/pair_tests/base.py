@@ -160,7 +160,6 @@ class PairTest(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         reached = totals["reached"]
 
         def largest_of(cell: int) -> list[float]:

@@ -255,7 +255,6 @@ class Agreement(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         scores, cell_of = judgement_set_cells(cube)
         half = len(scores) // 2

@@ -138,7 +138,6 @@ class Correlation(Analysis):
         return Prepared(cube, list_comparisons(cube, self.along))
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         check_runs(cube, "rank correlation", means_only=False)
         areas = AREA in cell_kinds(cube)
@@ -156,7 +155,6 @@ class Correlation(Analysis):
         )
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         if not self.intervals:
             raise BadPlan(
                 f"{option('intervals', self.intervals)}: nothing is resampled; no samples can be replayed"
@@ -200,7 +198,6 @@ class Correlation(Analysis):
         return (Output("drawn", shape, Combine.CONCAT, "float64"),)
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         if not self.intervals:
             return {"trials": np.array([stop - start])}
         first, second, tolerances, sums = (
@@ -247,7 +244,6 @@ class Correlation(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         pairs: Comparisons = prepared.shared
         n_runs = cube.sizes[names.RUN]

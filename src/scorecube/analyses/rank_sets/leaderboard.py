@@ -141,7 +141,6 @@ class Leaderboard(RankSets):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         (scores, cell_of), statistics = cells(cube), self.statistics(prepared)
         families, rows = self.families(cube), list[dict[str, Any]]()

@@ -116,7 +116,6 @@ class Ranks(RankSets):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         families, n_runs = self.families(cube), cube.sizes[names.RUN]
         (scores, cell_of), units = cells(cube), cell_units(cube)

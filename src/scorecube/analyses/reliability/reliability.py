@@ -150,7 +150,6 @@ class Reliability(Analysis):
         return True
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         check_runs(cube, "reliability")
         if self.judgement_sets:
@@ -170,7 +169,6 @@ class Reliability(Analysis):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         scores, _ = cells(prepared.cube)
         return {
             "scores": scores,
@@ -179,7 +177,6 @@ class Reliability(Analysis):
         }
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         return (
             Output("mean_squares", (len(SOURCES),), Combine.CONCAT, "float64"),
             Output("jackknife", (3, len(RATIOS)), Combine.CONCAT, "float64"),
@@ -187,7 +184,6 @@ class Reliability(Analysis):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         found: dict[str, list[Any]] = {"mean_squares": [], "jackknife": [], "teams": []}
         for cell in range(start, stop):
             kept = inputs["kept"][cell]
@@ -200,7 +196,6 @@ class Reliability(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `reliability_quantities`."""
         cube = prepared.cube
         scores, cell_of = cells(cube)
         n_topics = cube.sizes[names.TOPIC]
@@ -285,7 +280,6 @@ class Reliability(Analysis):
         return found
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cube = prepared.cube
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         score_bytes = 8.0 * n_runs * n_topics

@@ -235,7 +235,6 @@ class Check(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube, claims = prepared.cube, self.claims(prepared)
         cell_of = cells(cube)[1]
         values = {name: array[cell_of] for name, array in summary(totals["claimed"]).items()}

@@ -343,7 +343,6 @@ class Errors(Analysis):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         cell_of = cells(cube)[1]
         # (cell, delta, size, test, row, level) -> (cell, test, size, delta, row, level)

@@ -149,7 +149,6 @@ class TopicSampling(Analysis):
         return []
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         return {
             "samples": sample_positions(samples, prepared.cube, self.sizes(prepared.cube)[-1], 2)
         }

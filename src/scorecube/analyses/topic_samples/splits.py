@@ -81,18 +81,15 @@ class Splits(TopicSampling):
     )
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         return self.check_sampling(prepared.cube)
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube = prepared.cube
         return self.sampling_inputs(cube, self.grids(cube), seed) | (samples or {})
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         cube = prepared.cube
         shape = (len(self.sizes(cube)), n_cells(cube))
         return (
@@ -102,7 +99,6 @@ class Splits(TopicSampling):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (len(inputs["sizes"]), n_cells, stop - start)
         outputs: Arrays = {name: np.empty(shape, np.int32) for name in INTEGERS}
@@ -140,7 +136,6 @@ class Splits(TopicSampling):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         # From (size, cell, trial) to (metric, gain, size, trial).
         by_cell = {

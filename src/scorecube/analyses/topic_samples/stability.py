@@ -67,19 +67,16 @@ class Stability(TopicSampling):
     )
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         return self.check_sampling(prepared.cube)
 
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube = prepared.cube
         inputs = self.sampling_inputs(cube, self.grids(cube), seed)
         return inputs | (samples or {}) | {"fuzziness": np.array(self.fuzziness)}
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         cube = prepared.cube
         n_runs = cube.sizes[names.RUN]
         shape = (
@@ -94,7 +91,6 @@ class Stability(TopicSampling):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         n_cells, n_runs, n_topics = (int(length) for length in inputs["shape"])
         shape = (
             len(inputs["sizes"]),
@@ -116,7 +112,6 @@ class Stability(TopicSampling):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES`."""
         cube = prepared.cube
         cell_of = cells(cube)[1]
         run_a, run_b = (
@@ -152,7 +147,6 @@ class Stability(TopicSampling):
         return labelled_result(cube, VARIABLES, values, coords, attrs)
 
     def cost(self, prepared: Prepared, trials: int) -> Cost:
-        """See `Analysis.cost`."""
         cube = prepared.cube
         count, n_runs, n_topics = n_cells(cube), cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         pairs, n_sizes = n_runs * (n_runs - 1) // 2, len(self.sizes(cube))

@@ -134,7 +134,6 @@ class Swap(SwapOptions):
 
     @property
     def uses_teams(self) -> bool:
-        """See `Analysis.uses_teams`."""
         return self.run_groups == "teams"
 
     def prepare(self, cube: xr.Dataset) -> Prepared:
@@ -142,7 +141,6 @@ class Swap(SwapOptions):
         return Prepared(cube, Bins.of(self.bins, self.width, self.sampling, self.sizes(cube), cube))
 
     def check(self, prepared: Prepared) -> list[str]:
-        """See `Analysis.check`."""
         cube = prepared.cube
         n_runs, n_topics = cube.sizes[names.RUN], cube.sizes[names.TOPIC]
         if n_runs * (n_runs - 1) >= 2**31:
@@ -158,7 +156,6 @@ class Swap(SwapOptions):
         return warnings
 
     def replay(self, prepared: Prepared, samples: xr.Dataset, trials: int) -> Arrays:
-        """See `Analysis.replay`."""
         if self.share == "none":
             raise BadPlan(
                 f"with {option('share', 'none')} samples are drawn for every pair of runs and cannot be replayed"
@@ -173,7 +170,6 @@ class Swap(SwapOptions):
     def inputs(
         self, prepared: Prepared, trials: int, seed: int, samples: Arrays | None = None
     ) -> Arrays:
-        """See `Analysis.inputs`."""
         cube = prepared.cube
         grids = self.grids(cube, self.width)
         inputs = self.sampling_inputs(cube, grids, seed) | (samples or {})
@@ -193,7 +189,6 @@ class Swap(SwapOptions):
         return self.limits and has_limits(cube, self.run_groups)
 
     def outputs(self, prepared: Prepared) -> tuple[Output, ...]:
-        """See `Analysis.outputs`."""
         cube = prepared.cube
         count, n_sizes = n_cells(cube), len(self.sizes(cube))
         n_bins = prepared.shared.number
@@ -217,7 +212,6 @@ class Swap(SwapOptions):
         )
 
     def block(self, inputs: Mapping[str, np.ndarray[Any, Any]], start: int, stop: int) -> Arrays:
-        """See `Analysis.block`."""
         counted = self._count(inputs, start, stop)
         fields = ("count", "swap", "both_zero", "products", "largest", "widest")
         outputs = {

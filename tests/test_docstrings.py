@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 
 import scorecube
+from scorecube.analyses import registry
+from scorecube.analyses.described import Described
+from scorecube.analyses.options import Option, option_field, options_of
 from tests.reference_pages import MODULES
 
 REPO = Path(__file__).parents[1]
@@ -24,6 +27,9 @@ UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 RULES = 'see "Docstrings" in CONTRIBUTING.md'
 NO_EXAMPLE = {"ScorecubeError"}
 """Of `scorecube.__all__`, what an example would not explain: a base class that is only caught."""
+
+ANY_NUMBER = {"Correlation.bold", "Unpaired.sided"}
+"""Options with numbers and without a range: any threshold of marks, and one that has a single value."""
 
 
 def sections(doc: str) -> dict[str, str]:
@@ -35,7 +41,8 @@ def sections(doc: str) -> dict[str, str]:
 def described(section: str) -> set[str]:
     """Return the names that a Parameters section describes: its lines that are not indented."""
     lines = [line for line in section.splitlines() if line and not line[0].isspace()]
-    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+    names = [line.partition(" : ")[0] for line in lines]  # options have their values behind it
+    return {name.strip().lstrip("*") for line in names for name in line.split(",")}
 
 
 def parameters(thing: Any) -> set[str]:
@@ -150,6 +157,73 @@ def test_what_the_package_offers_is_told_in_full() -> None:
         for line in lacking(f"scorecube.{name}", getattr(scorecube, name), full=True)
     ]
     assert not problems, f"docstrings of scorecube.__all__ ({RULES}):\n" + "\n".join(problems)
+
+
+def untold(kind: type) -> list[str]:
+    """Return what the declarations of a record's options lack, or its docstring leaves out of them, a line for each thing."""
+    told, problems = sections(kind.__doc__ or "").get("Parameters", ""), []
+    for name, declared in options_of(kind).items():
+        where = f"{kind.__name__}.{name}"
+        head, _, text = f"\n{told}".partition(f"\n{name} : ")[2].partition("\n")
+        text = " ".join(re.split(r"\n(?=\S)", text)[0].split())
+        if declared.default is dataclasses.MISSING or f"default {declared.default!r}" not in head:
+            problems.append(f"{where} has no default")
+        if not declared.description or declared.description != text or not declared.help:
+            problems.append(f"{where} has no description")
+        limits = bool(declared.choices or declared.limits)
+        if has_range(declared) and where not in ANY_NUMBER and not limits:
+            problems.append(f"{where} has no range")
+        if declared.limits not in head or not all(repr(each) in head for each in declared.choices):
+            problems.append(f"{where} has a range that is not told")
+    return problems
+
+
+def has_range(declared: Option) -> bool:
+    """Whether an option takes numbers."""
+    return bool(re.search(r"\b(int|float)\b", str(declared.type)))
+
+
+def test_options_of_analyses_are_told_in_full() -> None:
+    problems = [line for entry in registry.entries() for line in untold(registry.load(entry.name))]
+    assert not problems, f"declarations of options ({RULES}):\n" + "\n".join(problems)
+
+
+def test_options_that_are_not_told_are_found() -> None:
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Untold(Described):
+        """Record.
+
+        Notes
+        -----
+        None.
+        """
+
+        size: int = option_field(3, "Topics.", minimum=1)
+        number: float = option_field(0.5, "Without limits.")
+        empty: str = option_field("", "")
+        off: bool = option_field(True, "No limits.", flag="--no-limits")
+        old: int = dataclasses.field(default=2)
+
+    assert untold(Untold) == [
+        "Untold.number has no range",
+        "Untold.empty has no description",
+        "Untold.off has no description",
+        "Untold.old has no default",
+        "Untold.old has no description",
+        "Untold.old has no range",
+    ]
+    assert sections(Untold.__doc__ or "").keys() == {"", "Parameters", "Notes"}
+
+    class Written(Untold):
+        """Record.
+
+        Parameters
+        ----------
+        size
+            Told by hand.
+        """
+
+    assert inspect.cleandoc(Written.__doc__ or "").endswith("\n    Told by hand.")
 
 
 @pytest.mark.parametrize("module", MODULES)

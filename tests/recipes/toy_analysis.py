@@ -26,15 +26,7 @@ from scorecube.report.views.view import View
 
 @dataclass(frozen=True, kw_only=True)
 class Winner(Analysis):
-    """Winners: how often is each run the best on a random sample of the topics?
-
-    Parameters
-    ----------
-    n_drawn
-        Topics in a sample.
-    ties
-        Several best runs all win, or only the first of them.
-    """
+    """Winners: how often is each run the best on a random sample of the topics?"""
 
     name: ClassVar[str] = "winner"
 

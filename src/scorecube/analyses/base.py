@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.described import Described
 from scorecube.analyses.options import options_of
 from scorecube.collection import schema
 from scorecube.collection.selection import uses_gains
@@ -129,7 +130,7 @@ class Prepared:
     report: Callable[[float], None] = unreported
 
 
-class Analysis(ABC):
+class Analysis(Described, ABC):
     """Base class of analyses; the first line of a docstring is the summary in the registry."""
 
     name: ClassVar[str]

@@ -40,6 +40,8 @@ class Option:
     flags
         Flags on the command line, the main one first; empty for the name with hyphens. The flag of an option that is true by
         default turns the option off.
+    detail
+        What documentation says behind `help`; instead of it for an option that is true by default, whose `help` is about turning it off.
     choices
         Allowed values, or allowed elements of a list; empty for any.
     minimum, maximum
@@ -73,6 +75,7 @@ class Option:
 
     help: str
     flags: tuple[str, ...] = ()
+    detail: str = ""
     choices: tuple[Any, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
@@ -96,6 +99,11 @@ class Option:
     def flag(self) -> str:
         """Flag on the command line."""
         return self.flags[0] if self.flags else default_flag(self.name)
+
+    @property
+    def description(self) -> str:
+        """What documentation says of the option."""
+        return self.detail if self.default is True else f"{self.help} {self.detail}".strip()
 
     @property
     def scalar(self) -> Any:

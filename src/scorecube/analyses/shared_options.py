@@ -5,31 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from scorecube.analyses.described import Described
 from scorecube.analyses.options import option_field, options_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedOptions:
+class SharedOptions(Described):
     """Declarations of the shared options; the values are passed on by name.
 
-    Parameters
-    ----------
-    collection
-        Names of collections in the study; None for all.
-    metrics, gains, runs, topics, top_runs, by, drop_missing
-        As in `scorecube.collection.selection.select`.
-    trials, seed
-        As in `scorecube.analyse`.
-    until_width, most_trials
-        As in `scorecube.workflow.tasks.Until`.
-    workers, cluster, scheduler, memory, block_units
-        Resources that compute the blocks; results do not depend on them.
-    replay, save_samples
-        Stores of resamples to read, and to write.
-    out
-        Study to write results into; None for the study that is read.
-    dry_run
-        Whether to describe the plan only.
+    Those from `metrics` to `drop_missing` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
+    `scorecube.analyse`, `until_width` and `most_trials` by `scorecube.workflow.tasks.Until`.
+
     """
 
     collection: tuple[str, ...] | None = option_field(

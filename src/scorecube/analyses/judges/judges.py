@@ -24,7 +24,12 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.agreement import STATISTICS, TIES, Agreement
+from scorecube.analyses.rank_agreement.agreement import (
+    STATISTICS,
+    Agreement,
+    persistence_field,
+    ties_field,
+)
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_judgements import JudgedScores, judged_scores
@@ -55,38 +60,6 @@ class Judges(Analysis):
     Corrected means: of all topics by the judge, and some by the truth (`scorecube.statistics.corrected_means`), with the width of their intervals by the
     number of labelled topics. Topics may be shared or nested; where none are shared, rankings are compared with those of split halves of the truth.
 
-    Parameters
-    ----------
-    truth
-        Name of the set that counts as truth; the first one if empty.
-    judges
-        Names of the others; all if empty.
-    top
-        Number of best runs under the truth for counts of false positives.
-    alpha
-        Significance level of the decisions on pairs.
-    test
-        Paired test for the decisions: ``t``, ``wilcoxon`` or ``sign``.
-    p, ties
-        Persistence, and treatment of ties, of the rank-biased overlap, as of `Agreement`.
-    confidence
-        Confidence level of all intervals.
-    labels
-        Numbers of labelled topics for corrected means; all shared topics always are a further one.
-    width
-        Width of intervals that a number of labelled topics is computed for.
-    baseline
-        Run that others are compared with under corrected means; the best under the truth by default.
-    purchases
-        Random choices of the labelled topics over which widths are averaged.
-    weights
-        Of the weighted kappa: ``quadratic`` or ``linear``.
-    distance
-        Of Krippendorff's alpha: ``ordinal``, ``nominal`` or ``interval``.
-    families
-        ``run=judge`` for each run that is of a judge's family, such as a reranker by the same model: the bias for these runs less that for
-        all others is the judge's preference for itself.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -115,22 +88,22 @@ class Judges(Analysis):
         (), "Collections with the judgements of judges; all others by default.", may_be_empty=True
     )
     top: int = option_field(
-        10, "Best runs under the truth, for false positives.", minimum=2, unit="runs"
+        10,
+        "Number of best runs under the truth, for counts of false positives.",
+        minimum=2,
+        unit="runs",
     )
     alpha: float = level_field(
         names.ALPHA, 0.05, "Significance level of decisions on pairs of runs."
     )
-    test: str = option_field("t", "Paired test of pairs of runs.", choices=TESTS)
-    p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
-    ties: str = option_field(
-        "w",
-        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
-        choices=TIES,
-    )
-    confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of the intervals.")
+    test: str = option_field("t", "Paired test for the decisions on pairs of runs.", choices=TESTS)
+    p: float = persistence_field()
+    ties: str = ties_field()
+    confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of all intervals.")
     labels: tuple[int, ...] = option_field(
         SIZES,
         "Numbers of topics with labels of the truth, for corrected means.",
+        detail="All shared topics always are a further one.",
         minimum=4,
         unit="topics",
         may_be_empty=True,
@@ -142,7 +115,7 @@ class Judges(Analysis):
         maximum=LARGEST_SCORE,
     )
     baseline: str | None = option_field(
-        None, "Run that corrected means are compared with; the best by default."
+        None, "Run that corrected means are compared with; the best under the truth by default."
     )
     purchases: int = option_field(
         200, "Random choices of the labelled topics that widths are averaged over.", minimum=1
@@ -153,6 +126,8 @@ class Judges(Analysis):
     families: tuple[str, ...] = option_field(
         (),
         "CSV file with the columns run and judge (or run=judge,...): runs of a judge's family, for its preference for itself.",
+        detail="In Python ``run=judge`` for each run, such as a reranker by the judge's model. The bias for these runs less that for all "
+        "others is the judge's preference for itself.",
         may_be_empty=True,
     )
 

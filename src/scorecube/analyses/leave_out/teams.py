@@ -77,29 +77,6 @@ class Teams(Analysis):
     For each number of teams, a trial draws the teams to leave out. Their runs are removed, and documents that only they contributed
     become unjudged; all other runs are evaluated again. The result also has the whole collection, at leave 0.
 
-    Parameters
-    ----------
-    leave
-        Numbers of teams to leave out; all from 1 to the number of teams - 1 if None.
-    topic_sizes
-        Numbers of topics of a nested chain of random topic sets, drawn once, in addition to all topics. None for no chain.
-    pool_depth
-        Number of ranks of each run whose judged documents are in the pool; None or ``auto`` for the estimate of
-        `scorecube.collection.pool_depth`.
-    keep_unpooled
-        Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.
-    lost_topics
-        ``no_relevant_left``: a topic is lost for a metric without relevant documents. ``all_runs_zero``: a topic is lost for a metric
-        if all remaining runs score 0.
-    distinct
-        Whether each subset of teams is drawn at most once; with fewer subsets than trials, the other trials stay empty.
-    interval
-        Interval of the variance over trials: ``t``, mean +- t s / sqrt(trials), or ``percentile``.
-    confidence
-        Confidence level of the interval, between 0 and 1.
-    fewer_topics
-        Variance of a step with lost topics: ``missing``, or ``survivors`` for the variance over the remaining topics.
-
     Examples
     --------
     >>> import scorecube as sc
@@ -131,6 +108,7 @@ class Teams(Analysis):
     leave: tuple[int, ...] | None = option_field(
         None,
         "Numbers of teams to leave out, e.g. 1,2,5; or all.",
+        detail="All are from 1 to the number of teams - 1.",
         aliases={"all": None},
         minimum=1,
         unit="teams",
@@ -138,6 +116,7 @@ class Teams(Analysis):
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50,25,10, in addition to all.",
+        detail="The chain is drawn once; None for no chain.",
         flag="--topics",
         minimum=2,
         may_be_empty=True,
@@ -146,6 +125,7 @@ class Teams(Analysis):
     pool_depth: int | None = option_field(
         None,
         "Ranks of every run that contribute to the pool; auto: as deep as runs of half of the teams are judged.",
+        detail="The pool holds the judged documents among these ranks; auto, or None, is the estimate of `scorecube.collection.pool_depth`.",
         aliases={"auto": None},
         minimum=1,
         unit="ranks",
@@ -153,23 +133,33 @@ class Teams(Analysis):
     keep_unpooled: bool = option_field(
         True,
         "Judged documents that no team contributed become unjudged when a team is left out; else they stay judged.",
+        detail="Whether judged documents that no run contributed stay judged; else they become unjudged whenever a team is left out.",
         flag="--drop-unpooled",
     )
     lost_topics: str = option_field(
         "no_relevant_left",
         "Topics are lost for a metric with no_relevant_left, or with all_runs_zero.",
+        detail="That is if no relevant documents are left, or if all remaining runs score 0.",
         choices=("no_relevant_left", "all_runs_zero"),
     )
-    distinct: bool = option_field(False, "Draw each subset of teams at most once.")
+    distinct: bool = option_field(
+        False,
+        "Draw each subset of teams at most once.",
+        detail="With fewer subsets than trials, the other trials stay empty.",
+    )
     interval: str = option_field(
-        "t", "Interval over trials: t, or percentile.", choices=("t", "percentile"), finalize=True
+        "t",
+        "Interval of the variance over trials: t, or percentile.",
+        detail="``t`` is mean +- t s / sqrt(trials).",
+        choices=("t", "percentile"),
+        finalize=True,
     )
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of the interval.", finalize=True
     )
     fewer_topics: str = option_field(
         "missing",
-        "Variance of a step with lost topics: missing, or of the survivors.",
+        "Variance of a step with lost topics: missing, or over the survivors, the remaining topics.",
         choices=("missing", "survivors"),
     )
 

@@ -61,10 +61,16 @@ MAX_SUMS_BYTES = 2**28
 """Largest size of the array (run, trial) of sums over resamples in a block."""
 
 
-def alphas_field(*, finalize: bool = False) -> tuple[float, ...]:
+def alphas_field(*, finalize: bool = False, family_wise: bool = False) -> tuple[float, ...]:
     """Declare the significance levels of a test."""
+    rule = "They are those of all pairs together (family-wise error rate). " * family_wise
     return level_field(
-        names.ALPHA, (0.05, 0.01), "Significance levels.", flag="--alpha", finalize=finalize
+        names.ALPHA,
+        (0.05, 0.01),
+        "Significance levels.",
+        detail=f"{rule}A pair is significant if p < alpha.",
+        flag="--alpha",
+        finalize=finalize,
     )
 
 
@@ -75,22 +81,7 @@ def plus_one_field() -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest(Analysis):
-    """Base of tests of pairs of runs by resampling.
-
-    Parameters
-    ----------
-    alphas
-        Significance levels: a pair is significant if p < alpha.
-    sided
-        2 for two-sided tests, or 1 for the alternative that the first run in label order is better, or each run better than the
-        baseline.
-    plus_one
-        p = (count + 1) / (B + 1) instead of count / B.
-    only_significant
-        Whether the estimated difference is the largest over significant pairs instead of all pairs.
-    baseline
-        Compare every other run with this one, p - 1 pairs; None for all pairs.
-    """
+    """Base of tests of pairs of runs by resampling."""
 
     unit: ClassVar[str] = "pairs"
     means_only: ClassVar[bool] = True
@@ -105,13 +96,16 @@ class PairTest(Analysis):
     alphas: tuple[float, ...] = alphas_field()
     sided: int = option_field(
         2,
-        "2; or 1: the first run in label order is better, or each run better than the baseline.",
+        "2 for two-sided tests; or 1: the first run in label order is better, or each run better than the baseline.",
         minimum=1,
         maximum=2,
     )
     plus_one: bool = plus_one_field()
     only_significant: bool = option_field(
-        False, "Estimated difference over significant pairs only.", finalize=True
+        False,
+        "Estimated difference over significant pairs only.",
+        detail="Otherwise it is the largest over all pairs.",
+        finalize=True,
     )
     baseline: str | None = baseline_field()
 

@@ -69,23 +69,6 @@ class Bootstrap(PairTest):
     difference at alpha is the largest, over pairs, of the absolute mean difference in the trial with the (B
     alpha)-th largest ``|t*|`` (S1 Figure 7).
 
-    Parameters
-    ----------
-    alphas, sided, plus_one, only_significant, baseline
-        See `PairTest`.
-    missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
-        scores, and draw as many topics, as on a cube of these two runs and topics. Pairs then differ in their
-        topics. Use it if dropping all topics with missing scores would drop too many.
-    studentised
-        Whether the statistic is t (S1) or the difference of means.
-    precision
-        Precision of the sums of squares: ``double``; or ``mixed``: single, with comparisons within the
-        rounding error repeated in double. Results are equal.
-    by_system
-        Refused: two or three repetitions of a system are too few to be drawn from, see docs/believe/ranks.md. `MaxT` and `Paired`
-        compare systems.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -102,15 +85,21 @@ class Bootstrap(PairTest):
 
     missing: str = missing_field()
     studentised: bool = option_field(
-        True, "The statistic is the difference of means instead of t.", flag="--unstudentised"
+        True,
+        "The statistic is the difference of means instead of t.",
+        detail="Whether the statistic is t (S1) or the difference of means.",
+        flag="--unstudentised",
     )
     precision: str = option_field(
         "double",
         "double, or mixed: faster for many topics, with equal results.",
+        detail="Precision of the sums of squares; mixed is single, with comparisons within the rounding error repeated in double.",
         choices=tuple(PRECISIONS),
         finalize=True,
     )
-    by_system: bool = refused_by_system_field()
+    by_system: bool = refused_by_system_field(
+        "Two or three repetitions of a system are too few to be drawn from, see docs/believe/ranks.md."
+    )
 
     def check(self, prepared: Prepared) -> list[str]:
         """See `Analysis.check`: with few topics the test finds too many differences."""

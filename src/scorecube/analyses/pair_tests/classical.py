@@ -79,25 +79,6 @@ class Paired(Analysis):
     Estimand: the difference of both means over infinitely many topics; by system, of both expected scores over infinitely many topics and
     infinitely many repetitions of each system.
 
-    Parameters
-    ----------
-    tests
-        Some of ``t``, ``wilcoxon`` (without zero differences; exact for few topics without ties) and ``sign``
-        (binomial, on the topics with different scores).
-    alphas
-        Significance levels: a pair is significant if p < alpha.
-    missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
-        scores, see `Bootstrap`.
-    baseline
-        Compare every other run with this one, p - 1 pairs; None for all pairs.
-    equivalence
-        Margin: the largest difference of means that does not matter, in units of the score. None for no test of equivalence.
-    by_system
-        Whether systems are compared, by their mean scores over repeated runs: the t test alone, with the variance over repetitions in its
-        standard error (`pair_tests.repetitions`) and the degrees of freedom of Satterthwaite 1946. Wilcoxon's and the sign test, which
-        know topics only, are left out.
-
     Notes
     -----
     Measured error rates by system: see docs/believe/ranks.md.
@@ -126,11 +107,20 @@ class Paired(Analysis):
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
     missing: str = missing_field()
-    tests: tuple[str, ...] = option_field(TESTS, "Some of t, wilcoxon, sign.", choices=TESTS)
+    tests: tuple[str, ...] = option_field(
+        TESTS,
+        "Some of t, wilcoxon, sign.",
+        detail="``wilcoxon`` is without zero differences, and exact for few topics without ties; ``sign`` is binomial, on the topics with "
+        "different scores.",
+        choices=TESTS,
+    )
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     baseline: str | None = baseline_field()
     equivalence: float | None = equivalence_field()
-    by_system: bool = by_system_field()
+    by_system: bool = by_system_field(
+        "The t test alone is made, with the variance over repetitions in its standard error and the degrees of freedom of Satterthwaite "
+        "1946. Wilcoxon's and the sign test, which know topics only, are left out."
+    )
 
     @property
     def uses_systems(self) -> bool:

@@ -33,6 +33,7 @@ def equivalence_field() -> float | None:
     return option_field(
         None,
         "Also test whether the means differ by less than this margin, in units of the score (two one-sided t tests).",
+        detail="It is the largest difference of means that does not matter.",
         above=0,
         maximum=LARGEST_SCORE,
         unit="score",

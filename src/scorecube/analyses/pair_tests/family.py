@@ -19,24 +19,30 @@ Pairs = tuple[Int32Array1, Int32Array1]
 def baseline_field() -> str | None:
     """Declare the run that all others are compared with."""
     return option_field(
-        None, "Compare this run with every other one; all pairs by default.", since="0.2.0"
-    )
-
-
-def by_system_field() -> bool:
-    """Declare whether systems are compared instead of runs."""
-    return option_field(
-        False,
-        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
+        None,
+        "Compare this run with every other one; all pairs by default.",
+        detail="With one, p - 1 pairs are tested.",
         since="0.2.0",
     )
 
 
-def refused_by_system_field() -> bool:
-    """Declare the option of other tests that refers to them, see `refuse_systems`."""
+def by_system_field(also: str = "") -> bool:
+    """Declare whether systems are compared instead of runs; with what else that means for a test."""
+    return option_field(
+        False,
+        "Compare systems by the mean over their runs (repetitions, such as seeds), over other topics and other repetitions.",
+        detail="All estimands are then about expected scores over infinitely many topics and infinitely many repetitions of each system, "
+        f"see `pair_tests.repetitions`. {also}".strip(),
+        since="0.2.0",
+    )
+
+
+def refused_by_system_field(reason: str) -> bool:
+    """Declare the option of other tests that refers to them, see `refuse_systems`; with the reason."""
     return option_field(
         False,
         "Refused, with the reason: systems with repetitions are compared by maxt and paired.",
+        detail=reason,
         since="0.2.0",
     )
 

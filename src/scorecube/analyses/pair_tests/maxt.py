@@ -43,20 +43,6 @@ class MaxT(StepDown):
     the set of pairs whose means over infinitely many topics differ; the probability that any pair without a difference
     is among the significant ones is at most alpha, for large n.
 
-    Parameters
-    ----------
-    moderation
-        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
-    alphas
-        Family-wise significance levels.
-    baseline
-        Compare every other run with this one, p - 1 pairs; None for all pairs.
-    plus_one
-        p = (count + 1) / (B + 1) instead of count / B.
-    by_system
-        Whether systems are compared, by their mean scores over repeated runs: the estimand is then the set of pairs whose expected
-        scores over infinitely many topics and infinitely many repetitions of each system differ, see `pair_tests.repetitions`.
-
     Notes
     -----
     Pairs with equal scores on all topics (p = 1) and pairs with the same difference on all topics (p = 0) stay out of the
@@ -76,7 +62,7 @@ class MaxT(StepDown):
 
     name: ClassVar[str] = "maxt"
 
-    alphas: tuple[float, ...] = alphas_field(finalize=True)
+    alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)
     baseline: str | None = baseline_field()
     plus_one: bool = plus_one_field()
 

@@ -82,6 +82,8 @@ def missing_field() -> str:
     return option_field(
         REFUSE,
         "Missing scores: refuse; or pairwise: test each pair on the topics that both runs have.",
+        detail="Each pair is then tested, with its own draws of topics or signs, as on a cube of these two runs and topics. Pairs differ in "
+        "their topics: use it if dropping all topics with missing scores would drop too many.",
         choices=(REFUSE, PAIRWISE),
     )
 

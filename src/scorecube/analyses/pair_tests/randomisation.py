@@ -50,17 +50,6 @@ class Randomisation(PairTest):
     share of trials in which the mean difference with these signs is at least as large as the observed one.
     The t statistic gives the same test, because the sum of squares does not change.
 
-    Parameters
-    ----------
-    alphas, sided, plus_one, only_significant, baseline
-        See `PairTest`.
-    missing
-        ``refuse`` missing scores; or ``pairwise``: test each pair on the topics on which both runs have
-        scores, with the signs of these topics. Pairs then differ in their topics: see `Bootstrap`.
-    by_system
-        Refused: signs of topics say nothing about other repetitions, and exchanging whole runs of two systems says nothing about other
-        topics; no randomisation test of both is known. `MaxT` and `Paired` compare systems.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -75,7 +64,10 @@ class Randomisation(PairTest):
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
     missing: str = missing_field()
-    by_system: bool = refused_by_system_field()
+    by_system: bool = refused_by_system_field(
+        "Signs of topics say nothing about other repetitions, and exchanging whole runs of two systems says nothing about other topics; "
+        "no randomisation test of both is known."
+    )
 
     def check(self, prepared: Prepared) -> list[str]:
         refuse_systems(

@@ -84,15 +84,7 @@ class Replicates(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StepDown(Analysis):
-    """Base of analyses that test families of pairs of runs by the step-down max-T method.
-
-    Parameters
-    ----------
-    moderation
-        Weight of the median squared standard error of all pairs beside a pair's own, which has weight 1.
-    by_system
-        Whether systems are compared, by their mean scores over repeated runs, instead of runs, see `pair_tests.repetitions`.
-    """
+    """Base of analyses that test families of pairs of runs by the step-down max-T method."""
 
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
     compile_seconds: ClassVar[float] = 4.0
@@ -103,6 +95,7 @@ class StepDown(Analysis):
     moderation: float = option_field(
         MODERATION,
         "Weight of the median variance of all pairs beside a pair's own; 0 for the plain t.",
+        detail="A pair's own has weight 1; variances are squared standard errors.",
         minimum=0,
         maximum=1e6,
     )

@@ -48,13 +48,6 @@ class Tukey(Analysis):
     range of the run means. The p-value of a pair is the share of trials in which that range is at least the
     pair's difference.
 
-    Parameters
-    ----------
-    alphas
-        Significance levels of the family of all pairs (family-wise error rate).
-    plus_one
-        p = (count + 1) / (B + 1) instead of count / B.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -66,7 +59,7 @@ class Tukey(Analysis):
     name: ClassVar[str] = "tukey"
     examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = alphas_field(finalize=True)
+    alphas: tuple[float, ...] = alphas_field(finalize=True, family_wise=True)
     plus_one: bool = plus_one_field()
 
     def check(self, prepared: Prepared) -> list[str]:

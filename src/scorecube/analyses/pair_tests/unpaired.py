@@ -41,13 +41,6 @@ class Unpaired(PairTest):
     statistic is Welch's t for means, and the difference for geometric means (``geo:``, shifted on the
     logarithmic scale) and area measures (``area:``).
 
-    Parameters
-    ----------
-    alphas, plus_one, only_significant, baseline
-        See `PairTest`.
-    sided
-        2; the test has no one-sided form.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube

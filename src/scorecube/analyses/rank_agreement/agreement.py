@@ -50,6 +50,22 @@ INTEGERS = ("concordant", "discordant", "tied_first", "tied_second", "drop")
 FLOATS = ("tau_ap", "rbo")
 
 
+def persistence_field() -> float:
+    """Declare the persistence of the rank-biased overlap."""
+    return option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
+
+
+def ties_field() -> str:
+    """Declare the treatment of equal means in the rank-biased overlap."""
+    return option_field(
+        "w",
+        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
+        detail="Tied runs share the best of their ranks (``w``), or the overlap is the mean over all orders (``a``), corrected so that "
+        "that of a ranking with itself is 1 (``b``, Corsi and Urbano 2024).",
+        choices=TIES,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Analysis):
     """Agreement of rankings and significant differences under two sets of judgements.
@@ -62,30 +78,6 @@ class Agreement(Analysis):
     metrics. A sample with replacement holds fewer distinct topics than the collection, so the agreement on
     samples tends to be lower than on all topics (``bias``), and a percentile interval can lie below the observed
     value; it is no confidence interval.
-
-    Parameters
-    ----------
-    first, second
-        Names of the two sets; empty for those of the cube.
-    p
-        Persistence of the rank-biased overlap.
-    ties
-        Treatment of equal means in the rank-biased overlap: ``w`` as equal (tied runs share the best of their
-        ranks), ``a`` as uncertain (mean over all orders), ``b`` as ``a``, corrected so that the overlap of a
-        ranking with itself is 1 (Corsi and Urbano 2024).
-    confidence
-        Confidence level of the intervals.
-    interval
-        ``percentile``: between quantiles of the agreement on samples; ``basic``: these reflected at the
-        observed value, which corrects the bias, limited to -1 and 1 (Davison and Hinkley 1997, section 5.2).
-        The interval of the largest loss of ranks is always ``percentile``.
-    test
-        Paired test for the decisions on pairs of runs: ``t``, ``wilcoxon`` or ``sign``.
-    alphas
-        Significance levels: a pair is significant if p < alpha.
-    top
-        Number of best runs of the first set for counts of false positives and negatives; ties in order of run
-        names.
 
     Examples
     --------
@@ -103,15 +95,19 @@ class Agreement(Analysis):
     examples: ClassVar[tuple[str, ...]] = ("--collections official,reduced --trials 1000 --seed 1",)
 
     first: str = option_field(
-        "", "Name of the first set, the truth.", finalize=True, on_command_line=False
+        "",
+        "Name of the first set, the truth; empty for that of the cube.",
+        finalize=True,
+        on_command_line=False,
     )
-    second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
-    p: float = option_field(0.9, "Persistence of the rank-biased overlap.", above=0, below=1)
-    ties: str = option_field(
-        "w",
-        "Equal means in the rank-biased overlap: w equality, a uncertainty, b the same, corrected.",
-        choices=TIES,
+    second: str = option_field(
+        "",
+        "Name of the second set; empty for that of the cube.",
+        finalize=True,
+        on_command_line=False,
     )
+    p: float = persistence_field()
+    ties: str = ties_field()
     confidence: float = level_field(
         names.CONFIDENCE,
         0.95,
@@ -121,6 +117,8 @@ class Agreement(Analysis):
     interval: str = option_field(
         "percentile",
         "percentile, or basic: reflected at the observed value.",
+        detail="Between quantiles of the agreement on samples, or these reflected, which corrects the bias, limited to -1 and 1 "
+        "(Davison and Hinkley 1997, section 5.2). The interval of the largest loss of ranks is always ``percentile``.",
         choices=("percentile", "basic"),
         finalize=True,
     )
@@ -130,7 +128,8 @@ class Agreement(Analysis):
     alphas: tuple[float, ...] = alphas_field(finalize=True)
     top: int = option_field(
         10,
-        "Best runs of the first set, for false positives and negatives.",
+        "Number of best runs of the first set, for counts of false positives and negatives.",
+        detail="Ties stand in the order of run names.",
         minimum=2,
         unit="runs",
         finalize=True,

@@ -42,20 +42,6 @@ class Leaderboard(RankSets):
     (rank sets for all runs together, as of `Ranks`), and the pairs of runs whose means differ (step-down max-T, all pairs together).
     Against a baseline: the difference of each other run from it (step-down max-T over these pairs, with simultaneous intervals).
 
-    Parameters
-    ----------
-    moderation
-        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
-    alpha
-        1 - confidence of all sets together, and of other intervals.
-    top
-        Sizes k of the sets of the k best runs.
-    baseline
-        Run that all others are compared with; None for no comparison.
-    by_system
-        Whether systems are compared, by their mean scores over repeated runs, instead of runs: all estimands are then about expected scores
-        over infinitely many topics and infinitely many repetitions of each system, see `pair_tests.repetitions`.
-
     Notes
     -----
     A group is a largest set of runs that follow each other in the order of means, no two of which are separated. ``best`` is the
@@ -76,7 +62,9 @@ class Leaderboard(RankSets):
     subject: ClassVar[str] = "a leaderboard"
     examples: ClassVar[tuple[str, ...]] = ("--seed 1", "--baseline RUN --top 1,3,10 --seed 1")
 
-    baseline: str | None = option_field(None, "Run that all others are compared with.")
+    baseline: str | None = option_field(
+        None, "Run that all others are compared with; none by default."
+    )
 
     def families(self, cube: xr.Dataset) -> Sequence[Pairs]:
         """See `StepDown.families`: all pairs, and those with the baseline."""

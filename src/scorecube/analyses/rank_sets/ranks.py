@@ -27,19 +27,16 @@ RUN = (*CELL, names.RUN)
 
 @dataclass(frozen=True, kw_only=True)
 class RankSets(StepDown):
-    """Base of analyses that give each run the set of its possible ranks.
-
-    Parameters
-    ----------
-    alpha
-        1 - confidence.
-    top
-        Sizes k of the sets of the k best runs.
-    """
+    """Base of analyses that give each run the set of its possible ranks."""
 
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"trials": {"default": 10_000}}
 
-    alpha: float = level_field(names.ALPHA, 0.05, "1 - confidence of all sets.", finalize=True)
+    alpha: float = level_field(
+        names.ALPHA,
+        0.05,
+        "1 - confidence of all sets together, and of other intervals.",
+        finalize=True,
+    )
     top: tuple[int, ...] = option_field(
         (1, 5, 10), "Sizes k of the sets of the k best runs.", minimum=1, finalize=True
     )
@@ -63,19 +60,6 @@ class Ranks(RankSets):
     Simultaneous sets hold all ranks together with probability 1 - alpha, for large n; a marginal set holds the rank of its run by itself.
     The set of the k best are the runs with L of at most k: from simultaneous sets it holds all of the k best with probability 1 - alpha,
     from marginal ones each of them.
-
-    Parameters
-    ----------
-    moderation
-        Weight of the median variance of all pairs beside a pair's own, see `StepDown`; 0 for the plain t.
-    alpha
-        1 - confidence of all sets together, and of other intervals.
-    top
-        Sizes k of the sets of the k best runs.
-    marginal
-        Whether each run's set is made from its own pairs only; by default all sets are made together from all pairs.
-    by_system
-        Whether systems are ranked, by their expected scores over topics and repetitions, instead of runs, see `pair_tests.repetitions`.
 
     Notes
     -----

@@ -76,21 +76,6 @@ class Reliability(Analysis):
     Where there are several, gain settings, or sets of judgements of a cube from `scorecube.judgement_sets`, are also taken as a third
     crossed facet, without intervals, and runs as nested in teams, with the jackknife.
 
-    Parameters
-    ----------
-    topic_sizes
-        Numbers of topics of the coefficients; that of the collection if None.
-    target
-        Coefficients whose number of topics is computed.
-    drop
-        Share of runs, those with the lowest means of a metric, to leave out: runs whose mean is at least this quantile of all means stay.
-    confidence
-        Confidence level of the intervals.
-    judgement_sets
-        Whether the cube holds two sets of judgements, as from `scorecube.judgement_sets`.
-    first, second
-        Their names; empty for those of the cube.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -126,18 +111,32 @@ class Reliability(Analysis):
         (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1, finalize=True
     )
     drop: float = option_field(
-        0.0, "Share of runs, those with the lowest means, to leave out.", minimum=0, below=1
+        0.0,
+        "Share of runs, those with the lowest means, to leave out.",
+        detail="Runs stay whose mean of a metric is at least this quantile of all means.",
+        minimum=0,
+        below=1,
     )
     confidence: float = level_field(
         names.CONFIDENCE, 0.95, "Confidence level of the intervals.", finalize=True
     )
     judgement_sets: bool = option_field(
-        False, "Take two collections as sets of judgements of the same runs: a third facet."
+        False,
+        "Take two collections as sets of judgements of the same runs: a third facet.",
+        detail="The cube then holds both, as from `scorecube.judgement_sets`.",
     )
     first: str = option_field(
-        "", "Name of the first set of judgements.", finalize=True, on_command_line=False
+        "",
+        "Name of the first set of judgements; empty for that of the cube.",
+        finalize=True,
+        on_command_line=False,
     )
-    second: str = option_field("", "Name of the second set.", finalize=True, on_command_line=False)
+    second: str = option_field(
+        "",
+        "Name of the second set; empty for that of the cube.",
+        finalize=True,
+        on_command_line=False,
+    )
 
     @property
     def n_collections(self) -> int:  # type: ignore[override]

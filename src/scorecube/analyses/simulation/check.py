@@ -58,24 +58,6 @@ class Check(Analysis):
     population. The estimand of a coverage is the probability that the interval (or set) of such a sample holds the truth. The runs are those of the
     collection in every sample.
 
-    Parameters
-    ----------
-    subject
-        The analysis: ``swap`` (required differences with limits; swap rates of more topics from the fitted decay), ``correlate`` (tau over infinitely
-        many topics), ``design`` (numbers of topics for a difference of .1, and the power that t tests of all pairs then have),
-        ``ranks`` (rank sets, and sets of the best runs), ``reliability`` (coefficients, numbers of topics), ``teams`` (mean variance
-        and tau over subsets of teams).
-    n
-        Topics of a sample; not used for teams.
-    n_resamples
-        Trials of the analysis on each sample; its default is 10 for teams, else 1,000.
-    at
-        Numbers of topics for which swap rates are extrapolated from samples of up to half of the topics.
-    copula
-        ``gaussian``: runs are correlated as in the collection; ``independent``.
-    null
-        Whether all runs have the same true mean, for ranks and reliability.
-
     Notes
     -----
     Truth is exact for means, ranks, variances and covariances. That of swap rates is what the swap method finds on 8,000 topics in 4,000 trials; that of
@@ -100,9 +82,23 @@ class Check(Analysis):
     }
 
     subject: str = option_field(
-        "swap", "Analysis that is checked.", choices=CHECKED, positional=True
+        "swap",
+        "Analysis that is checked.",
+        detail="``swap``: required differences with limits; swap rates of more topics from the fitted decay. ``correlate``: tau over "
+        "infinitely many topics. ``design``: numbers of topics for a difference of .1, and the power that t tests of all pairs then have. "
+        "``ranks``: rank sets, and sets of the best runs. ``reliability``: coefficients, numbers of topics. ``teams``: mean variance and "
+        "tau over subsets of teams.",
+        choices=CHECKED,
+        positional=True,
     )
-    n: int = option_field(50, "Topics of a sample.", minimum=10, maximum=10_000, unit="topics")
+    n: int = option_field(
+        50,
+        "Topics of a sample.",
+        detail="Not used for teams.",
+        minimum=10,
+        maximum=10_000,
+        unit="topics",
+    )
     n_resamples: int | None = option_field(
         None,
         "Trials of the analysis on each sample; 10 for teams, else 1000 by default.",
@@ -113,12 +109,16 @@ class Check(Analysis):
     at: tuple[int, ...] = option_field(
         (50, 100, 200),
         "Numbers of topics to which swap rates are extrapolated.",
+        detail="The samples are of up to half of the topics.",
         minimum=2,
         maximum=2000,
         unit="topics",
     )
     copula: str = option_field(
-        "gaussian", "Dependence of runs: gaussian as in the collection, or none.", choices=COPULAS
+        "gaussian",
+        "Dependence of runs: gaussian as in the collection, or none.",
+        detail="``vine`` is as in the collection, too, within a metric and gain setting.",
+        choices=COPULAS,
     )
     null: bool = option_field(False, "Equal true means of all runs (ranks, reliability).")
 

@@ -83,30 +83,6 @@ class Errors(Analysis):
     that its mean is larger by the difference exactly: significant results are the power, those with the opposite sign type III errors.
     The estimand of a rate is the probability of p <= alpha in such an experiment.
 
-    Parameters
-    ----------
-    tests
-        Some of ``t``; ``wilcoxon``, signed-rank: exact for fewer than 50 topics without zeros and ties, else the normal approximation with
-        corrections for ties and continuity; ``sign``, with differences up to .01 left out as ties; ``bootstrap`` of the mean difference,
-        shifted and not studentised; ``permutation`` of the signs of differences. One-sided p-values are of the alternative that the second
-        system is better. Also tests of all pairs of runs, whose experiments are whole collections with equal true means (with a true difference: all but
-        the best run): ``tukey``, ``holm`` (t tests with Holm's adjustment), ``maxt``. Their rate is that of collections with any error.
-    n
-        Numbers of topics of an experiment; one with fewer topics is the beginning of one with more.
-    alphas
-        Significance levels.
-    deltas
-        True differences of the means of both systems; 0 for type I errors.
-    n_resamples
-        Number of resamples of a bootstrap or permutation test.
-    copula
-        ``pairs``: the family of copulas with the smallest AIC for each pair; ``gaussian``: of each pair's normal scores; ``independent``.
-    ties
-        ``whole``: a resample that is exactly as extreme as the observed difference counts in the p-value; ``half``: it counts half. It
-        matters for scores with few values. In the reference sums were rounded, so that about half of the ties counted.
-    drop_worst
-        Share of the runs with the lowest means that is left out; of runs with the same scores on all topics one is kept.
-
     Notes
     -----
     The experiments of a group of 1,024 consecutive trials share their resamples: each p-value has the distribution of one from its own
@@ -131,10 +107,21 @@ class Errors(Analysis):
     tests: tuple[str, ...] = option_field(
         TESTS,
         "Some of t, wilcoxon, sign, bootstrap, permutation; of all pairs together: tukey, holm, maxt.",
+        detail="``wilcoxon``, signed-rank, is exact for fewer than 50 topics without zeros and ties, else the normal approximation with "
+        "corrections for ties and continuity; ``sign`` leaves differences up to .01 out as ties; ``bootstrap`` is of the mean difference, "
+        "shifted and not studentised; ``permutation`` of the signs of differences. One-sided p-values are of the alternative that the "
+        "second system is better. The experiments of tests of all pairs are whole collections with equal true means (with a true "
+        "difference: all but the best run): ``tukey``, ``holm`` (t tests with Holm's adjustment), ``maxt``; their rate is that of "
+        "collections with any error.",
         choices=(*TESTS, *FAMILIES),
     )
     n: tuple[int, ...] = option_field(
-        (25, 50, 100), "Numbers of topics of an experiment.", minimum=3, maximum=1600, unit="topics"
+        (25, 50, 100),
+        "Numbers of topics of an experiment.",
+        detail="One with fewer topics is the beginning of one with more.",
+        minimum=3,
+        maximum=1600,
+        unit="topics",
     )
     alphas: tuple[float, ...] = option_field(
         LEVELS,
@@ -161,13 +148,22 @@ class Errors(Analysis):
     copula: str = option_field(
         "pairs",
         "Dependence of two systems: chosen for each pair, gaussian, or none.",
+        detail="``pairs``: the family of copulas with the smallest AIC for each pair; ``gaussian``: of each pair's normal scores.",
         choices=COPULAS,
     )
     ties: str = option_field(
-        "whole", "Whether equally extreme resamples count whole or half.", choices=("whole", "half")
+        "whole",
+        "Whether equally extreme resamples count whole or half.",
+        detail="They are exactly as extreme as the observed difference, and count in the p-value; it matters for scores with few values. "
+        "In the reference sums were rounded, so that about half of the ties counted.",
+        choices=("whole", "half"),
     )
     drop_worst: float = option_field(
-        0.1, "Share of the worst runs that is left out.", minimum=0, below=1
+        0.1,
+        "Share of the worst runs that is left out.",
+        detail="The worst have the lowest means; of runs with the same scores on all topics one is kept.",
+        minimum=0,
+        below=1,
     )
 
     def __post_init__(self) -> None:

@@ -62,17 +62,7 @@ def counts_memory(n_topics: int, at_once: int) -> CountsMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSampling(Analysis):
-    """Base class of analyses that draw two topic samples in each trial, for all cells.
-
-    Parameters
-    ----------
-    sampling
-        ``disjoint``: two samples without common topics (S0 Fig. 1). ``replacement``: each drawn with replacement
-        (S0 section 3.1). ``independent``: each drawn without replacement, independently of the other (S0 section 3.2).
-    size
-        Number of topics in each sample, one number or several; None for all topics with replacement, else half of them. A trial's
-        sample of one size is the beginning of its sample of the next larger size.
-    """
+    """Base class of analyses that draw two topic samples in each trial, for all cells."""
 
     only_orders: ClassVar[bool] = False
     """Whether means are compared with each other only."""
@@ -80,11 +70,13 @@ class TopicSampling(Analysis):
     sampling: str = option_field(
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without (independent).",
+        detail="Those of S0 Fig. 1; of S0 section 3.1 and S1; and of S0 section 3.2, drawn independently of each other.",
         choices=SAMPLINGS,
     )
     size: int | Sequence[int] | None = option_field(
         None,
         "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement all, by default.",
+        detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the beginning of that of the next larger size.",
         unit="topics",
         minimum=1,
         convert=lambda text: parse_sizes(text),

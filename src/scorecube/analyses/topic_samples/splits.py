@@ -49,14 +49,6 @@ class Splits(TopicSampling):
     The two topic samples of a trial are those of the swap method with the same seed, for all metrics and gain settings. Each sample
     ranks the runs by mean score; means are compared exactly.
 
-    Parameters
-    ----------
-    sampling, size
-        As in the swap method.
-    thresholds
-        Values of tau, -1 to 1. The result has, for each threshold, the smallest size from which on the 5 % quantile of tau is at
-        least the threshold at all sizes.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -73,6 +65,7 @@ class Splits(TopicSampling):
     thresholds: tuple[float, ...] = option_field(
         (0.9, 0.8),
         "Values of tau that a settled ranking reaches.",
+        detail="The result has, for each, the smallest size from which on the 5 % quantile of tau is at least as large at all sizes.",
         flag="--threshold",
         minimum=-1,
         maximum=1,

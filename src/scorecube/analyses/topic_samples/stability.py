@@ -39,13 +39,6 @@ class Stability(TopicSampling):
 
     Memory and the size of a recorded block are 8 bytes for each value of fuzziness, size, cell and pair of runs, for any number of trials.
 
-    Parameters
-    ----------
-    sampling, size
-        As in the swap method.
-    fuzziness
-        Two means are equal if they differ by less than this share of the larger mean, or not at all; 0 to below 1.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube
@@ -62,6 +55,7 @@ class Stability(TopicSampling):
     fuzziness: tuple[float, ...] = option_field(
         (0.05,),
         "Means that differ by less than this share of the larger are equal.",
+        detail="So are means that do not differ at all.",
         minimum=0,
         below=1,
     )

@@ -57,52 +57,6 @@ class Swap(SwapOptions):
     Every trial draws two topic samples for all metrics, gain settings and pairs of runs. A comparison of a pair falls into the bin
     of the absolute difference in mean score on the first sample; it is a swap if the second sample disagrees.
 
-    Parameters
-    ----------
-    sampling
-        ``disjoint``: two samples without common topics (S0 Fig. 1). ``replacement``: each drawn with replacement
-        (S0 section 3.1, S1). ``independent``: each drawn without replacement, independently of the other (S0 section 3.2).
-    size
-        Number of topics in each sample, one number or several (Voorhees and Buckley 2002); None for all topics with replacement,
-        else half of them.
-    rule
-        Two zero differences are no swap (``s0``) or a swap (``s1``).
-    confidence
-        1 - accepted swap rate, between 0 and 1; the sensitivity table has one row for each value.
-    bin_width
-        Width of the difference bins, in units of the score.
-    bins
-        ``auto``: as many as the largest difference needs; all are closed. Or a number, 2 to 1000: the last bin is open, as in the
-        papers, and does not show where in it swaps end.
-    allow_zero
-        Whether a required difference may be 0, that is whether the first bin is treated like the others.
-    signed
-        Whether negative differences (first run in label order minus second) have bins of their own, numbered -1, -2, ...;
-        S0 Fig. 1 prints signed differences, though its text means absolute ones. Required differences pool both signs.
-    symmetric
-        Whether every comparison counts in both directions: also with the second sample as the first.
-    share
-        ``all``: the samples of a trial are used for all pairs of runs (S1). ``none``: samples are drawn for each pair (S0 Fig. 1),
-        which takes about a hundred times longer.
-    interval
-        Estimand of the 95 % intervals of swap rates. ``trials``: the rate of infinitely many trials with these topics and runs; more
-        trials narrow the interval. ``population``: the mean rate of collections of as many topics and runs from the same population;
-        the interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.
-    required
-        Rule of the required difference, which is the lower edge of a bin. ``isotonic``: the first bin whose fitted rate is not too
-        high; the fit does not increase with the difference (`scorecube.statistics.required_difference`). ``suffix``, as in the papers:
-        the first bin from which on no swap rate is too high. ``first``: the first bin whose swap rate is not too high; a higher bin
-        may have a rate that is. The open bin of a stated number of bins is no answer of ``isotonic``; as that of the papers' rules it
-        is marked (`open_bin`).
-    limits
-        Whether to compute 95 % limits of required differences and shares, about the population of topics and teams, and the
-        probability that each metric is the most sensitive. They take as long again as the trials (three times as long with 500 runs), and exist for ``isotonic``,
-        4 topics and 4 teams or more.
-    run_groups
-        What is left out for limits and intervals about the population: whole ``teams``, or ``runs`` as if each were a team.
-    groups
-        Number of groups of topics, and of teams, that are left out in turn for the interval about the population, 3 to 1000.
-
     Notes
     -----
     Intervals of swap rates are Wilson intervals for the effective number of comparisons, see

@@ -17,7 +17,7 @@ SMALLEST_WIDTH = SMALLEST_MAXIMUM / 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SwapOptions(TopicSampling):
-    """Declared options of `scorecube.analyses.topic_samples.swap.Swap`, where they are described."""
+    """Declared options of `scorecube.analyses.topic_samples.swap.Swap`."""
 
     rule: str = option_field(
         "s0",
@@ -26,11 +26,15 @@ class SwapOptions(TopicSampling):
         finalize=True,
     )
     confidence: tuple[float, ...] = level_field(
-        names.CONFIDENCE, (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
+        names.CONFIDENCE,
+        (0.95, 0.9, 0.8),
+        "1 - accepted swap rates.",
+        detail="The sensitivity table has one row for each.",
+        finalize=True,
     )
     bin_width: float = option_field(
         0.01,
-        "Width of the difference bins.",
+        "Width of the difference bins, in units of the score.",
         minimum=SMALLEST_WIDTH,
         maximum=LARGEST_SCORE,
         unit="score",
@@ -38,11 +42,22 @@ class SwapOptions(TopicSampling):
     bins: Literal["auto"] | int = option_field(
         "auto",
         "Number of difference bins, of which the last is open; auto: as many as needed, all closed.",
+        detail="The open bin is that of the papers, and does not show where in it swaps end.",
         minimum=2,
         maximum=1000,
     )
-    allow_zero: bool = option_field(False, "A required difference may be 0.", finalize=True)
-    signed: bool = option_field(False, "Bins for negative differences, too.")
+    allow_zero: bool = option_field(
+        False,
+        "A required difference may be 0.",
+        detail="The first bin is then treated like the others.",
+        finalize=True,
+    )
+    signed: bool = option_field(
+        False,
+        "Bins for negative differences, too.",
+        detail="Their numbers are -1, -2, ...; differences are of the first run in label order minus the second. S0 Fig. 1 prints "
+        "signed differences, though its text means absolute ones. Required differences pool both signs.",
+    )
     symmetric: bool = option_field(
         False,
         "Every comparison counts in both directions, also with the second sample as the first.",
@@ -50,17 +65,24 @@ class SwapOptions(TopicSampling):
     share: str = option_field(
         "all",
         "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each pair (slow).",
+        detail="``all`` is S1; ``none``, S0 Fig. 1, takes about a hundred times longer.",
         choices=("all", "none"),
     )
     interval: str = option_field(
         "trials",
         "Intervals of swap rates over trials, or about the population of topics and runs (slow).",
+        detail="Estimand of the 95 % intervals: ``trials``, the rate of infinitely many trials with these topics and runs; more trials "
+        "narrow the interval. ``population``, the mean rate of collections of as many topics and runs from the same population; the "
+        "interval is far wider, and takes up to 1.3 * groups times the work in addition. See `Notes`.",
         choices=("trials", "population"),
     )
     required: str = option_field(
         "isotonic",
         "Required difference: lower edge of the first bin whose fitted swap rate is low enough (isotonic), "
         "whose own rate is (first), or from which on all rates are (suffix, as in the papers).",
+        detail="The fit does not increase with the difference (`scorecube.statistics.required_difference`). With ``first`` a higher bin "
+        "may have a rate that is too high. The open bin of a stated number of bins is no answer of ``isotonic``; as that of the papers' "
+        "rules it is marked (`open_bin`).",
         choices=("isotonic", "suffix", "first"),
         finalize=True,
         since="0.2.0",
@@ -69,6 +91,9 @@ class SwapOptions(TopicSampling):
     limits: bool = option_field(
         True,
         "No confidence limits of required differences and shares over topics and teams: half the time.",
+        detail="Whether to compute 95 % limits of required differences and shares, about the population of topics and teams, and the "
+        "probability that each metric is the most sensitive. They take as long again as the trials (three times as long with 500 runs), "
+        "and exist for ``isotonic``, 4 topics and 4 teams or more.",
         flag="--no-limits",
         since="0.2.0",
         before=False,
@@ -76,13 +101,14 @@ class SwapOptions(TopicSampling):
     run_groups: str = option_field(
         "teams",
         "Runs that are left out together for limits and intervals about the population.",
+        detail="Whole ``teams``, or ``runs`` as if each were a team.",
         choices=("teams", "runs"),
         since="0.2.0",
         before="runs",
     )
     groups: int = option_field(
         10,
-        "Number of groups of topics, and of runs, left out in turn for the interval about the population.",
+        "Number of groups of topics, and of teams or runs, left out in turn for the interval about the population.",
         minimum=3,
         maximum=1000,
     )

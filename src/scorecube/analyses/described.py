@@ -1,0 +1,57 @@
+"""Docstrings of records of options: their section Parameters is made from the declarations of the fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from typing import Any
+
+from scorecube.analyses.options import DECLARED, Option
+
+SECTION = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
+"""A section of a docstring."""
+WIDTH = 110
+"""Letters of a line that is made."""
+
+
+class Described:
+    """Base of records that state an option once: help() and the reference pages show what its field declares.
+
+    A docstring that has a section Parameters stays as it is.
+    """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        text = inspect.cleandoc(cls.__doc__ or "")
+        if not text or "Parameters" in SECTION.findall(text):
+            return
+        # The class is not a record yet, unlike its bases.
+        fields: dict[str, Any] = {}
+        for base in reversed(cls.__mro__[1:]):
+            fields |= getattr(base, "__dataclass_fields__", {})
+        fields |= {
+            name: each for name, each in vars(cls).items() if isinstance(each, dataclasses.Field)
+        }
+        entries = [
+            _entry(dataclasses.replace(each.metadata[DECLARED], name=name, default=each.default))
+            for name, each in fields.items()
+            if DECLARED in each.metadata
+        ]
+        if entries:
+            first = SECTION.search(text)
+            place = first.start() if first else len(text)
+            section = "\n".join(["Parameters", "----------", *entries])
+            parts = (text[:place].rstrip(), section, text[place:])
+            cls.__doc__ = "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _entry(declared: Option) -> str:
+    """Return the lines about an option: name, values and default, then its description."""
+    choices = "{" + ", ".join(map(repr, declared.choices)) + "}" if declared.choices else ""
+    values = ", ".join(filter(None, [choices, declared.limits, f"default {declared.default!r}"]))
+    lines = textwrap.wrap(
+        declared.description, WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n    ".join([f"{declared.name} : {values}", *lines])

@@ -26,9 +26,8 @@ CAUTIONS = "cautions"
 """Fact of a result: the texts of its cautions; None for those that are made when they are shown."""
 FORM = 2
 """Of these facts; those of another form are made anew."""
-MOST_BYTES = 2**14
-"""Of a table in the index."""
-MOST_ROWS = 200
+MOST_BYTES, MOST_INDEXED = 2**14, 200
+"""Bytes and rows of a table in the index."""
 
 
 @cache
@@ -65,10 +64,10 @@ def _table(result: xr.Dataset, tables: Tables) -> dict[str, Any] | None:
     """Return the default table of a result; None if it is large, or not made of the result."""
     try:
         name, table = view_of_result(result).find_table(None)
-        if table.source is not Source.RESULT or table.rows(result) > MOST_ROWS:
+        if table.source is not Source.RESULT or table.rows(result) > MOST_INDEXED:
             return None
         frame = tables[name]
-        encoded = encode(frame) if len(frame) <= MOST_ROWS else None
+        encoded = encode(frame) if len(frame) <= MOST_INDEXED else None
     except Exception:  # of a plugin's view; it is raised where the table is shown
         return None
     return None if len(json.dumps(encoded)) > MOST_BYTES else encoded

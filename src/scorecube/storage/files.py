@@ -97,6 +97,17 @@ def copy_file(source: Path, target: Path) -> None:
             shutil.copyfileobj(old, new)
 
 
+@contextmanager
+def partial_file(path: Path) -> Iterator[Path]:
+    """Yield where to write the new content of a file, which then replaces it; what does not is removed."""
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    try:
+        yield partial
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
 def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:
     """Replace a file as a whole if that is still allowed: readers and a power failure see the old or the new content.
 
@@ -109,17 +120,13 @@ def exchange_file(path: Path, new: bytes, may: Callable[[], bool]) -> bool:
     may
         Whether to replace it, asked while other processes of this machine cannot exchange files of the directory.
     """
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
-    try:
+    with partial_file(path) as partial:
         write_file(partial, new)
         _sync(partial)
         with guard(path.parent):
             allowed = may()
             if allowed:
                 partial.replace(path)
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
     if allowed:
         sync_directories([path.parent])
     return allowed

@@ -214,8 +214,7 @@ class LocalDirectory(Location):
         self.check_inside(key)
         self.check_there()
         path = Path(self.name, key)
-        partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}{files.PARTIAL}")
-        try:
+        with files.partial_file(path) as partial:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 files.write_file(partial, content)
@@ -223,9 +222,6 @@ class LocalDirectory(Location):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 files.write_file(partial, content)
             partial.replace(path)
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
 
     def remove_object(self, key: str) -> None:
         self.check_inside(key.rpartition("/")[0])

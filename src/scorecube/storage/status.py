@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +53,10 @@ def write_status(location: Location, status: dict[str, Any]) -> None:
             return
         folder = Path(parent.name)
         folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{name}{SUFFIX}.{secrets.token_hex(4)}{files.PARTIAL}"
-        try:
+        path = folder / (name + SUFFIX)
+        with files.partial_file(path) as partial:
             files.write_file(partial, content)  # not synced: after a power failure nobody waits
-            partial.replace(folder / (name + SUFFIX))
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+            partial.replace(path)
 
 
 def read_status(location: Location) -> dict[str, Any] | None:

@@ -441,8 +441,7 @@ class Collection:
                 entries, there = {}, before.paths()
                 for name, dataset in groups.items():
                     final = before.free_path(name)
-                    _create_parents(self.location, path, final, there)
-                    there.add(final)
+                    create_parents(self.location, path, final, there)
                     staged = self.location.staging_path(f"{path}/{final}")
                     written.add(staged)
                     self._mark(written)
@@ -573,7 +572,7 @@ class _BlockEntry:
         collection, name = self._collection, self._name
         with collection.location.failures():
             listed = collection.manifest.paths()
-            _create_parents(collection.location, collection.group_path, name, listed)
+            create_parents(collection.location, collection.group_path, name, listed)
         below = Entry(name, entry.files, entry.facts)
         collection.commit(lambda manifest: manifest.with_entries({name: below}))
 
@@ -581,10 +580,11 @@ class _BlockEntry:
         self._collection.study.check_lock(self._collection.name)
 
 
-def _create_parents(location: Location, collection: str, path: str, listed: set[str]) -> None:
-    """Create the groups between a collection and a group in it; those of listed groups exist. They are synced with the group."""
+def create_parents(location: Location, collection: str, path: str, listed: set[str]) -> None:
+    """Create the groups between a collection and a group in it, and list it; those of listed groups exist. Sync them with the group."""
     parts = path.split("/")[:-1]
     for count in range(len(parts)):
         parent = "/".join(parts[: count + 1])
         if not any(each.startswith(f"{parent}/") for each in listed):
             location.write_cached(f"{collection}/{parent}/{METADATA}", group_metadata())
+    listed.add(path)

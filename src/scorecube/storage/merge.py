@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted
-from scorecube.storage.collection import Collection
+from scorecube.storage.collection import Collection, create_parents
 from scorecube.storage.layout import METADATA, PART_OF
 from scorecube.storage.location import Location, is_url, open_location
 from scorecube.storage.manifest import RESULTS, Entry, Manifest, digests_of, encode, group_metadata
@@ -367,6 +367,9 @@ class _Merger:
             if not wanted and not current and facts == before.facts:
                 self._taken.append(holding)
                 return 0, False
+            there = before.paths()
+            for key in wanted:
+                create_parents(location, own.group_path, key, there)
             entries = {
                 key: self._install(own, before, collection, key, entry)
                 for key, entry in wanted.items()
@@ -394,12 +397,10 @@ class _Merger:
         """Copy or link the group of an entry beside those of the target's collection; return its entry. Sync it afterwards."""
         location, root = own.location, own.group_path
         if is_blocks(key):  # always under their name
-            _create_parents(location, root, key)
             location.remove(f"{root}/{key}")
             taken = self._taken_entry(collection, key, entry, f"{root}/{key}")
             return replace(taken, path=key)
         final = before.free_path(key)
-        _create_parents(location, root, final)
         staged = location.staging_path(f"{root}/{final}")
         taken = self._taken_entry(collection, key, entry, staged)
         installed = location.install(staged, f"{root}/{final}")
@@ -434,15 +435,6 @@ class _Merger:
         if entry.files is not None or is_blocks(key):
             return entry
         return replace(entry, files=digests_of(location.metadata(path)))
-
-
-def _create_parents(location: Location, root: str, path: str) -> None:
-    """Create the groups between a collection and a group in it that are not there."""
-    parts = path.split("/")[:-1]
-    for count in range(len(parts)):
-        key = "/".join([root, *parts[: count + 1], METADATA])
-        if location.read(key) is None:
-            location.exchange(key, None, group_metadata())
 
 
 def _check_unchanged(holding: _Holding) -> None:

@@ -1,3 +1,0 @@
-"""Former name of `scorecube.ingest.published`, for one release."""
-
-from scorecube.ingest.published import *  # noqa: F403

@@ -45,6 +45,16 @@ def test_the_result_is_made_by_one_worker() -> None:
     assert planned(sc.Swap(size=5), 8, 40).result_units == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "pairs"), [(sc.Paired, 11), (sc.Bootstrap, 11), (sc.MaxT, 11), (sc.Leaderboard, 11)]
+)
+def test_comparisons_are_those_with_the_baseline(kind: type[sc.Analysis], pairs: int) -> None:
+    cube = simulate_cube(metrics=("AP",), n_runs=12, seed=3)
+    analysis = kind(baseline=str(cube["run"].values[0]))
+    assert estimate(make_plan(cube, analysis, trials=9, seed=1), 1).comparisons == pairs
+    assert estimate(make_plan(cube, kind(), trials=9, seed=1), 1).comparisons == 66
+
+
 def test_progress_goes_on_while_the_result_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(population, "seconds", lambda *_: 10.0)
     shown: list[tuple[int, int]] = []

@@ -8,6 +8,7 @@ and `finalize` returns the labelled result. How blocks are executed and stored i
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -208,6 +209,11 @@ class Analysis(Described, ABC):
     def units(self, prepared: Prepared, trials: int) -> int:
         """Return the number of units."""
         return trials
+
+    def n_compared(self, cube: xr.Dataset) -> int:
+        """Return the number of pairs of runs that are compared in each cell: all, or those with the run of an option `baseline`."""
+        n_runs = cube.sizes[names.RUN]
+        return math.comb(n_runs, 2) if self.options().get("baseline") is None else n_runs - 1
 
     def output_positions(self, prepared: Prepared) -> np.ndarray[Any, Any] | None:
         """Return the position of each unit in concatenated outputs; None for the order of units."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from scorecube.analyses.base import Combine, Cost, Output
-from scorecube.analyses.pair_tests.family import family_size
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.collection.selection import n_cells
 from scorecube.errors import BadPlan, counted, option
@@ -246,10 +245,9 @@ def estimate(
         whole = -(-block_units // cost.together) * cost.together
         block_units = max(1, min(whole if whole <= most else block_units, most))
     blocks = math.ceil(units / block_units)
-    n_tested = family_size(cube, getattr(analysis, "baseline", None))
     return Estimate(
         trials=plan.trials,
-        comparisons=n_cells(cube) * n_tested,
+        comparisons=n_cells(cube) * analysis.n_compared(cube),
         seconds=seconds + cost.fixed_seconds * blocks,
         units=units,
         unit=analysis.unit,

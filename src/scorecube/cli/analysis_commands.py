@@ -20,7 +20,6 @@ from scorecube.errors import BadPlan
 
 OF_RESAMPLING = ("trials", "seed", "until_width", "most_trials", "replay", "save_samples")
 """Shared options that analyses without resampling do not use."""
-KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 @dataclass(frozen=True)
@@ -212,26 +211,16 @@ def analysis_command(name: str) -> Callable[..., None]:
             {key: values[key] for key in ("study", *shared)},
         )
 
-    parameters = [inspect.Parameter("study", KIND, annotation=options.StudyPath)]
-    parameters += _parameters({key: options.parameter(option) for key, option in own.items()})
-    parameters += _parameters({} if extension is None else extension.parameters)
+    parameters = {"study": (options.StudyPath, inspect.Parameter.empty)}
+    parameters |= {key: options.parameter(option) for key, option in own.items()}
+    parameters |= {} if extension is None else extension.parameters
     drawn = {key: options.parameter(option) for key, option in shared.items()}
     if kind.resamples is False:
         # Nothing is drawn: scripts may pass these flags to all analyses, but this one has no use for them.
         for key in OF_RESAMPLING:
             drawn[key][0].__metadata__[0].hidden = True
-    parameters += _parameters(drawn)
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = _help(name)
-    return command
-
-
-def _parameters(declared: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(key, KIND, default=default, annotation=hint)
-        for key, (hint, default) in declared.items()
-    ]
+    return options.with_parameters(command, parameters | drawn)
 
 
 def _help(name: str) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from scorecube.analyses.shared_options import SHARED
 from scorecube.cli import options
-from scorecube.cli.completion import metric_names
 from scorecube.cli.options import check_choice, parse_numbers
 from scorecube.cli.terminal import echo_table, notify, split
 from scorecube.errors import BadPlan, default_flag
@@ -61,31 +64,12 @@ Mode = Annotated[
 Sided = Annotated[
     int, typer.Option("--sided", min=1, max=2, help="2, or 1 for a one-sided t test.")
 ]
-Collections = Annotated[
-    Optional[str],
-    typer.Option(
-        "--collection", help="Collections of the study, separated by commas; all by default."
-    ),
-]
-Metrics = Annotated[
-    Optional[str],
-    typer.Option(
-        "--metrics",
-        "--metric",
-        help="Metrics of the study; all by default.",
-        autocompletion=metric_names,
-    ),
-]
-Gains = Annotated[
-    Optional[str], typer.Option("--gains", help="Gain settings of the study; all by default.")
-]
-Runs = Annotated[Optional[str], typer.Option("--runs", help="Runs of the study; all by default.")]
-TopRuns = Annotated[
-    Optional[int], typer.Option("--top-runs", min=1, help="Only the N best runs by mean.")
-]
-By = Annotated[
-    Optional[str], typer.Option("--by", help="Metric for --top-runs; the first by default.")
-]
+Selection = Mapping[str, Any]
+SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs")} | {
+    "top_runs": replace(SHARED["top_runs"], minimum=1),
+    "by": SHARED["by"],
+}
+"""Shared options that select scores of a study; one run has a variance, too."""
 Format = options.Format
 FigureFile = Annotated[
     Optional[Path],
@@ -93,6 +77,23 @@ FigureFile = Annotated[
 ]
 
 
+def of_study(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options that select scores of a study; it takes their values as `selection`."""
+    own = inspect.signature(command, eval_str=True).parameters
+
+    @wraps(command)
+    def selecting(**parsed: Any) -> None:
+        values = {key: options.value_of(each, parsed[key]) for key, each in SELECTION.items()}
+        command(**{key: parsed[key] for key in own if key in parsed}, selection=values)
+
+    shared = {key: options.parameter(each) for key, each in SELECTION.items()}
+    parameters: dict[str, Any] = {}
+    for name, each in own.items():
+        parameters |= shared if name == "selection" else {name: (each.annotation, each.default)}
+    return options.with_parameters(selecting, parameters)
+
+
+@of_study
 def design(
     study: Study = None,
     variance: Variance = None,
@@ -105,12 +106,8 @@ def design(
     method: Method = "anova",
     mode: Mode = "exact",
     sided: Sided = 2,
-    collection: Collections = None,
-    metrics: Metrics = None,
-    gains: Gains = None,
-    runs: Runs = None,
-    top_runs: TopRuns = None,
-    by: By = None,
+    *,
+    selection: Selection,
     form: Format = "text",
     figure: FigureFile = None,
 ) -> None:
@@ -129,11 +126,9 @@ def design(
         for name, text in {"topics": topics, "systems": systems}.items()
     }
     settings |= {"method": method, "mode": mode, "sided": sided}
-    labels = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs)}
-    selection = {**labels, "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []
-    for name, variances in find_variances(study, variance, split(collection), selection).items():
+    for name, variances in find_variances(study, variance, selection).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes of the result repeat its text
             result = compute_design(variances, settings)
@@ -141,6 +136,7 @@ def design(
     show(results, form, figure)
 
 
+@of_study
 def wcw(
     study: Study = None,
     variance: Variance = None,
@@ -158,12 +154,8 @@ def wcw(
     systems: Systems = "10",
     alpha: Alpha = "0.05",
     beta: Beta = "0.2",
-    collection: Collections = None,
-    metrics: Metrics = None,
-    gains: Gains = None,
-    runs: Runs = None,
-    top_runs: TopRuns = None,
-    by: By = None,
+    *,
+    selection: Selection,
     form: Format = "text",
     figure: FigureFile = None,
 ) -> None:
@@ -180,11 +172,9 @@ def wcw(
         "alpha": numbers_of("--alpha", alpha),
         "beta": numbers_of("--beta", beta),
     }
-    labels = {"metrics": split(metrics), "gains": split(gains), "runs": split(runs)}
-    selection = {**labels, "top_runs": top_runs, "by": by}
     check_output(form, figure)
     results = []
-    for name, found in find_variances(study, variance, split(collection), selection).items():
+    for name, found in find_variances(study, variance, selection).items():
         variances = found if study is None else found["variance"]
         result = calculators.wcw(variances, n_topics, **settings)
         results.append(result if study is None else result.assign_attrs(collection=name))
@@ -223,12 +213,7 @@ def compute_design(variances: Any, settings: dict[str, Any]) -> xr.Dataset:
     return achieved_power(variances, difference, topics, **shared)
 
 
-def find_variances(
-    study: str | None,
-    variance: str | None,
-    collections: list[str] | None,
-    selection: dict[str, Any],
-) -> dict[str, Any]:
+def find_variances(study: str | None, variance: str | None, selection: Selection) -> dict[str, Any]:
     """Return variances by collection: those of --variance under an empty name, else datasets with intervals."""
     if (study is None) == (variance is None):
         found = "neither" if study is None else "both"
@@ -236,11 +221,7 @@ def find_variances(
             f"variances come from --variance V or from the scores of a STUDY; found {found}, expected one of them"
         )
     if study is None:
-        unused = [
-            name
-            for name, value in {"collection": collections, **selection}.items()
-            if value is not None
-        ]
+        unused = [name for name, value in selection.items() if value is not None]
         if unused:
             raise BadPlan(
                 f"{default_flag(unused[0])} selects from a STUDY; with --variance leave it out"
@@ -255,14 +236,15 @@ def find_variances(
     from scorecube.storage import open_study
 
     opened = open_study(study)
-    chosen = list(opened) if collections is None else list(dict.fromkeys(collections))
+    of_cube = dict(selection)
+    chosen = of_cube.pop("collection") or list(opened)
     if not chosen:
         raise BadStudy(
             f"{study}: no collection to estimate variances from; add one with scorecube evaluate or scorecube import"
         )
     variances = {}
     for name in chosen:
-        cube = select(opened[name].cube, **selection)
+        cube = select(opened[name].cube, **of_cube)
         variances[name] = variance_intervals(cube)
         others = "runs" if teams_of_runs(cube) == labels_of(cube, RUN) else "teams"
         notify(

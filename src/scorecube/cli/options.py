@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, cast
 
@@ -173,6 +174,19 @@ def parameter(option: Option) -> tuple[Any, Any]:
     # A flag of a truth value always sets the opposite of the default.
     declared = typer.Option(*(option.flags or (option.flag,)), **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
+
+
+def with_parameters(
+    command: Callable[..., None], declared: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """Return a command whose signature is made of types and defaults, by name; the parser passes all values by name."""
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in declared.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
 def value_of(option: Option, parsed: Any) -> Any:

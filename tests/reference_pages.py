@@ -84,7 +84,7 @@ def option_table(kind: type) -> list[dict[str, str]]:
             "default": {True: "yes", False: "no"}[declared.default]
             if isinstance(declared.default, bool)
             else declared.default_text() or "",
-            "meaning": declared.help,
+            "meaning": declared.description if declared.default is True else declared.help,
         }
         for declared in options_of(kind).values()
     ]

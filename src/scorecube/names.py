@@ -109,6 +109,8 @@ QUANTITY: Final = "quantity"
 """What an interval is about: the mean of a run, or its difference from the baseline."""
 CLAIM: Final = "claim"
 """A number that an analysis prints of a simulated sample."""
+TOP: Final = "k"
+"""Size of a set of the k best runs."""
 SEGMENT: Final = "segment"
 """One recorded block of a resampling run, in the order of recording."""
 

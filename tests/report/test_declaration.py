@@ -57,6 +57,27 @@ def test_equal_rows_keep_their_order(result: xr.Dataset) -> None:
     assert found["metric"].tolist() == metrics * 3
 
 
+def test_rows_are_sorted_within_the_first_dims(result: xr.Dataset) -> None:
+    columns = ("metric", "size", "trial", "tau")
+    dims = ("metric", "gain", "size", "trial")
+    found = declared(dims, columns, sort=("-tau",), within=3).make(result)
+    plain = declared(dims, columns).make(result)
+    places = [each.to_dict("records") for _, each in plain.groupby(np.arange(len(plain)) // 7)]
+    expected = [sorted(each, key=lambda row: -row["tau"]) for each in places]
+    assert found.drop(columns="collection").to_dict("records") == [
+        {name: row[name] for name in columns} for each in expected for row in each
+    ]
+
+
+def test_a_dim_in_braces_is_spread_over_columns(result: xr.Dataset) -> None:
+    table = declared(("metric", "gain"), ("metric", ("tau@{size}", "tau_mean"), "n_topics"))
+    found = table.make(result)
+    assert list(found) == ["collection", "metric", "tau@5", "tau@10", "tau@20", "n_topics"]
+    np.testing.assert_array_equal(found["tau@10"], result["tau_mean"].sel(size=10).values.ravel())
+    none = table.make(result.isel(size=slice(0)))
+    assert list(none) == ["collection", "metric", "n_topics"]
+
+
 def test_what_follows_from_a_result(result: xr.Dataset) -> None:
     share = quantity(result, "share_same_best")
     np.testing.assert_array_equal(share, result["same_best"].mean("trial"))

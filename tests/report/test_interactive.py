@@ -18,6 +18,7 @@ import scorecube as sc
 from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.family import family
 from scorecube.design import achieved_power, expected_width
+from scorecube.report.leaderboard import systems
 from scorecube.report.page.render import MOST_VALUES
 from scorecube.report.page.script_data import (
     MOST_BYTES,
@@ -32,7 +33,6 @@ from scorecube.report.page.script_data import (
 )
 from scorecube.report.page.templates import page_file
 from scorecube.report.page.writing import write_page
-from scorecube.report.tables.leaderboard import systems
 from scorecube.report.views.design import design_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

@@ -50,12 +50,14 @@ BUILT_IN = (
         f"{PACKAGE}.rank_sets.leaderboard:Leaderboard",
         "Leaderboard: runs, best first, with intervals of means, rank sets, and groups.",
         references=("mogstad2024",),
+        quantities=f"{PACKAGE}.rank_sets.leaderboard_quantities",
     ),
     Entry(
         "ranks",
         f"{PACKAGE}.rank_sets.ranks:Ranks",
         "Confidence sets of the ranks of runs, and of the best runs.",
         references=("mogstad2024",),
+        quantities=f"{PACKAGE}.rank_sets.rank_quantities",
     ),
     Entry(
         "swap",

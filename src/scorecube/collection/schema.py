@@ -114,6 +114,48 @@ def variables(
     )
 
 
+def limits(
+    of: str,
+    dims: tuple[str, ...],
+    units: str,
+    meaning: str,
+    kinds: str = "f",
+    *,
+    name: str = "",
+    form: str = "",
+) -> tuple[Variable, Variable]:
+    """Return the lower and the upper limit of an estimate.
+
+    Parameters
+    ----------
+    of
+        Name of the estimate.
+    dims, units, kinds, form
+        As of `Variable`.
+    meaning
+        With braces in place of ``lower`` and ``upper``.
+    name
+        Before ``_low`` and ``_high``; by default that of the estimate.
+
+    Returns
+    -------
+    low, high
+        Of the roles of these names.
+
+    Examples
+    --------
+    >>> [(each.name, each.long_name) for each in limits("tau", ("metric",), "1", "{} limit of tau")]
+    [('tau_low', 'lower limit of tau'), ('tau_high', 'upper limit of tau')]
+    """
+    low, high = (
+        Variable(
+            f"{name or of}_{role}", dims, kinds, units, meaning.format(end), role, of, form=form
+        )
+        for role, end in (("low", "lower"), ("high", "upper"))
+    )
+    return low, high
+
+
 @dataclass(frozen=True)
 class Derived:
     """A quantity that follows from a stored result, and is never stored.

@@ -13,8 +13,8 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
+from scorecube.report.results import headline
 from scorecube.report.text_formats import render
-from scorecube.report.views.leaderboard import VIEW
 from scorecube.workflow.api import analyse
 from tests.analyses.pair_tests.test_maxt import cube_of, drawn, odd_scores
 from tests.oracles.step_down import adjusted, groups
@@ -115,12 +115,12 @@ def test_too_few_trials_for_a_limit_give_none() -> None:
     low = result["difference_low"].values.ravel()
     assert np.isnan(low[2:]).all()
     assert low[:2] == pytest.approx([-0.2, -0.2])  # a constant difference has a point
-    assert " leads with 0." in VIEW.headline(result)[0]
+    assert " leads with 0." in headline(result)[0]
 
 
 def test_a_mean_of_equal_scores_has_no_limits() -> None:
     scores = [[1.0] * 30, [0.3 + 0.01 * k for k in range(30)]]
-    line = VIEW.headline(analyse(cube_of(scores), sc.Leaderboard(), trials=200, seed=1))[0]
+    line = headline(analyse(cube_of(scores), sc.Leaderboard(), trials=200, seed=1))[0]
     assert " leads with 1.000 on every topic; " in line
 
 

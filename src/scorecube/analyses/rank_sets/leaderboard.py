@@ -19,14 +19,14 @@ from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
 from scorecube.analyses.pair_tests.score_differences import score_rounding
 from scorecube.analyses.pair_tests.step_down import Replicates
+from scorecube.analyses.rank_sets.leaderboard_quantities import VARIABLES
 from scorecube.analyses.rank_sets.mean_intervals import (
     mean_limits,
     own_deviations,
     sums_and_spreads,
 )
-from scorecube.analyses.rank_sets.ranks import RUN, RankSets, ranked_result
-from scorecube.analyses.rank_sets.ranks import VARIABLES as RANK_VARIABLES
-from scorecube.collection.schema import Variable, labels_of
+from scorecube.analyses.rank_sets.ranks import RankSets, ranked_result
+from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells
 from scorecube.kernels.linalg.panel_product import product
 from scorecube.kernels.pairs.running_maximum import Resampled
@@ -152,7 +152,7 @@ class Leaderboard(RankSets):
             attrs["baseline"] = self.baseline
         return ranked_result(
             prepared,
-            [variable for variable in VARIABLES if variable.name in by_cell],
+            VARIABLES,
             {name: expand_cells(values, cell_of) for name, values in by_cell.items()},
             attrs,
         )
@@ -206,22 +206,3 @@ class Leaderboard(RankSets):
             bytes=cost.bytes + 4.0 * numbers,
             result_bytes=cost.result_bytes + 16.0 * numbers * trials,
         )
-
-
-VARIABLES = (
-    *RANK_VARIABLES,
-    Variable("mean_low", RUN, "f", "score", "lower limit of the mean, bootstrap-t"),
-    Variable("mean_high", RUN, "f", "score", "upper limit of the mean, bootstrap-t"),
-    Variable("t_low", RUN, "f", "score", "lower limit of the mean by Student's t"),
-    Variable("t_high", RUN, "f", "score", "upper limit of the mean by Student's t"),
-    Variable("best", RUN, "f", "1", "share of trials in which the run has the largest mean"),
-    Variable("group_first", RUN, "iu", "1", "first group of runs that are not separated"),
-    Variable("group_last", RUN, "iu", "1", "last group of runs that are not separated"),
-    Variable("difference", RUN, "f", "score", "mean minus that of the baseline"),
-    Variable("difference_low", RUN, "f", "score", "simultaneous lower limit of the difference"),
-    Variable("difference_high", RUN, "f", "score", "simultaneous upper limit of the difference"),
-    Variable("p_baseline", RUN, "f", "1", "adjusted p-value of the difference from the baseline"),
-    Variable("wins", RUN, "iu", "topics", "topics with a higher score than the baseline"),
-    Variable("ties", RUN, "iu", "topics", "topics with the baseline's score"),
-    Variable("losses", RUN, "iu", "topics", "topics with a lower score than the baseline"),
-)

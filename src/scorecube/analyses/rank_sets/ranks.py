@@ -12,17 +12,16 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Prepared, labelled_result
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.pair_tests.base import CELL, cell_units, count_bounds, expand_cells
+from scorecube.analyses.pair_tests.base import cell_units, count_bounds, expand_cells
 from scorecube.analyses.pair_tests.family import Pairs, family
 from scorecube.analyses.pair_tests.pairwise_complete import mean_scores
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
+from scorecube.analyses.rank_sets.rank_quantities import VARIABLES
 from scorecube.collection.schema import Variable, labels_of
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import Units
 from scorecube.statistics.rank_sets import competition_ranks, rank_limits
-
-RUN = (*CELL, names.RUN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,13 +141,6 @@ def ranked_result(
         coords[names.TEAM] = cube[names.TEAM]
     facts = {"n_runs": cube.sizes[names.RUN], "n_topics": cube.sizes[names.TOPIC]}
     facts |= {} if prepared.shared is None else {"by_system": 1}
-    result = labelled_result(cube, variables, values, coords, dict(attrs) | facts)
+    present = [variable for variable in variables if variable.name in values]
+    result = labelled_result(cube, present, values, coords, dict(attrs) | facts)
     return with_repetitions(result, prepared)
-
-
-VARIABLES = (
-    Variable("mean", RUN, "f", "score", "mean score of a run"),
-    Variable("rank", RUN, "iu", "1", "rank of the mean, 1 for the largest; the best rank of ties"),
-    Variable("rank_low", RUN, "iu", "1", "best rank of the confidence set"),
-    Variable("rank_high", RUN, "iu", "1", "worst rank of the confidence set"),
-)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
@@ -49,3 +52,10 @@ DASHES: tuple[Any, ...] = (
 """Lines of neighbours differ, so that of two that coincide both are seen."""
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
+
+
+def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int = 2) -> None:
+    """Place ticks at round numbers, at whole ones if asked for."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, integer=whole, min_n_ticks=fewest))

@@ -22,7 +22,7 @@ from scipy import stats
 from scorecube import names
 from scorecube.design import achieved_power, expected_width
 from scorecube.errors import visible
-from scorecube.report.tables.leaderboard import systems
+from scorecube.report.leaderboard import systems
 from scorecube.report.tables.rows import COLLECTION, places, where
 from scorecube.report.text_formats import with_labels
 

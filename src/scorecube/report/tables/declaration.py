@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,11 @@ def declared(
     columns: Sequence[str | tuple[str, str]],
     *,
     sort: Sequence[str] = (),
+    within: int = 0,
     only: str = "",
     needs: str = "",
     whole: Sequence[str] = (),
+    dtypes: Mapping[str, str] | None = None,
     long: bool = False,
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
@@ -42,16 +45,21 @@ def declared(
         In the order of the rows, the last fastest; see `DESCENDING`. Dims that only derived quantities have are allowed.
     columns
         Names, behind the collection unless it is named among them: of a dim, a variable, what `Derived` declares, or an attribute of
-        the result; or a name of its own with that of the quantity, of a part of it as in ``value[coefficient=phi]``. See `OPTIONAL`.
-        What the analysis declares, and the result does not have, is missing.
+        the result; or a name of its own with that of the quantity, of a part of it as in ``value[coefficient=phi]``. See `OPTIONAL`. A
+        name with a dim in braces, such as ``top_{k}``, is a column for each label along this dim. What the analysis declares, and the
+        result does not have, is missing.
     sort
         Columns by which rows are sorted; see `DESCENDING`. Equal rows keep their order, missing values come last.
+    within
+        Number of the first dims whose order stays: rows are sorted at each position along them.
     only
         Quantity, a flag, of the rows that the table has; all by default.
     needs
         Quantity without which the table has no rows, and no optional columns.
     whole
         Columns of whole numbers some of which are missing: None there, integers elsewhere.
+    dtypes
+        Of columns that have another one than their quantity.
     long
         Whether the table may be too long for a page.
     """
@@ -62,7 +70,15 @@ def declared(
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
     make = partial(
-        _frame, dims=dims, columns=sources, sort=sort, only=only, needs=needs, whole=whole
+        _frame,
+        dims=dims,
+        columns=sources,
+        sort=sort,
+        within=within,
+        only=only,
+        needs=needs,
+        whole=whole,
+        dtypes=dtypes or {},
     )
     other = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]
@@ -77,9 +93,11 @@ def _frame(
     dims: Sequence[str],
     columns: Mapping[str, str],
     sort: Sequence[str],
+    within: int,
     only: str,
     needs: str,
     whole: Sequence[str],
+    dtypes: Mapping[str, str],
 ) -> pd.DataFrame:
     if needs and not _has(result, needs):
         return pd.DataFrame(
@@ -106,21 +124,43 @@ def _frame(
     }
     sizes = {dim: size for each in values.values() for dim, size in each.sizes.items()}
     shape = tuple(result.sizes.get(dim, sizes.get(dim, 0)) for dim in plain)
-    cells = {
-        source: _column(each.isel(backwards, missing_dims="ignore"), plain, shape)
-        for source, each in values.items()
-    }
-    kept = slice(None) if not only else cells[only].astype(bool)
-    own = {name: cells[source][kept] for name, source in sources.items()}
+    arrays = _spread(sources, values)
+
+    def cells(each: xr.DataArray) -> np.ndarray[Any, Any]:
+        return _column(each.isel(backwards, missing_dims="ignore"), plain, shape)
+
+    kept = slice(None) if not only else cells(values[only]).astype(bool)
+    own = {name: cells(each)[kept] for name, each in arrays.items()}
     for name in whole:
         if name in own:
             own[name] = _whole(own[name])
     frame = pd.DataFrame(own if COLLECTION in own else {**where(result), **own})
+    if dtypes:
+        frame = frame.astype(dtypes)
     if not sort:
         return frame
     by = [name.removeprefix(DESCENDING) for name in sort]
     ascending = [not name.startswith(DESCENDING) for name in sort]
-    return frame.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
+    ordered = frame.sort_values(by, ascending=ascending, kind="stable")
+    places = np.arange(math.prod(shape))[kept] // math.prod(shape[within:])
+    return ordered.iloc[np.argsort(places[ordered.index], kind="stable")].reset_index(drop=True)
+
+
+def _spread(
+    sources: Mapping[str, str], values: Mapping[str, xr.DataArray]
+) -> dict[str, xr.DataArray]:
+    """Return what columns hold; neighbours along one dim in braces take turns."""
+    arrays: dict[str, xr.DataArray] = {}
+    for dim, group in groupby(sources, lambda name: name.partition("{")[2].partition("}")[0]):
+        columns = list(group)
+        if not dim:
+            arrays |= {name: values[sources[name]] for name in columns}
+            continue
+        for k, label in enumerate(values[sources[columns[0]]][dim].values):
+            for name in columns:
+                column = name.replace(f"{{{dim}}}", str(label))
+                arrays[column] = values[sources[name]].isel({dim: k})
+    return arrays
 
 
 def _has(result: xr.Dataset, source: str) -> bool:

@@ -55,9 +55,7 @@ def view_of(analysis: str) -> View:
     for path in (f"scorecube.report.{own}", f"{__package__}.{analysis}"):
         if analysis in view_names() and find_spec(path) is not None:
             module = import_module(path)
-            view: View = (
-                module.VIEWS[analysis] if analysis in SHARED and own in path else module.VIEW
-            )
+            view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
             return view
     from scorecube.report.views.view import View
 

@@ -1,0 +1,85 @@
+"""What results of `Leaderboard` hold, and what follows from them."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.rank_sets import rank_quantities
+from scorecube.collection.schema import Derived, Variable, limits, variables
+
+_RUN = (names.METRIC, names.GAIN, names.RUN)
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+VARIABLES = (
+    *rank_quantities.VARIABLES,
+    *limits("mean", _RUN, "score", "{} limit of the mean, bootstrap-t"),
+    *limits("mean", _RUN, "score", "{} limit of the mean by Student's t", name="t"),
+    *variables(_RUN, "share", "1", best="share of trials in which the run has the largest mean"),
+    *variables(
+        _RUN,
+        "label",
+        "1",
+        "iu",
+        group_first="first group of runs that are not separated",
+        group_last="last group of runs that are not separated",
+    ),
+    *variables(_RUN, "estimate", "score", difference="mean minus that of the baseline"),
+    *limits("difference", _RUN, "score", "simultaneous {} limit of the difference"),
+    *variables(
+        _RUN, "p_value", "1", p_baseline="adjusted p-value of the difference from the baseline"
+    ),
+    *variables(
+        _RUN,
+        "count",
+        "topics",
+        "iu",
+        wins="topics with a higher score than the baseline",
+        ties="topics with the baseline's score",
+        losses="topics with a lower score than the baseline",
+    ),
+)
+
+
+def _group_text(first: int, last: int, lettered: bool) -> str:
+    if lettered:
+        return LETTERS[first - 1 : last]
+    return f"{first}-{last}" if first < last else f"{first}"
+
+
+def _groups(result: xr.Dataset) -> xr.DataArray:
+    last = result["group_last"]
+    lettered = last.max(names.RUN) <= len(LETTERS)
+    found: xr.DataArray = xr.apply_ufunc(
+        _group_text, result["group_first"], last, lettered, vectorize=True, output_dtypes=[object]
+    )
+    return found
+
+
+def _separated(result: xr.Dataset) -> xr.DataArray:
+    return result["p_baseline"] < float(result.attrs[names.ALPHA])
+
+
+DERIVED = (
+    *rank_quantities.DERIVED,
+    Derived(
+        Variable(
+            "groups",
+            _RUN,
+            "OUT",
+            "1",
+            "groups of a run: letters, or numbers where there are more groups than letters",
+            "label",
+        ),
+        _groups,
+    ),
+    Derived(
+        Variable("better", _RUN, "b", "1", "whether a run is better than the baseline", "flag"),
+        lambda result: _separated(result) & (result["difference"] > 0),
+        ("p_baseline",),
+    ),
+    Derived(
+        Variable("worse", _RUN, "b", "1", "whether a run is worse than the baseline", "flag"),
+        lambda result: _separated(result) & ~(result["difference"] > 0),
+        ("p_baseline",),
+    ),
+)

@@ -1,0 +1,93 @@
+"""What results of `Ranks` hold, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import Derived, Variable, labels_of, variables
+
+_CELL = (names.METRIC, names.GAIN)
+_RUN = (*_CELL, names.RUN)
+_TOP = (*_CELL, names.TOP)
+VARIABLES = (
+    *variables(_RUN, "estimate", "score", mean="mean score of a run"),
+    *variables(
+        _RUN,
+        "estimate",
+        "1",
+        "iu",
+        rank="rank of the mean, 1 for the largest; the best rank of ties",
+    ),
+    *variables(_RUN, "low", "1", "iu", of="rank", rank_low="best rank of the confidence set"),
+    *variables(_RUN, "high", "1", "iu", of="rank", rank_high="worst rank of the confidence set"),
+    *variables((names.RUN,), "count", "runs", "iu", repetitions="runs of the system"),
+)
+
+
+def _in_top(result: xr.Dataset) -> xr.DataArray:
+    """Return which runs may be among the k best; for no k that is as large as the number of runs."""
+    sizes = [int(k) for k in np.atleast_1d(result.attrs["top"]) if k < result.sizes[names.RUN]]
+    return result["rank_low"] <= xr.DataArray(np.array(sizes, int), {names.TOP: sizes}, names.TOP)
+
+
+def _top_runs(result: xr.Dataset) -> xr.DataArray:
+    runs = np.array(labels_of(result, names.RUN), object)
+
+    def best_first(rank: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any]) -> str:
+        order = np.argsort(rank, kind="stable")
+        return ", ".join(runs[order][chosen[order]])
+
+    found: xr.DataArray = xr.apply_ufunc(
+        best_first,
+        result["rank"],
+        _in_top(result),
+        input_core_dims=[[names.RUN]] * 2,
+        vectorize=True,
+        output_dtypes=[object],
+    )
+    return found
+
+
+DERIVED = (
+    Derived(
+        Variable(
+            names.TEAM,
+            (names.RUN,),
+            "OUT",
+            "1",
+            "team of a run; one without is a team of its own",
+            "label",
+        ),
+        lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
+    ),
+    Derived(
+        Variable("sets", (), "OUT", "1", "whether sets hold together or each by itself", "label"),
+        lambda result: xr.DataArray("marginal" if result.attrs.get("marginal") else "simultaneous"),
+    ),
+    Derived(
+        Variable(
+            "in_top",
+            (*_RUN, names.TOP),
+            "b",
+            "1",
+            "whether a run is in the confidence set of the k best",
+            "flag",
+        ),
+        _in_top,
+        ("top",),
+    ),
+    Derived(
+        Variable("n_top", _TOP, "i", "runs", "runs in the confidence set of the k best", "count"),
+        lambda result: _in_top(result).sum(names.RUN),
+        ("top",),
+    ),
+    Derived(
+        Variable("top_runs", _TOP, "OUT", "1", "runs in the confidence set, best first", "label"),
+        _top_runs,
+        ("top",),
+    ),
+)

@@ -1,0 +1,447 @@
+"""What is shown of leaderboards and rank sets: tables, figure and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.figures.style import COLOURS, round_ticks
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.rows import COLLECTION, where
+from scorecube.report.text_formats import Bold, Marked, with_labels
+from scorecube.report.views.phrases import (
+    about_repetitions,
+    by_system,
+    decimals,
+    first_of,
+    noun,
+    value_range,
+)
+from scorecube.report.views.questions import LEADERBOARD
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Lines,
+    ResultGroup,
+    Table,
+    View,
+    rows_along,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+BETTER, WORSE = "†", "‡"
+"""Marks of runs that are significantly better and worse than the baseline."""
+ANSWERED = 3
+"""Metrics that an answer is about; the chapter has all."""
+ROW_HEIGHT, MOST_HEIGHT, MOST_LABELS = 0.155, 24.0, 150
+"""Inches of a row and of the figure; rows up to which runs are named."""
+LONGEST = 28
+"""Letters of a run's name that are shown."""
+_RUNS = declared(
+    (*CELL, names.RUN),
+    (
+        *CELL,
+        *("rank", "run", "team", "repetitions?", "mean", "mean_low", "mean_high"),
+        *("rank_low", "rank_high", "groups", ("top_{k}", "in_top"), "best"),
+        *("difference?", "difference_low?", "difference_high?", "p_baseline?"),
+        *("wins?", "ties?", "losses?", "better?", "worse?"),
+    ),
+    sort=("rank",),
+    within=2,
+)
+RANKS = declared(
+    (*CELL, names.RUN),
+    (*CELL, "run", "repetitions?", "mean", "rank", "rank_low", "rank_high", "sets"),
+    sort=("rank",),
+    within=2,
+    long=True,
+)
+"""Runs, best first, with their rank sets: all sets hold together, or each by itself (marginal)."""
+TOP = declared((*CELL, names.TOP), (*CELL, "k", ("n_systems", "n_top"), ("runs", "top_runs")))
+"""Confidence sets of the k best runs: how many runs they have, and which, best first."""
+
+
+def systems(result: xr.Dataset) -> pd.DataFrame:
+    """Runs, best first, with the interval of the mean (bootstrap-t, each run by itself), the rank set (all runs together), and groups.
+
+    ``top_k`` says whether a run is in the confidence set of the k best; runs that share a letter of ``groups`` are not
+    separated; ``best`` is the share of trials in which the run has the largest mean. With a baseline also the difference from it
+    with simultaneous limits and adjusted p-value, and on how many topics a run has a higher, the same and a lower score.
+    """
+    frame = _RUNS.make(result).drop(columns=["better", "worse"], errors="ignore")
+    columns = [str(name) for name in frame]
+    if top := [name for name in columns if name.startswith("top_")]:
+        columns.insert(columns.index(top[0]), columns.pop(columns.index("groups")))
+    return frame[columns]
+
+
+def matrix(result: xr.Dataset) -> pd.DataFrame:
+    """Means of runs by metrics, for a paper: the largest in bold; with a baseline, † marks runs that are significantly better, ‡ worse.
+
+    In the order of the first metric.
+    """
+    table: dict[str, Any] = {}
+    for label, rows in with_labels(_RUNS.make(result)).groupby("label", sort=False):
+        table = table or where(result) | {names.RUN: rows[names.RUN].tolist()}
+        marked = {row[names.RUN]: _marked(row) for row in rows.to_dict("records")}
+        table[str(label)] = [marked[run] for run in table[names.RUN]]
+    return pd.DataFrame(table)
+
+
+def _marked(row: Mapping[Any, Any]) -> str:
+    """Return a mean with its marks."""
+    text = f"{row['mean']:.4f}{BETTER * row.get('better', 0)}{WORSE * row.get('worse', 0)}"
+    return Bold(text) if row["rank"] == 1 else Marked(text)
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the confidence, and the run that is compared with all others."""
+    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
+    words += ["marginal"] if options.get("marginal") else []
+    words += by_system(options)
+    words += [f"baseline {options['baseline']}"] if options.get("baseline") is not None else []
+    return ", ".join(words)
+
+
+def caption(result: xr.Dataset) -> str:
+    """Describe the figure."""
+    percent, compared = f"{100 * (1 - float(result.attrs['alpha'])):g}%", noun(result.attrs)
+    over = "topics" if compared == "run" else "topics and repetitions"
+    sets = "each by itself" if result.attrs.get("marginal") else "all together"
+    counts = f"{counted(int(result.attrs['n_runs']), compared)}, {result.attrs['n_topics']} topics, {result.attrs['trials']:,} trials."
+    if "mean_low" not in result:
+        return f"{counts} {compared.capitalize()}s by mean score: points, without intervals; bars: {percent} rank sets, {sets}."
+    return (
+        f"{counts} {compared.capitalize()}s by mean score: points with {percent} intervals over {over}, each by itself; bars: {percent} rank sets, {sets}; "
+        f"lines at the side: groups of {compared}s that are not separated."
+    )
+
+
+def best_runs(rows: pd.DataFrame) -> str:
+    """Return which run leads, and how many may be the best: one metric of one collection."""
+    compared = "system" if "repetitions" in rows and rows["repetitions"].notna().all() else "run"
+    rows = rows.sort_values("rank", kind="stable")
+    first, n = rows.iloc[0], len(rows)
+    leaders = rows.loc[rows["rank"] == 1, names.RUN].tolist()
+    may_lead = int((rows["rank_low"] == 1).sum())
+    lead = f"{leaders[0]} leads"
+    if len(leaders) > 1:
+        lead = f"{leaders[0]} and {len(leaders) - 1} more lead"
+    mean = f"{first['mean']:.3f} on these topics"
+    if "mean_low" in rows and not pd.isna(first[["mean_low", "mean_high"]]).any():
+        mean = _with_limits(*first[["mean", "mean_low", "mean_high"]])
+    others = (
+        f"no other {compared} may be the best"
+        if may_lead == 1
+        else f"{may_lead} of {n} {compared}s may be the best"
+    )
+    place = (
+        "its rank is 1"
+        if first["rank_high"] == 1
+        else f"its rank lies between {first['rank_low']} and {first['rank_high']}"
+    )
+    return f"{first['label']}: {lead} with {mean}; {place}, and {others}"
+
+
+def _with_limits(mean: float, low: float, high: float) -> str:
+    """Return a mean with its limits and no more decimals than they allow."""
+    if low == high:  # equal scores have no spread, which does not make their mean certain
+        return f"{mean:.3f} on every topic"
+    places = decimals(low, high)
+    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f} by itself)"
+
+
+def neighbours(rows: pd.DataFrame) -> str:
+    """Return how wide rank sets are."""
+    widths = rows["rank_high"] - rows["rank_low"] + 1
+    return f"the median rank set has {widths.median():.0f} of {len(rows)} ranks"
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return for each metric which run leads and how many may, and how wide rank sets are."""
+    frame = with_labels((_RUNS if "best" in result else RANKS).make(result))
+    cells = [rows for _, rows in frame.groupby("label", sort=False)]
+    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
+    together = "each set by itself" if result.attrs.get("marginal") else "sets together"
+    together += ", over topics and repetitions" if noun(result.attrs) == "system" else ""
+    found = [_leader(rows, f" [{percent}, {together}]", result.attrs) for rows in cells]
+    if "baseline" in result.attrs:
+        found += [_against_baseline(rows, result.attrs) for rows in cells]
+    return [*found, *map(Finding, result.attrs.get("notes", []))]
+
+
+def _leader(
+    rows: pd.DataFrame, end: str, facts: Mapping[str, Any], conditions: str = ""
+) -> Finding:
+    """Return what is known of the rank of the run that leads: one metric of one collection."""
+    first = rows.sort_values("rank", kind="stable").iloc[0]
+    return Finding(
+        f"{best_runs(rows)}; {neighbours(rows)}{end}",
+        subject=f"rank of {first[names.RUN]} by {first['label']} over infinitely many topics",
+        estimate=first["rank"],
+        low=first["rank_low"],
+        high=first["rank_high"],
+        unit="rank",
+        confidence=1 - float(facts["alpha"]),
+        jointly="" if facts.get("marginal") else f"rank sets of all {noun(facts)}s",
+        conditions=conditions,
+        table="systems" if "best" in rows else "ranks",
+    )
+
+
+def _against_baseline(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Finding:
+    label, better, worse = rows["label"].iloc[0], rows["better"].sum(), rows["worse"].sum()
+    return Finding(
+        f"{label}: of {len(rows) - 1} {noun(facts)}s {better} are significantly better than {facts['baseline']} and {worse} "
+        f"significantly worse (max-T test, p < {facts['alpha']:g}, all comparisons with it together)",
+        subject=f"{noun(facts)}s that are significantly better than {facts['baseline']}, {label}",
+        estimate=better,
+        unit=f"{noun(facts)}s",
+        jointly=f"all comparisons with {facts['baseline']}",
+        cautions=(OF_THESE_TOPICS,),
+        table="systems",
+    )
+
+
+def answer(group: ResultGroup) -> Lines:
+    """Yield which runs lead, and what a rank is worth."""
+    frame = with_labels(group.first_table)
+    together = f"rank sets of all {noun(group.facts[0])}s together"
+    where = f"{group.heading}, {group.title}, {together}, {group.trials:,} trials"
+    if frame[COLLECTION].nunique() == 1:
+        where = f"{where}; {frame[COLLECTION].iloc[0]}"
+        by_metric = [rows for _, rows in frame.groupby("label", sort=False)]
+        for rows in by_metric[:ANSWERED]:
+            yield _leader(rows, ".", group.facts[0], where)
+        if len(by_metric) > ANSWERED:
+            more = [str(rows["label"].iloc[0]) for rows in by_metric[ANSWERED:]]
+            yield Finding(f"More metrics in the chapter: {first_of(more)}.", conditions=where)
+        return
+    cells = frame.groupby([COLLECTION, "label"], sort=False)
+    may_lead = [(rows["rank_low"] == 1).sum() / len(rows) for _, rows in cells]
+    alone = sum((rows["rank_low"] == 1).sum() == 1 for _, rows in cells)
+    cases = counted(len(may_lead), "case")
+    yield Finding(
+        f"In {alone or 'none'} of {cases} (collection and metric) only one run may be the best; in the others up to "
+        f"{value_range([max(may_lead)], '.0%')} of the runs may be.",
+        subject="collections and metrics in which only one run may be the best",
+        estimate=alone,
+        unit="cases",
+        conditions=where,
+        cautions=(OF_THESE_TOPICS,),
+    )
+
+
+def cell(rows: pd.DataFrame) -> str:
+    """Return how many runs may be the best under each metric."""
+    found = [
+        f"{label} {int((each['rank_low'] == 1).sum())} of {len(each)}"
+        for label, each in rows.groupby("label", sort=False)
+    ]
+    return ", ".join(found[:3])
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the leaderboard of each metric, without what follows from other columns."""
+    name, frame = next(iter(frames.items()))
+    labelled = with_labels(frame)
+    dropped = ["label", names.METRIC, names.GAIN, "sets"]
+    dropped += [column for column in frame.columns if column.startswith("top_")]
+    dropped += [COLLECTION] if frame[COLLECTION].nunique() == 1 else []
+    return [
+        (
+            f"{'Rank sets' if name == 'ranks' else 'Leaderboard'} by {label}",
+            rows.drop(columns=dropped, errors="ignore"),
+        )
+        for label, rows in labelled.groupby("label", sort=False)
+    ]
+
+
+def cautions(result: xr.Dataset, _: Frames) -> list[tuple[str, str]]:
+    """Return what intervals and sets are not about."""
+    n_topics, n_runs = int(result.attrs["n_topics"]), int(result.attrs["n_runs"])
+    if "repetitions" in result:
+        return about_repetitions(result)
+    remarks = [
+        (
+            "Intervals and rank sets are about these runs on other topics of the same kind; not about other judgements, documents or versions of a run.",
+            f"{counted(n_runs, 'run')}, {counted(n_topics, 'topic')}",
+        )
+    ]
+    remarks.append(
+        (
+            "Limits of ranks move with the seed where pairs have p-values close to alpha, by a few ranks where runs are alike; more trials decide.",
+            f"{result.attrs['analysis']}, {result.attrs['trials']:,} trials",
+        )
+    )
+    if "mean_low" in result:
+        remarks.append(
+            (
+                "The mean of a run that leads is too high on average, as the same topics made it lead: the interval of a mean is for a run that was named "
+                "beforehand.",
+                f"best of {counted(n_runs, 'run')}",
+            )
+        )
+    return remarks
+
+
+def leaderboard(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Runs of the first metric, best first: means with intervals, rank sets, and groups that are not separated.
+
+    Parameters
+    ----------
+    result
+        Of a leaderboard, or of rank sets, which has no intervals and groups.
+    gain
+        Gain setting; the first by default.
+    """
+    data = (result.isel(gain=0) if gain is None else result.sel(gain=gain)).isel(metric=0)
+    order = np.argsort(data["rank"].values, kind="stable")
+    data = data.isel({names.RUN: order})
+    n = len(order)
+    groups = group_ends(data) if "group_first" in data else []
+    height = min(1.2 + max(n, 6) * ROW_HEIGHT, MOST_HEIGHT)
+    figure = canvas.figure((7.2, height))
+    ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns(groups), 1.2))][: 3 if groups else 2]
+    panels = figure.subplots(
+        1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
+    )[0]
+    draw_means(panels[0], data)
+    draw_ranks(panels[1], data)
+    if groups:
+        draw_groups(panels[2], groups)
+    name_runs(panels[0], labels_of(data, names.RUN))
+    panels[0].set_ylim(n - 0.4, -0.6)
+    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
+    figure.suptitle(
+        f"{result.attrs.get('collection', '')}  {data[names.METRIC].item()}, gains {data[names.GAIN].item()}: {n} {'systems' if 'repetitions' in data else 'runs'}, "
+        f"{result.attrs['n_topics']} topics, {percent}".strip(),
+        x=0.01,
+        ha="left",
+        fontsize=9,
+    )
+
+
+def draw_means(axes: Axes, data: xr.Dataset) -> None:
+    """Draw means, with their intervals where there are any."""
+    rows, mean = np.arange(data.sizes[names.RUN]), data["mean"].values
+    if "mean_low" in data:
+        axes.hlines(
+            rows, data["mean_low"].values, data["mean_high"].values, color=COLOURS[0], linewidth=1.2
+        )
+    axes.plot(mean, rows, "o", color=COLOURS[0], markersize=3.2)
+    axes.set_xlabel("mean score")
+    round_ticks(axes.xaxis, 5)
+    if "baseline" in data.attrs:
+        place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
+        axes.axvline(mean[place], color="0.35", linestyle=":", linewidth=0.9)
+
+
+def draw_ranks(axes: Axes, data: xr.Dataset) -> None:
+    """Draw rank sets, with the observed ranks."""
+    rows = np.arange(data.sizes[names.RUN])
+    low, high = data["rank_low"].values, data["rank_high"].values
+    axes.hlines(rows, low, high, color=COLOURS[1], linewidth=2.4, alpha=0.55)
+    axes.plot(data["rank"].values, rows, "|", color="0.15", markersize=5)
+    axes.set_xlim(0.5, data.sizes[names.RUN] + 0.5)
+    axes.set_xlabel("rank")
+    round_ticks(axes.xaxis, 5, whole=True)
+    axes.tick_params(left=False)
+
+
+def group_ends(data: xr.Dataset) -> list[tuple[int, int]]:
+    """Return first and last row of each group of two runs or more."""
+    begin, end = data["group_first"].values, data["group_last"].values
+    ends = []
+    for group in range(1, int(end.max()) + 1):
+        rows = np.flatnonzero((begin <= group) & (group <= end))
+        if len(rows) > 1:
+            ends.append((int(rows[0]), int(rows[-1])))
+    return ends
+
+
+def columns_of(groups: list[tuple[int, int]]) -> list[int]:
+    """Return a column for each group, so that groups in one column share no row."""
+    free: list[int] = []
+    places = []
+    for first, last in groups:
+        column = next((k for k, row in enumerate(free) if row < first), len(free))
+        free[column : column + 1] = [last]
+        places.append(column)
+    return places
+
+
+def n_columns(groups: list[tuple[int, int]]) -> int:
+    """Return the number of columns that brackets take."""
+    return max(columns_of(groups), default=-1) + 1
+
+
+def draw_groups(axes: Axes, groups: list[tuple[int, int]]) -> None:
+    """Draw a line beside the runs of each group."""
+    columns: Any = columns_of(groups)
+    firsts, lasts = zip(*groups, strict=True)
+    axes.vlines(columns, np.array(firsts) - 0.3, np.array(lasts) + 0.3, color="0.3", linewidth=1.1)
+    axes.set_xlim(-0.7, max(columns) + 0.7)
+    axes.set_xlabel("groups")
+    axes.set_xticks([])
+    axes.tick_params(left=False)
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+
+
+def name_runs(axes: Axes, runs: list[str]) -> None:
+    """Label the rows with the names of runs, or with their order where there are too many."""
+    if len(runs) > MOST_LABELS:
+        axes.set_ylabel("runs, best first")
+        return
+    shown = [run if len(run) <= LONGEST else run[: LONGEST - 1] + "…" for run in runs]
+    axes.set_yticks(range(len(runs)), shown, fontsize=7)
+    axes.tick_params(axis="y", length=0)
+
+
+_RANKS = View(
+    name="ranks",
+    heading="Rank sets",
+    about="The rank set of a run holds its rank by mean score over infinitely many topics: it begins after the runs that are shown to be better and ends before "
+    "those that are shown to be worse, by the step-down max-T test. Simultaneous sets hold together with the stated confidence, a marginal set "
+    "by itself. The runs whose set begins at k or before may be among the k best.",
+    tables={"ranks": RANKS, "top": TOP},
+    title=title,
+    caption=caption,
+    findings=findings,
+    page_tables=page_tables,
+    figure=leaderboard,
+    column=Column("runs that may be the best", cell),
+    cautions=cautions,
+)
+_LEADERBOARD = replace(
+    _RANKS,
+    name="leaderboard",
+    heading="Leaderboard",
+    about="Runs by mean score. The interval of a mean is about this run (or system, over repetitions) on other topics (bootstrap-t). The rank set of a run holds its rank by mean score over "
+    "infinitely many topics: it begins after the runs that are shown to be better and ends before those that are shown to be worse, by the step-down max-T test of all "
+    "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
+    "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
+    tables={
+        "systems": Table(systems, rows_along(*CELL, names.RUN)),
+        "matrix": Table(matrix, rows_along(names.RUN)),
+        "top": TOP,
+    },
+    answers={LEADERBOARD: answer},
+)
+VIEWS = {each.name: each for each in (_LEADERBOARD, _RANKS)}

@@ -98,7 +98,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("report.page.script_data", "ROUNDING"),
         ("report.page.script_data", "SMALLEST_TAIL"),
         ("report.page.script_data", "ABOVE"),
-        ("report.figures.agreement", "LEAST_SPAN"),
+        ("report.agreement", "LEAST_SPAN"),
         ("report.text_formats", "LEAST_P"),
         ("report.figures.design", "SMALLEST"),
     ),

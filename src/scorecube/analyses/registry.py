@@ -134,6 +134,7 @@ BUILT_IN = (
         f"{PACKAGE}.rank_agreement.agreement:Agreement",
         "Agreement of rankings and significant differences under two sets of judgements.",
         references=("ferro2022", "kendall1938"),
+        quantities=f"{PACKAGE}.rank_agreement.agreement_quantities",
     ),
     Entry(
         "judges",

@@ -175,6 +175,23 @@ class Derived:
     needs: tuple[str, ...] = ()
 
 
+def derived(
+    make: Callable[[xr.Dataset], xr.DataArray],
+    dims: tuple[str, ...],
+    role: str,
+    units: str,
+    kinds: str = "f",
+    *,
+    of: str = "",
+    form: str = "",
+    needs: tuple[str, ...] = (),
+    **long_name: str,
+) -> Derived:
+    """Return a derived quantity, its name with its meaning; arguments as of `Derived` and `Variable`."""
+    (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
+    return Derived(variable, make, needs)
+
+
 RANKINGS = (
     Variable(
         names.LEVEL + "_at_rank",

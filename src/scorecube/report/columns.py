@@ -29,7 +29,11 @@ def describe_columns(
     sources
         Quantities that columns of other names show.
     """
-    shown = {str(column): sources.get(str(column), str(column)) for column in frame.columns}
+    plain = {column: sources.get(column, column) for column in map(str, frame.columns)}
+    shown = {
+        column: source if source in quantities else _spread_source(column, sources)
+        for column, source in plain.items()
+    }
     column_of = {quantity: column for column, quantity in shown.items()}
     for fact in FACTS:
         found = {
@@ -41,6 +45,16 @@ def describe_columns(
             found = {column: column_of.get(name, "") for column, name in found.items()}
         frame.attrs[fact] = {column: text for column, text in found.items() if text}
     return frame
+
+
+def _spread_source(column: str, sources: Mapping[str, str]) -> str:
+    """Return the quantity of a column for one label of a dim, which stands in braces in the name of all of them, beside other letters."""
+    for name, source in sources.items():
+        before, brace, rest = name.partition("{")
+        after = rest.partition("}")[2]
+        if brace and before + after and column.startswith(before) and column.endswith(after):
+            return source
+    return column
 
 
 def fact_of_columns(frame: pd.DataFrame, fact: str) -> Mapping[str, str]:

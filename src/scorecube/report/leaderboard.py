@@ -62,6 +62,7 @@ _RUNS = declared(
     ),
     sort=("rank",),
     within=2,
+    long=True,
 )
 RANKS = declared(
     (*CELL, names.RUN),
@@ -438,7 +439,7 @@ _LEADERBOARD = replace(
     "pairs; all rank sets hold together with the stated confidence. Runs that share a group are not separated by that test. "
     "Best is the share of resampled topic sets in which the run has the largest mean, not the probability that it is the best.",
     tables={
-        "systems": Table(systems, rows_along(*CELL, names.RUN)),
+        "systems": replace(_RUNS, make=systems),
         "matrix": Table(matrix, rows_along(names.RUN)),
         "top": TOP,
     },

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import scorecube as sc
 from scorecube.analyses import Agreement, Bootstrap, Paired
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS, TOP_PAIR_COUNTS
+from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.errors import BadPlan
 from scorecube.kernels.rank.rank_biased_overlap import TieRule, rank_biased_overlap
 from scorecube.kernels.rank.rank_change import tie_bounds

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, ttest_rel
 
 import scorecube as sc
 from scorecube.analyses import Agreement
-from scorecube.analyses.rank_agreement.pair_decisions import DECISIONS
+from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files

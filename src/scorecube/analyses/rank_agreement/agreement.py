@@ -25,11 +25,8 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs, n_pairs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
 from scorecube.analyses.rank_agreement import population
-from scorecube.analyses.rank_agreement.pair_decisions import (
-    DECISIONS,
-    TOP_PAIR_COUNTS,
-    count_decisions,
-)
+from scorecube.analyses.rank_agreement.agreement_quantities import VARIABLES
+from scorecube.analyses.rank_agreement.pair_decisions import count_decisions
 from scorecube.analyses.replayed_samples import labelled_samples, sample_positions
 from scorecube.analyses.topic_samples.base import WIDTH, grid_of, scales
 from scorecube.collection import schema
@@ -439,76 +436,3 @@ def coefficients(counts: Mapping[str, np.ndarray[Any, Any]], pairs: int) -> np.n
     return np.stack(
         [tau_a(concordant, discordant, pairs), corrected, counts["tau_ap"], counts["rbo"]], axis=1
     )
-
-
-_CELL = (names.METRIC, names.GAIN)
-_STATISTIC = (*_CELL, names.STATISTIC)
-_RUNS = (*_CELL, names.RUN)
-_LEVEL = (*_CELL, names.ALPHA)
-VARIABLES = tuple(
-    schema.Variable(*fields)
-    for fields in (
-        (
-            "agreement",
-            _STATISTIC,
-            "f",
-            "1",
-            "agreement of the rankings of runs under both sets of judgements",
-        ),
-        *((name, _STATISTIC, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
-        ("low", _STATISTIC, "f", "1", "lower limit of the interval over topic samples"),
-        ("high", _STATISTIC, "f", "1", "upper limit of the interval over topic samples"),
-        (
-            "bias",
-            _STATISTIC,
-            "f",
-            "1",
-            "mean agreement on topic samples minus the agreement on all topics",
-        ),
-        ("replicate", (*_STATISTIC, names.TRIAL), "f", "1", "agreement on each topic sample"),
-        ("tied_first", _CELL, "i", "pairs", "pairs of runs with equal means under the first set"),
-        ("tied_second", _CELL, "i", "pairs", "pairs of runs with equal means under the second set"),
-        (
-            "drop",
-            _CELL,
-            "i",
-            "ranks",
-            "largest number of ranks that a run loses under the second set",
-        ),
-        (
-            "drop_low",
-            _CELL,
-            "f",
-            "ranks",
-            "lower limit of the percentile interval of the largest loss",
-        ),
-        (
-            "drop_high",
-            _CELL,
-            "f",
-            "ranks",
-            "upper limit of the percentile interval of the largest loss",
-        ),
-        (
-            "drop_run",
-            _CELL,
-            "i",
-            "1",
-            "index of the run that loses most ranks; of several the best under the first set",
-        ),
-        ("mean_first", _RUNS, "f", "score", "mean score under the first set"),
-        ("mean_second", _RUNS, "f", "score", "mean score under the second set"),
-        (
-            "rank_first",
-            _RUNS,
-            "i",
-            "rank",
-            "rank under the first set; tied runs share the best of their ranks",
-        ),
-        ("rank_second", _RUNS, "i", "rank", "rank under the second set"),
-        *(
-            (name, _LEVEL, "i", "pairs", meaning)
-            for name, meaning in (DECISIONS | TOP_PAIR_COUNTS).items()
-        ),
-    )
-)

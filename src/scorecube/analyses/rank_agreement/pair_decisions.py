@@ -23,26 +23,10 @@ from scorecube.analyses.pair_tests.score_differences import (
     score_differences,
     score_rounding,
 )
+from scorecube.analyses.rank_agreement.agreement_quantities import DECISIONS, TOP_PAIR_COUNTS
 from scorecube.kernels.pairs.pair_order import label_order
 from scorecube.statistics.integer_scores import in_units, single_scores
 
-DECISIONS = {
-    "active_agreement": "significant under both sets, for the same run",
-    "active_disagreement": "significant under both sets, for opposite runs",
-    "mixed_agreement": "significant under one set only, runs in the same order",
-    "mixed_disagreement": "significant under one set only, runs in opposite orders",
-    "passive_agreement": "significant under neither set, runs in the same order",
-    "passive_disagreement": "significant under neither set, runs in opposite orders",
-}
-"""Names and meanings of the kinds of decisions."""
-TOP_PAIR_COUNTS = {
-    "top_pairs": "pairs of the best runs of the first set",
-    "top_significant": "of these, significant under the first set",
-    "top_significant_second": "of these, significant under the second set",
-    "false_positives": "of these, significant under the second set but not under the first",
-    "false_negatives": "of these, significant under the first set but not under the second",
-}
-"""Names and meanings of the counts over pairs of the best runs."""
 ONE_SET = {
     "only_first": "pairs significant under the first set only",
     "only_second": "pairs significant under the second set only",

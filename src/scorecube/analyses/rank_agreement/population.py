@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.base import unreported
+from scorecube.analyses.rank_agreement.population_quantities import population_variables
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.random.resampling import bootstrap_samples, multiplicity_columns
 from scorecube.kernels.swap.dispatch import trials_at_once
@@ -37,11 +38,7 @@ LEAST_RUNS, LEAST_TOPICS = 10, 10
 """Fewest runs and topics for which an estimate and an interval are computed; the coverage for fewer was not measured."""
 SEED = 0
 """Seed of the draws, whatever the seed of the analysis."""
-MEANINGS = {
-    "population": "estimate over infinitely many topics, given these runs: median of draws",
-    "population_low": "lower limit of the interval over infinitely many topics",
-    "population_high": "upper limit of the interval over infinitely many topics",
-}
+MEANINGS = {each.name: each.long_name for each in population_variables(())}
 """Variables of `summary` and their meanings."""
 LEAST_DRAWS, HELD_BYTES = 128, 2**24
 """Draws that are made together, as each call takes a tenth of a millisecond, and the most memory for them."""

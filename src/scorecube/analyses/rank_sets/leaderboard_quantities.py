@@ -6,7 +6,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.rank_sets import rank_quantities
-from scorecube.collection.schema import Derived, Variable, limits, variables
+from scorecube.collection.schema import derived, limits, variables
 
 _RUN = (names.METRIC, names.GAIN, names.RUN)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -61,25 +61,30 @@ def _separated(result: xr.Dataset) -> xr.DataArray:
 
 DERIVED = (
     *rank_quantities.DERIVED,
-    Derived(
-        Variable(
-            "groups",
-            _RUN,
-            "OUT",
-            "1",
-            "groups of a run: letters, or numbers where there are more groups than letters",
-            "label",
-        ),
+    derived(
         _groups,
+        _RUN,
+        "label",
+        "1",
+        "OUT",
+        groups="groups of a run: letters, or numbers where there are more groups than letters",
     ),
-    Derived(
-        Variable("better", _RUN, "b", "1", "whether a run is better than the baseline", "flag"),
+    derived(
         lambda result: _separated(result) & (result["difference"] > 0),
-        ("p_baseline",),
+        _RUN,
+        "flag",
+        "1",
+        "b",
+        needs=("p_baseline",),
+        better="whether a run is significantly better than the baseline",
     ),
-    Derived(
-        Variable("worse", _RUN, "b", "1", "whether a run is worse than the baseline", "flag"),
+    derived(
         lambda result: _separated(result) & ~(result["difference"] > 0),
-        ("p_baseline",),
+        _RUN,
+        "flag",
+        "1",
+        "b",
+        needs=("p_baseline",),
+        worse="whether a run is significantly worse than the baseline",
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import Derived, Variable, labels_of, variables
+from scorecube.collection.schema import derived, labels_of, variables
 
 _CELL = (names.METRIC, names.GAIN)
 _RUN = (*_CELL, names.RUN)
@@ -53,41 +53,37 @@ def _top_runs(result: xr.Dataset) -> xr.DataArray:
 
 
 DERIVED = (
-    Derived(
-        Variable(
-            names.TEAM,
-            (names.RUN,),
-            "OUT",
-            "1",
-            "team of a run; one without is a team of its own",
-            "label",
-        ),
+    derived(
         lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
+        (names.RUN,),
+        "label",
+        "1",
+        "OUT",
+        team="team of a run; one without is a team of its own",
     ),
-    Derived(
-        Variable("sets", (), "OUT", "1", "whether sets hold together or each by itself", "label"),
+    derived(
         lambda result: xr.DataArray("marginal" if result.attrs.get("marginal") else "simultaneous"),
+        (),
+        "label",
+        "1",
+        "OUT",
+        sets="whether sets hold together or each by itself",
     ),
-    Derived(
-        Variable(
-            "in_top",
-            (*_RUN, names.TOP),
-            "b",
-            "1",
-            "whether a run is in the confidence set of the k best",
-            "flag",
-        ),
+    derived(
         _in_top,
-        ("top",),
+        (*_RUN, names.TOP),
+        "flag",
+        "1",
+        "b",
+        in_top="whether a run is in the confidence set of the k best",
     ),
-    Derived(
-        Variable("n_top", _TOP, "i", "runs", "runs in the confidence set of the k best", "count"),
+    derived(
         lambda result: _in_top(result).sum(names.RUN),
-        ("top",),
+        _TOP,
+        "count",
+        "runs",
+        "i",
+        n_top="runs in the confidence set of the k best",
     ),
-    Derived(
-        Variable("top_runs", _TOP, "OUT", "1", "runs in the confidence set, best first", "label"),
-        _top_runs,
-        ("top",),
-    ),
+    derived(_top_runs, _TOP, "label", "1", "OUT", top_runs="runs in the set, best first"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -69,17 +68,11 @@ def declared(
     def rows(result: xr.Dataset) -> int:
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
-    make = partial(
-        _frame,
-        dims=dims,
-        columns=sources,
-        sort=sort,
-        within=within,
-        only=only,
-        needs=needs,
-        whole=whole,
-        dtypes=dtypes or {},
-    )
+    def make(result: xr.Dataset) -> pd.DataFrame:
+        return _frame(
+            result, dims, sources, sort, within, only, needs, whole, dtypes or {}
+        )
+
     other = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]
         for name, source in sources.items()

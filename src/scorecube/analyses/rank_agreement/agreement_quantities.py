@@ -1,0 +1,158 @@
+"""What results of `Agreement` hold, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.rank_agreement.population_quantities import population_variables
+from scorecube.collection.schema import Derived, derived, labels_of, limits, variables
+
+DECISIONS = {
+    "active_agreement": "significant under both sets, for the same run",
+    "active_disagreement": "significant under both sets, for opposite runs",
+    "mixed_agreement": "significant under one set only, runs in the same order",
+    "mixed_disagreement": "significant under one set only, runs in opposite orders",
+    "passive_agreement": "significant under neither set, runs in the same order",
+    "passive_disagreement": "significant under neither set, runs in opposite orders",
+}
+"""Names and meanings of the kinds of decisions."""
+TOP_PAIR_COUNTS = {
+    "top_pairs": "pairs of the best runs of the first set",
+    "top_significant": "of these, significant under the first set",
+    "top_significant_second": "of these, significant under the second set",
+    "false_positives": "of these, significant under the second set but not under the first",
+    "false_negatives": "of these, significant under the first set but not under the second",
+}
+"""Names and meanings of the counts over pairs of the best runs."""
+_CELL = (names.METRIC, names.GAIN)
+_STATISTIC = (*_CELL, names.STATISTIC)
+_RUNS = (*_CELL, names.RUN)
+VARIABLES = (
+    *variables(
+        _STATISTIC,
+        "estimate",
+        "1",
+        agreement="agreement of the rankings of runs under both sets of judgements",
+    ),
+    *population_variables(_STATISTIC),
+    *variables(
+        _STATISTIC, "low", "1", of="agreement", low="lower limit of the interval over topic samples"
+    ),
+    *variables(
+        _STATISTIC,
+        "high",
+        "1",
+        of="agreement",
+        high="upper limit of the interval over topic samples",
+    ),
+    *variables(
+        _STATISTIC,
+        "estimate",
+        "1",
+        bias="mean agreement on topic samples minus the agreement on all topics",
+    ),
+    *variables(
+        (*_STATISTIC, names.TRIAL), "estimate", "1", replicate="agreement on each topic sample"
+    ),
+    *variables(
+        _CELL,
+        "count",
+        "pairs",
+        "i",
+        tied_first="pairs of runs with equal means under the first set",
+        tied_second="pairs of runs with equal means under the second set",
+    ),
+    *variables(
+        _CELL,
+        "count",
+        "ranks",
+        "i",
+        drop="largest number of ranks that a run loses under the second set",
+    ),
+    *limits(
+        "drop",
+        _CELL,
+        "ranks",
+        "{} limit of the percentile interval of the largest loss",
+        form=".0f",
+    ),
+    *variables(
+        _CELL,
+        "label",
+        "1",
+        "i",
+        drop_run="index of the run that loses most ranks; of several the best under the first set",
+    ),
+    *variables(
+        _RUNS,
+        "estimate",
+        "score",
+        mean_first="mean score under the first set",
+        mean_second="mean score under the second set",
+    ),
+    *variables(
+        _RUNS,
+        "estimate",
+        "rank",
+        "i",
+        rank_first="rank under the first set; tied runs share the best of their ranks",
+        rank_second="rank under the second set",
+    ),
+    *variables((*_CELL, names.ALPHA), "count", "pairs", "i", **DECISIONS, **TOP_PAIR_COUNTS),
+)
+
+
+def _contained(result: xr.Dataset, end: str) -> xr.DataArray:
+    value = result["agreement"]
+    return result[end].where((result["low"] <= value) & (value <= result["high"]))
+
+
+def _loser(result: xr.Dataset) -> xr.DataArray:
+    runs = np.array(labels_of(result, names.RUN), object)
+    found = np.where(result["drop"] > 0, runs[result["drop_run"].values], "")
+    return result["drop"].copy(data=found)
+
+
+def _change(of: str) -> Callable[[xr.Dataset], xr.DataArray]:
+    return lambda result: result[f"{of}_second"] - result[f"{of}_first"]
+
+
+DERIVED = (
+    *(
+        Derived(each, partial(_contained, end=each.role))
+        for each in limits(
+            "agreement",
+            _STATISTIC,
+            "1",
+            "{} limit over topic samples, missing where the interval excludes its value",
+            name="contained",
+        )
+    ),
+    derived(
+        lambda result: result["bias"].isel({names.STATISTIC: 0}, drop=True),
+        _CELL,
+        "estimate",
+        "1",
+        tau_bias="mean tau on topic samples minus tau on all topics",
+    ),
+    derived(
+        _loser, _CELL, "label", "1", "OUT", loser="run that loses most ranks, empty if none does"
+    ),
+    derived(
+        lambda result: xr.DataArray(result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2),
+        (),
+        "count",
+        "pairs",
+        "i",
+        n_pairs="pairs of runs",
+    ),
+    derived(_change("mean"), _RUNS, "estimate", "score", mean_change="change of the mean score"),
+    derived(
+        _change("rank"), _RUNS, "estimate", "ranks", "i", rank_change="loss of ranks, if positive"
+    ),
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +11,12 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry
+from scorecube.analyses.leave_out.teams import Teams
 from scorecube.analyses.quantities import quantity
 from scorecube.collection.schema import Variable
 from scorecube.errors import BadName
 from scorecube.report.tables.declaration import declared
-from scorecube.testing import simulate_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +96,31 @@ def test_every_quantity_has_a_role(name: str) -> None:
     for each in every:
         assert each.role, each.name
         assert (each.role in ("low", "high", "standard_error")) == (each.of in known), each.name
+
+
+def with_teams() -> xr.Dataset:
+    rankings = simulate_rankings(n_runs=6, n_teams=3, depth=10, seed=3)
+    return sc.with_rankings(sc.evaluate(rankings, ["AP", "P@5"], ["3:2:1", "1:1:1"]), rankings)
+
+
+@pytest.mark.parametrize(
+    "analysis",
+    [
+        sc.Splits(),
+        sc.Ranks(marginal=True),
+        sc.Leaderboard(baseline="team01-run1"),
+        Teams(topic_sizes=(5,)),
+    ],
+    ids=lambda analysis: str(analysis.name),
+)
+def test_what_follows_is_as_declared(analysis: Any) -> None:
+    found = sc.analyse(with_teams(), analysis, trials=4, seed=1)
+    whole = sc.complete(found)
+    for each in registry.derived(analysis.name):
+        values, variable = whole[each.variable.name], each.variable
+        assert values.dims == variable.dims, variable.name
+        assert values.dtype.kind in variable.kinds, variable.name
+        assert set(values.dims) - set(found.dims) <= set(values.coords), variable.name
 
 
 def test_an_unknown_role_is_refused() -> None:

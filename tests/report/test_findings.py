@@ -8,11 +8,12 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.leave_out.teams import Teams
 from scorecube.errors import BadPlan
 from scorecube.report.findings import Finding
 from scorecube.report.results import headline
 from scorecube.report.views.registry import view_of
-from scorecube.testing import simulate_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 
 
 def test_an_estimate_has_limits_or_a_caution() -> None:
@@ -43,3 +44,23 @@ def test_findings_of_several_results_answer_questions(results: list[xr.Dataset])
     assert {each.question for each in found} == questions
     with pytest.raises(BadPlan, match="found bootstrap, scores"):
         sc.findings([results[0], simulate_cube(n_runs=3)])
+
+
+def test_numbers_of_findings_are_those_of_tables() -> None:
+    rankings = simulate_rankings(n_runs=8, n_teams=4, depth=20, seed=3)
+    cube = sc.with_rankings(sc.evaluate(rankings, ["AP"], ["3:2:1"]), rankings)
+    board = sc.analyse(cube, sc.Leaderboard(alpha=0.1), trials=50, seed=1)
+    (leader,) = sc.findings(board)
+    first = sc.table(board).query("rank == 1").iloc[0]
+    assert (leader.low, leader.high) == (first["rank_low"], first["rank_high"])
+    assert (leader.confidence, leader.jointly) == (0.9, "rank sets of all runs")
+    teams = sc.analyse(cube, Teams(), trials=3, seed=1)
+    absent, variance, tau, *_ = sc.findings(teams)
+    loss = sc.table(teams, "absent").iloc[0]
+    assert (absent.estimate, absent.low) == (loss["change_mean"], loss["change_low"])
+    for found, (_, row) in zip(
+        (variance, tau), sc.table(teams, "equivalence").iterrows(), strict=True
+    ):
+        assert (found.estimate, found.low, found.high) == tuple(
+            row[["within", "within_low", "within_high"]]
+        )

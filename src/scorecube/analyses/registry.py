@@ -147,6 +147,7 @@ BUILT_IN = (
         f"{PACKAGE}.leave_out.teams:Teams",
         "Leave teams and topics out: do the variance and the order of other runs hold?",
         references=("sakaishang2016",),
+        quantities=f"{PACKAGE}.leave_out.team_quantities",
     ),
     Entry(
         "errors",

@@ -82,8 +82,8 @@ class Variable:
 def variables(
     dims: tuple[str, ...],
     role: str,
-    units: str,
-    kinds: str = "f",
+    units: str = "1",
+    kinds: str = "",
     *,
     of: str = "",
     form: str = "",
@@ -94,7 +94,7 @@ def variables(
     Parameters
     ----------
     dims, role, units, kinds, of, form
-        As of `Variable`.
+        As of `Variable`; kinds by role if empty.
     long_names
         Meanings by name.
 
@@ -108,6 +108,7 @@ def variables(
     >>> [each.name for each in variables(("metric",), "estimate", "1", tau="Kendall's tau-a", tau_b="Kendall's tau-b")]
     ['tau', 'tau_b']
     """
+    kinds = kinds or {"count": "iu", "flag": "b", "label": "OUT"}.get(role, "f")
     return tuple(
         Variable(name, dims, kinds, units, long_name, role=role, of=of, form=form)
         for name, long_name in long_names.items()
@@ -179,15 +180,30 @@ def derived(
     make: Callable[[xr.Dataset], xr.DataArray],
     dims: tuple[str, ...],
     role: str,
-    units: str,
-    kinds: str = "f",
+    units: str = "1",
+    kinds: str = "",
     *,
     of: str = "",
     form: str = "",
     needs: tuple[str, ...] = (),
     **long_name: str,
 ) -> Derived:
-    """Return a derived quantity, its name with its meaning; arguments as of `Derived` and `Variable`."""
+    """Return a derived quantity.
+
+    Parameters
+    ----------
+    make, needs
+        As of `Derived`.
+    dims, role, units, kinds, of, form
+        As of `Variable`; kinds by role if empty.
+    long_name
+        Its meaning, by its name.
+
+    Returns
+    -------
+    derived
+        Of one name.
+    """
     (variable,) = variables(dims, role, units, kinds, of=of, form=form, **long_name)
     return Derived(variable, make, needs)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +35,7 @@ LEAST_SPAN = 1e-9
 MOVED = 0.1
 """Share of the runs by which a rank must change for its line to have a colour."""
 _BOTH = (*CELL, "set_a", "set_b")
-_RANKINGS = declared(
+RANKINGS = declared(
     CELL,
     (
         *_BOTH,
@@ -51,10 +50,16 @@ _RANKINGS = declared(
         *("drop_low", "drop_high", "n_runs", "n_topics", "trials"),
         ("tied_pairs_a", "tied_first"),
         ("tied_pairs_b", "tied_second"),
-        "tau_bias",
+        ("tau_bias", "bias[statistic=tau]"),
     ),
     sort=("-tau",),
+    dtypes=dict.fromkeys(("tied_pairs_a", "tied_pairs_b"), "int64"),
 )
+"""Agreement of the rankings of runs; the most similar first.
+
+`tau_population` and its likes are over infinitely many topics, with intervals. Percentile intervals over topic samples (`tau_low`,
+`tau_high`) are missing where they exclude their value.
+"""
 PAIRS = declared(
     (names.ALPHA, *CELL),
     (*_BOTH, "test", "alpha", ("pairs", "n_pairs"), *DECISIONS, "top", *TOP_PAIR_COUNTS),
@@ -73,15 +78,6 @@ RUNS = declared(
 """Mean and rank of every run under both sets of judgements, by its rank under the first; a positive rank change is a loss."""
 
 
-def rankings(result: xr.Dataset) -> pd.DataFrame:
-    """Agreement of the rankings of runs; the most similar first.
-
-    `tau_population` and its likes are over infinitely many topics, with intervals. Percentile intervals over topic samples (`tau_low`,
-    `tau_high`) are missing where they exclude their value.
-    """
-    return _RANKINGS.make(result).astype(dict.fromkeys(("tied_pairs_a", "tied_pairs_b"), np.int64))
-
-
 def conditions(result: xr.Dataset) -> str:
     """Return sets and conditions of a result in one line."""
     facts = result.attrs
@@ -95,7 +91,7 @@ def title(options: Mapping[str, Any]) -> str:
 
 def findings(result: xr.Dataset) -> list[Finding]:
     """Return for each metric how similarly two sets of judgements rank the runs, and which run loses most ranks."""
-    rows = as_records(with_labels(rankings(result)))
+    rows = as_records(with_labels(RANKINGS.make(result)))
     found = [_similarity(row, result.attrs) for row in rows]
     if reason := no_interval(result):
         found.append(Finding(f"no interval over infinitely many topics: {reason}"))
@@ -242,7 +238,7 @@ VIEW = View(
         "Percentile intervals over resampled topics are no "
         "confidence intervals of either, and are left out where they exclude their value."
     ),
-    tables={"rankings": replace(_RANKINGS, make=rankings), "decisions": PAIRS, "runs": RUNS},
+    tables={"rankings": RANKINGS, "decisions": PAIRS, "runs": RUNS},
     title=title,
     caption=lambda result: (
         f"{conditions(result)}. Means under both sets, and ranks; red runs lose a tenth of the ranks or more, blue ones gain."

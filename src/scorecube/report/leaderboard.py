@@ -314,10 +314,11 @@ def leaderboard(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> 
     order = np.argsort(data["rank"].values, kind="stable")
     data = data.isel({names.RUN: order})
     n = len(order)
-    groups = group_ends(data) if "group_first" in data else []
+    groups = brackets_of(data) if "group_first" in data else []
     height = min(1.2 + max(n, 6) * ROW_HEIGHT, MOST_HEIGHT)
     figure = canvas.figure((7.2, height))
-    ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns(groups), 1.2))][: 3 if groups else 2]
+    n_columns = 1 + max((column for column, _, _ in groups), default=-1)
+    ratios = [3.0, 2.4, max(0.4, min(0.07 * n_columns, 1.2))][: 3 if groups else 2]
     panels = figure.subplots(
         1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
     )[0]
@@ -364,39 +365,25 @@ def draw_ranks(axes: Axes, data: xr.Dataset) -> None:
     axes.tick_params(left=False)
 
 
-def group_ends(data: xr.Dataset) -> list[tuple[int, int]]:
-    """Return first and last row of each group of two runs or more."""
+def brackets_of(data: xr.Dataset) -> list[tuple[int, int, int]]:
+    """Return column, first and last row of each group of two runs or more; those in one column share no row."""
     begin, end = data["group_first"].values, data["group_last"].values
-    ends = []
-    for group in range(1, int(end.max()) + 1):
-        rows = np.flatnonzero((begin <= group) & (group <= end))
-        if len(rows) > 1:
-            ends.append((int(rows[0]), int(rows[-1])))
-    return ends
-
-
-def columns_of(groups: list[tuple[int, int]]) -> list[int]:
-    """Return a column for each group, so that groups in one column share no row."""
     free: list[int] = []
-    places = []
-    for first, last in groups:
-        column = next((k for k, row in enumerate(free) if row < first), len(free))
-        free[column : column + 1] = [last]
-        places.append(column)
-    return places
+    brackets = []
+    for group in range(1, int(end.max()) + 1):
+        rows = np.flatnonzero((begin <= group) & (group <= end)).tolist()
+        if len(rows) > 1:
+            column = next((k for k, row in enumerate(free) if row < rows[0]), len(free))
+            free[column : column + 1] = [rows[-1]]
+            brackets.append((column, rows[0], rows[-1]))
+    return brackets
 
 
-def n_columns(groups: list[tuple[int, int]]) -> int:
-    """Return the number of columns that brackets take."""
-    return max(columns_of(groups), default=-1) + 1
-
-
-def draw_groups(axes: Axes, groups: list[tuple[int, int]]) -> None:
+def draw_groups(axes: Axes, brackets: list[tuple[int, int, int]]) -> None:
     """Draw a line beside the runs of each group."""
-    columns: Any = columns_of(groups)
-    firsts, lasts = zip(*groups, strict=True)
-    axes.vlines(columns, np.array(firsts) - 0.3, np.array(lasts) + 0.3, color="0.3", linewidth=1.1)
-    axes.set_xlim(-0.7, max(columns) + 0.7)
+    columns, firsts, lasts = np.array(brackets).T
+    axes.vlines(columns, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
+    axes.set_xlim(-0.7, columns.max() + 0.7)
     axes.set_xlabel("groups")
     axes.set_xticks([])
     axes.tick_params(left=False)

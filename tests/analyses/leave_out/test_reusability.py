@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.leave_out.team_quantities import LEAST_TAU, MARGIN, topics_needed
 from scorecube.analyses.leave_out.teams import Teams
 from scorecube.analyses.options import options_of
 from scorecube.collection.pool_depth import (
@@ -21,8 +22,6 @@ from scorecube.collection.pool_depth import (
 )
 from scorecube.errors import BadPlan
 from scorecube.report.results import headline
-from scorecube.report.tables.reusability import LEAST_TAU, MARGIN
-from scorecube.report.tables.teams import topics_needed
 from scorecube.testing import simulate_rankings
 
 
@@ -132,7 +131,7 @@ def test_variances_ask_for_the_numbers_of_s3_table_3() -> None:
         (0.029, 0.028, 0.030, 0.029, 0.041): (41, 40, 42, 41, 58),
     }
     for found, printed in variances.items():
-        assert topics_needed(np.array(found))["topics_needed_tool"] == list(printed)
+        assert topics_needed(xr.DataArray(list(found)), "sakai").values.tolist() == list(printed)
 
 
 @pytest.mark.data

@@ -82,7 +82,7 @@ class Outputs(NamedTuple):
     changes: np.ndarray[Any, Any]
 
     def by_name(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the arrays under their names in `Teams.outputs`; see also `variables.VARIABLES`."""
+        """Return the arrays under their names in `Teams.outputs`; see also `team_quantities.VARIABLES`."""
         return {
             "variance": self.variance,
             "n_topics": self.n_topics,

@@ -28,6 +28,7 @@ from scorecube.analyses.base import (
     labelled_result,
 )
 from scorecube.analyses.leave_out.rescored_runs import check_metrics, rescoring_inputs
+from scorecube.analyses.leave_out.team_quantities import VARIABLES
 from scorecube.analyses.leave_out.team_samples import (
     draw_teams,
     draw_topics,
@@ -41,7 +42,6 @@ from scorecube.analyses.leave_out.trial_statistics import (
     own_contributions,
     trial_measures,
 )
-from scorecube.analyses.leave_out.variables import VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.collection import schema
 from scorecube.collection.pool_depth import (

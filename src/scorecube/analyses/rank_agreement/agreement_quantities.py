@@ -36,34 +36,25 @@ VARIABLES = (
     *variables(
         _STATISTIC,
         "estimate",
-        "1",
         agreement="agreement of the rankings of runs under both sets of judgements",
     ),
     *population_variables(_STATISTIC),
     *variables(
-        _STATISTIC, "low", "1", of="agreement", low="lower limit of the interval over topic samples"
+        _STATISTIC, "low", of="agreement", low="lower limit of the interval over topic samples"
     ),
     *variables(
-        _STATISTIC,
-        "high",
-        "1",
-        of="agreement",
-        high="upper limit of the interval over topic samples",
+        _STATISTIC, "high", of="agreement", high="upper limit of the interval over topic samples"
     ),
     *variables(
         _STATISTIC,
         "estimate",
-        "1",
         bias="mean agreement on topic samples minus the agreement on all topics",
     ),
-    *variables(
-        (*_STATISTIC, names.TRIAL), "estimate", "1", replicate="agreement on each topic sample"
-    ),
+    *variables((*_STATISTIC, names.TRIAL), "estimate", replicate="agreement on each topic sample"),
     *variables(
         _CELL,
         "count",
         "pairs",
-        "i",
         tied_first="pairs of runs with equal means under the first set",
         tied_second="pairs of runs with equal means under the second set",
     ),
@@ -71,7 +62,6 @@ VARIABLES = (
         _CELL,
         "count",
         "ranks",
-        "i",
         drop="largest number of ranks that a run loses under the second set",
     ),
     *limits(
@@ -103,7 +93,7 @@ VARIABLES = (
         rank_first="rank under the first set; tied runs share the best of their ranks",
         rank_second="rank under the second set",
     ),
-    *variables((*_CELL, names.ALPHA), "count", "pairs", "i", **DECISIONS, **TOP_PAIR_COUNTS),
+    *variables((*_CELL, names.ALPHA), "count", "pairs", **DECISIONS, **TOP_PAIR_COUNTS),
 )
 
 
@@ -133,22 +123,12 @@ DERIVED = (
             name="contained",
         )
     ),
-    derived(
-        lambda result: result["bias"].isel({names.STATISTIC: 0}, drop=True),
-        _CELL,
-        "estimate",
-        "1",
-        tau_bias="mean tau on topic samples minus tau on all topics",
-    ),
-    derived(
-        _loser, _CELL, "label", "1", "OUT", loser="run that loses most ranks, empty if none does"
-    ),
+    derived(_loser, _CELL, "label", loser="run that loses most ranks, empty if none does"),
     derived(
         lambda result: xr.DataArray(result.attrs["n_runs"] * (result.attrs["n_runs"] - 1) // 2),
         (),
         "count",
         "pairs",
-        "i",
         n_pairs="pairs of runs",
     ),
     derived(_change("mean"), _RUNS, "estimate", "score", mean_change="change of the mean score"),

@@ -24,7 +24,7 @@ VARIABLES = (
     ),
     *variables(_RUN, "low", "1", "iu", of="rank", rank_low="best rank of the confidence set"),
     *variables(_RUN, "high", "1", "iu", of="rank", rank_high="worst rank of the confidence set"),
-    *variables((names.RUN,), "count", "runs", "iu", repetitions="runs of the system"),
+    *variables((names.RUN,), "count", "runs", repetitions="runs of the system"),
 )
 
 
@@ -57,24 +57,18 @@ DERIVED = (
         lambda result: result[names.TEAM if names.TEAM in result.coords else names.RUN],
         (names.RUN,),
         "label",
-        "1",
-        "OUT",
         team="team of a run; one without is a team of its own",
     ),
     derived(
         lambda result: xr.DataArray("marginal" if result.attrs.get("marginal") else "simultaneous"),
         (),
         "label",
-        "1",
-        "OUT",
         sets="whether sets hold together or each by itself",
     ),
     derived(
         _in_top,
         (*_RUN, names.TOP),
         "flag",
-        "1",
-        "b",
         in_top="whether a run is in the confidence set of the k best",
     ),
     derived(
@@ -82,8 +76,7 @@ DERIVED = (
         _TOP,
         "count",
         "runs",
-        "i",
         n_top="runs in the confidence set of the k best",
     ),
-    derived(_top_runs, _TOP, "label", "1", "OUT", top_runs="runs in the set, best first"),
+    derived(_top_runs, _TOP, "label", top_runs="runs in the set, best first"),
 )

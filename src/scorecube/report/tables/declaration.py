@@ -69,9 +69,7 @@ def declared(
         return math.prod(result.sizes[dim] for dim in plain) if long else 0
 
     def make(result: xr.Dataset) -> pd.DataFrame:
-        return _frame(
-            result, dims, sources, sort, within, only, needs, whole, dtypes or {}
-        )
+        return _frame(result, dims, sources, sort, within, only, needs, whole, dtypes or {})
 
     other = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]

@@ -1,0 +1,548 @@
+"""What is shown of leaving teams out: tables, figure and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.leave_out.team_quantities import CONFIDENCE, LEAST_TAU, MARGIN, REQUIREMENTS
+from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS, round_ticks
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.rows import COLLECTION, as_records
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import first_of, value_range
+from scorecube.report.views.questions import TEAMS
+from scorecube.report.views.view import Column, Lines, ResultGroup, View, select_tables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+LEFT_OUT, WANTED = "left_out", "n_topics_wanted"
+WITHIN = {
+    "variance": f"the variance of the remaining runs stays within {MARGIN:.0%} of that of all runs",
+    "tau": f"the mean tau of the remaining runs with the full evaluation stays at {LEAST_TAU:g} or above",
+}
+"""Sentences about the quantities of `EQUIVALENCE`."""
+MOST_NAMED = 6
+"""Metrics that a finding names."""
+MOST_BANDS = 4
+"""Metrics with a band; more have bars side by side, which do not cover each other."""
+ROW_HEIGHT = 2.7
+LEGEND_ROW = 0.22
+LEGEND_COLUMNS = 6
+DASHES = ("-", "--", ":")
+SPREAD = 0.6
+"""Part of the distance between two numbers of teams that bars side by side take."""
+_OUT = (LEFT_OUT, names.LEAVE)
+_TOPICS = (WANTED, names.TOPIC_STEP)
+VARIANCE = declared(
+    (*CELL, names.LEAVE, names.TOPIC_STEP),
+    (
+        *(*CELL, _OUT, _TOPICS, "variance_mean", "variance_low", "variance_high"),
+        *(("trials", "n_trials"), "runs_min", "runs_max", "topics_min", "topics_max"),
+        *("topics_needed", "topics_needed_tool"),
+    ),
+    whole=("topics_needed", "topics_needed_tool"),
+)
+"""Within-system variance by the number of teams left out and of topics wanted, with its interval over trials (S3 Figures 1 and 2).
+
+`topics_needed` is the number of topics that the mean variance asks for under S3's requirements (`REQUIREMENTS`), `topics_needed_tool` the
+one of Sakai's tool (in parentheses in S3 Table 3).
+"""
+ABSENT = declared(
+    CELL,
+    (
+        *(*CELL, "change_mean", "change_low", "change_high"),
+        *("rank_change_mean", "rank_change_low", "rank_change_high", "rank_change_largest"),
+        *(("run", "worst_run"), "n_teams", "pool_depth"),
+    ),
+)
+"""What a team loses that does not take part: its runs without the team's unique contributions, over all teams.
+
+Means are over runs, each team with equal weight, with t intervals over teams; ranks are among all runs.
+"""
+EQUIVALENCE = declared(
+    (*CELL, names.QUANTITY, names.TOPIC_STEP),
+    (
+        *(*CELL, _TOPICS, "quantity", "margin", "within", "within_low", "within_high"),
+        *("n_teams", "most_left_out", "trials"),
+    ),
+    only="stated",
+)
+"""Largest number of teams up to which variance and tau are within the margin, with its limits over trials."""
+BIAS = declared(
+    (*CELL, names.QUANTITY, names.TOPIC_STEP, names.LEAVE),
+    (
+        *(*CELL, _TOPICS, _OUT, "quantity", "value", "value_low", "value_high"),
+        ("trials", "n_values"),
+    ),
+    only="compared",
+)
+"""Relative bias of the variance, and tau, by the number of teams left out, with intervals over trials for each number alone."""
+_JUDGED = declared(
+    (names.RUN,),
+    (
+        *("run", ("team", names.TEAM_OF_RUN)),
+        ("judged@{cutoff}", "judged_share"),
+        ("rbp_residual_{persistence}", "rbp_residual"),
+    ),
+    long=True,
+)
+TRIALS = declared(
+    (*CELL, names.LEAVE, names.TOPIC_STEP, names.TRIAL),
+    (*CELL, _OUT, _TOPICS, "trial", "variance", "n_runs", "n_topics", "teams_left_out"),
+    only="different",
+    dtypes={"n_topics": "int64"},
+    long=True,
+)
+"""Every trial: teams left out, remaining runs and topics, variance."""
+_FIRST_MISS = declared(
+    (*CELL, names.TOPIC_STEP),
+    (*CELL, _TOPICS, ("variance", "whole_variance"), "first_miss", "variance_there"),
+    whole=("first_miss",),
+)
+REUSABILITY = declared(
+    (*CELL, names.LEAVE),
+    (
+        *(*CELL, _OUT, "tau_mean", "tau_lowest", "rank_drop_largest"),
+        ("mean_change", "change_of_means"),
+        ("mean_change_largest", "largest_change"),
+    ),
+    dtypes={"rank_drop_largest": "int64"},
+)
+"""How well the remaining runs keep their order and means by the number of teams left out."""
+OWN = declared(
+    (*CELL, names.RUN),
+    (
+        *(*CELL, "run", ("team", names.TEAM_OF_RUN)),
+        ("mean", "own_mean"),
+        ("mean_without", "own_mean_without"),
+        ("change", "own_change"),
+        ("rank", "own_rank"),
+        ("rank_without", "own_rank_without"),
+    ),
+    long=True,
+)
+"""What each run loses without the unique contributions of its own team: whether a new run would be judged fairly."""
+CONTRIBUTIONS = declared(
+    (names.TEAM,), ("team", ("n_runs", "team_runs"), "n_unique", "n_unique_relevant")
+)
+"""Judged documents that only one team contributed, by team."""
+
+
+def judged(result: xr.Dataset) -> pd.DataFrame:
+    """Share of judged documents among the first ranks of each run, and residuals of RBP; the least judged runs first."""
+    if "judged_share" not in result:
+        return pd.DataFrame()
+    depth = f"judged@{int(result.attrs['pool_depth'])}"
+    return _JUDGED.make(result).sort_values(depth, kind="stable", ignore_index=True)
+
+
+def first_miss(result: xr.Dataset) -> pd.DataFrame:
+    """Smallest number of teams left out at which the interval excludes the variance of all runs (S3 section 5.1), and the mean variance.
+
+    Both are missing where no interval does.
+    """
+    # Objects, so that whole numbers stay whole beside missing ones.
+    frame = _FIRST_MISS.make(result).astype(object)
+    return frame.where(frame.notna(), None)
+
+
+def conditions(result: xr.Dataset) -> str:
+    """Return runs, teams, topics and trials in one line."""
+    teams, runs, topics = (result.sizes[dim] for dim in (names.TEAM, names.RUN, names.TOPIC))
+    return f"{runs} runs of {teams} teams, {topics} topics, {result.sizes[names.TRIAL]:,} trials for each number of teams"
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the pool depth, and options that differ from the usual."""
+    leave, steps = options["leave"], options["topic_sizes"]
+    odd = [f"{', '.join(map(str, leave))} left out"] if leave else []
+    odd += [f"also {', '.join(map(str, steps))} topics"] if steps else []
+    odd += [] if options["keep_unpooled"] else ["documents outside the pool are removed"]
+    odd += (
+        ["a topic is lost where all runs fail"] if options["lost_topics"] == "all_runs_zero" else []
+    )
+    odd += ["different teams in all trials"] if options["distinct"] else []
+    depth = "auto" if options["pool_depth"] is None else options["pool_depth"]
+    return ", ".join([f"pool depth {depth}", *odd])
+
+
+def caption(result: xr.Dataset) -> str:
+    """Describe the panels."""
+    chain = " Below, the same with the fewest topics, and by number of topics." * (
+        result.sizes[names.TOPIC_STEP] > 1
+    )
+    return (
+        f"{conditions(result)}. Variance of the remaining runs' scores with its interval over trials; dotted: the variance of all runs, with a ring "
+        f"at the last number of teams within {MARGIN:.0%} of it. Tau and lost ranks of the remaining runs.{chain}"
+    )
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return what a team that did not take part would lose, up to how many teams the variance holds, and how the order of the runs changes."""
+    return [
+        _absent(result),
+        *_equivalence(result),
+        *_order_kept(REUSABILITY.make(result)),
+        *_topics_needed(result),
+        *map(Finding, result.attrs.get("notes", [])),
+    ]
+
+
+def _absent(result: xr.Dataset) -> Finding:
+    """Return for each metric what a run loses whose team did not take part in the pool."""
+    rows = as_records(with_labels(ABSENT.make(result)))
+    parts = [f"{row['label']} {_change(row)}" for row in rows]
+    worst = max(rows, key=lambda row: row["rank_change_largest"])
+    largest = (
+        f"; the largest loss: {worst['run']}, {counted(worst['rank_change_largest'], 'rank')} by {worst['label']}"
+        if worst["rank_change_largest"] > 0
+        else "; no run loses a rank"
+    )
+    sentence = (
+        f"a team that did not take part in a pool of depth {result.attrs['pool_depth']} would score (mean over the {result.sizes[names.TEAM]} teams, 95% interval over "
+        f"teams): {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}{largest}"
+    )
+    return _absent_team(sentence, rows[0], f"pool depth {result.attrs['pool_depth']}")
+
+
+def _absent_team(sentence: str, row: Mapping[str, Any], conditions: str) -> Finding:
+    """Return what a team loses that did not take part, with the numbers of the first metric."""
+    return Finding(
+        sentence,
+        subject=f"relative change of the mean score of a team that did not take part, {row['label']}",
+        estimate=row["change_mean"],
+        low=row["change_low"],
+        high=row["change_high"],
+        unit="1",
+        confidence=CONFIDENCE,
+        conditions=conditions,
+        cautions=() if row["change_low"] is not None else ("no interval over teams is known",),
+        table="absent",
+    )
+
+
+def _change(row: Mapping[str, Any]) -> str:
+    """Return the mean changes of score and rank with their intervals."""
+    score, ranks = (
+        [row[f"{name}_{end}"] for end in ("mean", "low", "high")]
+        for name in ("change", "rank_change")
+    )
+    if any(each is None for each in (*score, *ranks)):
+        return "unknown"
+    return f"{score[0]:+.1%} [{score[1]:+.1%}, {score[2]:+.1%}] and lose {ranks[0]:.1f} [{ranks[1]:.1f}, {ranks[2]:.1f}] ranks"
+
+
+def _equivalence(result: xr.Dataset) -> list[Finding]:
+    """Return up to how many teams the variance is within the margin, and tau."""
+    frame = with_labels(EQUIVALENCE.make(result))
+    if frame.empty:
+        return []
+    frame = frame[frame[WANTED] == frame[WANTED].max()]
+    found = []
+    for name, what in WITHIN.items():
+        rows = as_records(frame[frame["quantity"] == name])
+        parts = [f"{row['label']} {_within(row)}" for row in rows]
+        sentence = (
+            f"{what} up to k teams left out, of {result.sizes[names.TEAM]} (95% limits over {result.attrs['trials']:,} trials for each k): "
+            f"{first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
+        )
+        found.append(_up_to(sentence, rows[0], rows[0]["label"]))
+    return found
+
+
+def _up_to(sentence: str, row: Mapping[Any, Any], label: str, conditions: str = "") -> Finding:
+    """Return up to how many teams a quantity is within the margin, with the numbers of one metric."""
+    return Finding(
+        sentence,
+        subject=f"teams left out up to which {row['quantity']} is within the margin, {label}",
+        estimate=row["within"],
+        low=row["within_low"],
+        high=row["within_high"],
+        unit="teams",
+        confidence=CONFIDENCE,
+        jointly="all numbers of teams",
+        conditions=conditions,
+        table="equivalence",
+    )
+
+
+def _within(row: Mapping[str, Any]) -> str:
+    """Return the number of teams with its limits."""
+    low, high = int(row["within_low"]), int(row["within_high"])
+    return f"{row['within']}" if low == high else f"{row['within']} ({low} to {high})"
+
+
+def _topics_needed(result: xr.Dataset) -> list[Finding]:
+    """Return the numbers of topics that the variances of fewer topics ask for, of all teams (S3 Table 3)."""
+    if result.sizes[names.TOPIC_STEP] < 2:
+        return []
+    frame = with_labels(VARIANCE.make(result))
+    frame = frame[(frame[LEFT_OUT] == 0) & frame["topics_needed"].notna()]
+    rows = as_records(frame)
+    sizes = {row["label"]: list[str]() for row in rows}
+    for row in rows:
+        sizes[row["label"]].append(f"{row['topics_needed']:,} from {row[WANTED]}")
+    parts = [f"{label} {', '.join(each)}" for label, each in sizes.items()]
+    wanted = REQUIREMENTS
+    sentence = (
+        f"topics needed (difference {wanted['min_diff']:g}, {wanted['systems']} systems, alpha {wanted['alpha']:g}, power {1 - wanted['beta']:.0%}) as estimated from fewer "
+        f"topics: {first_of(parts, MOST_NAMED, rest='; {} more in the tables')}"
+    )
+    first = rows[0] if rows else dict.fromkeys(("label", "topics_needed", WANTED))
+    return [
+        Finding(
+            sentence,
+            subject=f"topics needed as estimated from {first[WANTED]}, {first['label']}",
+            estimate=first["topics_needed"],
+            unit="topics",
+            cautions=("no interval is computed of the variances of fewer topics",),
+            table="variance",
+        )
+    ]
+
+
+def _fewest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the fewest teams left out, but any."""
+    left_out = frame[LEFT_OUT]
+    fewest: pd.DataFrame = frame[left_out == left_out[left_out > 0].min()]
+    return fewest
+
+
+def _order_kept(frame: pd.DataFrame) -> list[Finding]:
+    """Return how leaving out the fewest teams changes the order of the runs; nothing where fewer than two are left."""
+    fewest = _fewest(frame)
+    # With equal means tau is below 1 even with all teams.
+    whole = frame.loc[frame[LEFT_OUT] == 0, "tau_mean"].to_numpy()
+    fewest = fewest.assign(whole=whole, loss=whole - fewest["tau_mean"]).dropna(subset="tau_mean")
+    if fewest.empty:
+        return []
+    worst = fewest.sort_values("loss", ascending=False, kind="stable").iloc[0]
+    sentence = (
+        f"without {counted(worst[LEFT_OUT], 'team')} the order of the other runs changes most by {worst['metric']}: tau with the full evaluation "
+        f"{worst['tau_mean']:.3f} on average and {worst['tau_lowest']:.3f} at the lowest, {worst['whole']:.3f} with all teams; no run loses more than "
+        f"{counted(int(fewest['rank_drop_largest'].max()), 'rank')} by any metric"
+    )
+    return [_mean_tau(sentence, worst)]
+
+
+def _mean_tau(sentence: str, row: pd.Series[Any], conditions: str = "") -> Finding:
+    """Return how the order of runs changes, with the numbers of one metric."""
+    return Finding(
+        sentence,
+        subject=f"mean tau of the other runs without {counted(row[LEFT_OUT], 'team')}, {row['metric']}",
+        estimate=row["tau_mean"],
+        unit="1",
+        conditions=conditions,
+        cautions=(OF_THESE_TOPICS,),
+        table="reusability",
+    )
+
+
+def answer(group: ResultGroup) -> Lines:
+    """Yield what absent teams lose, how leaving out the fewest teams changes the order of the other runs, and where the variance changes."""
+    where = f"{group.title}, {group.trials:,} trials for each number of teams"
+    if len(group.frames.get("absent", ())):
+        for name, rows in group.frames["absent"].groupby(COLLECTION, sort=False):
+            each = as_records(with_labels(rows))
+            losses = "; ".join(f"{row['label']} {_change(row)}" for row in each)
+            yield _absent_team(
+                f"{name}: a team that did not take part would score, by {losses}.",
+                each[0],
+                f"pool depth {each[0]['pool_depth']}; mean over {each[0]['n_teams']} teams and 95% interval over teams",
+            )
+    if "reusability" in group.frames:
+        frame = group.frames["reusability"].dropna(subset="tau_mean")
+        for name, rows in _fewest(frame).groupby(COLLECTION, sort=False):
+            worst = rows.sort_values("tau_mean", kind="stable").iloc[0]
+            yield _mean_tau(
+                f"{name}: without {counted(worst[LEFT_OUT], 'team')} the order of the other runs has tau "
+                f"{value_range(rows['tau_mean'], '.3f')} on average, the lowest by {worst['metric']}; "
+                f"no run loses more than {counted(int(rows['rank_drop_largest'].max()), 'rank')}.",
+                worst,
+                where,
+            )
+    if len(group.frames.get("equivalence", ())):
+        frame = group.frames["equivalence"]
+        frame = frame[frame["quantity"] == "variance"]
+        for name in dict.fromkeys(map(str, frame[COLLECTION])):
+            rows = frame[frame[COLLECTION] == name]
+            rows = rows[rows[WANTED] == rows[WANTED].max()]
+            worst = rows.sort_values("within", kind="stable").iloc[0]
+            yield _up_to(
+                f"{name}: the variance that topic set size design uses stays within {MARGIN:.0%} up to {_within(worst)} of {worst['n_teams']} teams left out "
+                f"by {worst['metric']}, and further by the other metrics.",
+                worst,
+                worst["metric"],
+                f"{where}; 95% limits over trials, for all numbers of teams together",
+            )
+
+
+def leave_out_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Variance by the number of teams left out (S3 Figure 1), the order of the runs, and the variance with fewer topics (S3 Figure 2).
+
+    Horizontal lines are the variance of all runs; the last number of teams up to which the mean is near it has a ring.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``teams``.
+    gain
+        Gain setting; the first by default.
+    """
+    within = quantity(result, "within").isel({names.QUANTITY: 0}, drop=True)
+    whole = result.assign(within=within)
+    cells = whole.isel({names.GAIN: 0}) if gain is None else whole.sel({names.GAIN: gain})
+    chain = result.sizes[names.TOPIC_STEP] > 1
+    metrics = labels_of(result, names.METRIC)
+    panels: list[Any] = [["variance", "variance"], ["tau", "drop"], *[["fewest", "topics"]] * chain]
+    legend_rows = -(-len(metrics) // LEGEND_COLUMNS)
+    figure = canvas.figure(
+        (FIGURE_SIZE[0], 0.4 + ROW_HEIGHT * len(panels) + LEGEND_ROW * legend_rows)
+    )
+    axes = figure.subplot_mosaic(panels)
+    _variances(axes["variance"], cells, 0)
+    _ranking(axes["tau"], cells, "tau_mean", "tau with the full evaluation")
+    axes["tau"].set_title("order of the remaining runs, mean over trials", loc="left", fontsize=9)
+    _ranking(axes["drop"], cells, "rank_drop_largest", "ranks")
+    round_ticks(axes["drop"].yaxis, whole=True, fewest=1)
+    axes["drop"].set_ylim(bottom=0)
+    axes["drop"].set_title("largest loss of ranks in any trial", loc="left", fontsize=9)
+    if chain:
+        _variances(axes["fewest"], cells, cells.sizes[names.TOPIC_STEP] - 1)
+        _by_topics(axes["topics"], cells)
+    for name in set(axes) - {"topics"}:
+        axes[name].set_xlabel("teams left out")
+        round_ticks(axes[name].xaxis, whole=True)
+    figure.suptitle(
+        f"{conditions(result)}, gains {cells[names.GAIN].item()}", x=0.01, ha="left", fontsize=9
+    )
+    handles, labels = axes["tau"].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(len(labels), LEGEND_COLUMNS),
+        fontsize=8,
+    )
+
+
+def _style(k: int) -> dict[str, Any]:
+    """Return colour, dashes and marker of a metric; no two metrics have all in common."""
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "linestyle": DASHES[k // len(COLOURS) % len(DASHES)],
+        "marker": MARKERS[k % len(MARKERS)],
+        "markersize": 3.0,
+        "linewidth": 1.2,
+    }
+
+
+def _variances(axes: Axes, cells: xr.Dataset, step: int) -> None:
+    """Draw mean variance over trials with its interval, and the variance of all runs as a horizontal line."""
+    at = cells.isel({names.TOPIC_STEP: step})
+    left_out = at[names.LEAVE].values.astype(np.float64)
+    count = at.sizes[names.METRIC]
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
+        style = _style(k)
+        places = left_out
+        if count <= MOST_BANDS:
+            axes.fill_between(left_out, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        else:
+            places = left_out + SPREAD * ((k + 0.5) / count - 0.5) * (left_out > 0)
+            axes.vlines(places, low, high, color=style["color"], linewidth=0.9, alpha=0.6)
+        axes.plot(places, mean, label=metric, **style)
+        axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
+        last = np.flatnonzero((left_out == at["within"].values[k]) & (left_out > 0))
+        axes.plot(
+            places[last],
+            mean[last],
+            "o",
+            markersize=9,
+            markerfacecolor="none",
+            color=style["color"],
+        )
+    axes.set_ylabel("within-system variance")
+    axes.set_ylim(bottom=0.0)
+    words = "all topics" if step == 0 else f"{int(at[names.TOPIC_STEP])} topics"
+    axes.set_title(words, loc="left", fontsize=9)
+
+
+def _ranking(axes: Axes, cells: xr.Dataset, name: str, label: str) -> None:
+    left_out = cells[names.LEAVE].values
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        axes.plot(left_out, cells[name].values[k], label=metric, **_style(k))
+    axes.set_ylabel(label)
+
+
+def _by_topics(axes: Axes, cells: xr.Dataset) -> None:
+    """Draw the variance of the runs of all teams by number of topics (S3 Table 3)."""
+    whole = cells.isel({names.LEAVE: 0})
+    n_topics = whole[names.TOPIC_STEP].values
+    for k, metric in enumerate(labels_of(cells, names.METRIC)):
+        axes.plot(n_topics, whole["variance_mean"].values[k], label=metric, **_style(k))
+    axes.set_xlabel("topics")
+    axes.set_xlim(0, n_topics.max() * 1.05)
+    axes.set_ylim(bottom=0.0)
+    axes.set_ylabel("within-system variance")
+    axes.set_title("no team left out, fewer topics", loc="left", fontsize=9)
+
+
+VIEW = View(
+    name="teams",
+    heading="Leaving teams out",
+    about=(
+        "Teams are drawn at random and left out: their runs are removed, and judged documents that only they contributed to the pool become unjudged. "
+        "All other runs are evaluated again. Runs without the unique contributions of their own team show what a team that did not take part would "
+        f"lose. Up to a number of teams at which the mean variance is within {MARGIN:.0%} of that of all runs, fewer teams would have led topic set size "
+        "design to nearly the same number of topics; limits are over draws of teams, and more trials bring them together. The number at which an "
+        "interval over trials first excludes the variance of all runs (first_miss, as in the paper) is no such statement: it falls as trials are added. "
+        "Pools are rebuilt from these runs, to the depth at which runs of half of the teams are judged, if no other is stated: if other runs were pooled, "
+        "too, or runs were cut before the pool depth, documents count as unique that were not. The less of a run is judged, the less its scores "
+        "say: the residual of RBP is the range of its score if unjudged documents may be relevant. Equal means reduce tau, also with all teams."
+    ),
+    tables={
+        "variance": VARIANCE,
+        "absent": ABSENT,
+        "equivalence": EQUIVALENCE,
+        "bias": BIAS,
+        "judged": replace(_JUDGED, make=judged),
+        "trials": TRIALS,
+        "first_miss": replace(_FIRST_MISS, make=first_miss),
+        "reusability": REUSABILITY,
+        "own": OWN,
+        "contributions": CONTRIBUTIONS,
+    },
+    title=title,
+    caption=caption,
+    findings=findings,
+    page_tables=lambda frames: select_tables(
+        frames,
+        {
+            "What a team would lose that did not take part": "absent",
+            "Numbers of teams left out up to which variance and tau are within the margin": "equivalence",
+            "Variance by number of teams left out": "variance",
+            "Order and means of the remaining runs": "reusability",
+            "Runs without the unique contributions of their own team": "own",
+            "Judged documents that only one team contributed": "contributions",
+            "Share of judged documents, and residuals of RBP": "judged",
+        },
+    ),
+    figure=leave_out_panels,
+    column=Column("teams left out", lambda frame: f"up to {frame[LEFT_OUT].max()}"),
+    answers={TEAMS: answer},
+)

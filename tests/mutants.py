@@ -112,6 +112,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/(ratio_jackknife|variance_components)", (RELIABILITY, "tests/statistics/test_ratio_jackknife.py")),
     ("analyses/judges", (JUDGES,)),
     ("analyses/leave_out", (*TEAMS, f"{LEFT}/test_teams_command.py")),
+    ("analyses/pair_tests/.*quantities", (f"{PAIRS}/test_quantities.py", "tests/report/test_pair_reports.py")),
     ("analyses/pair_tests/classical", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_pairwise_complete.py", f"{PAIRS}/test_repetitions.py")),
     ("analyses/pair_tests/equivalence", (f"{PAIRS}/test_equivalence.py", f"{PAIRS}/test_repetitions.py")),
     ("analyses/pair_tests/pairwise", (f"{PAIRS}/test_pairwise_complete.py", EXACT)),

@@ -81,6 +81,40 @@ def test_a_dim_in_braces_is_spread_over_columns(result: xr.Dataset) -> None:
     assert list(none) == ["collection", "metric", "n_topics"]
 
 
+def test_parts_columns_for_labels_and_rows_that_are_known() -> None:
+    cube = simulate_cube(n_runs=4, seed=3)
+    result = sc.analyse(cube, sc.Paired(tests=("sign", "t"), alphas=(0.05, 0.3), equivalence=0.1))
+    table = declared(
+        ("metric", "gain", "pair"),
+        ("metric", "alpha", ("p_{test}", "p_value"), "difference_low", ("none?", "nothing")),
+        part=lambda result: result.isel(alpha=1),
+        long=("pair", "metric"),
+    )
+    frame = table.make(result)
+    assert frame.columns.tolist() == [
+        *("collection", "metric", "alpha", "p_sign", "p_t", "difference_low")
+    ]
+    for test in ("sign", "t"):
+        assert (
+            frame[f"p_{test}"].tolist() == result["p_value"].sel(test=test).values.ravel().tolist()
+        )
+    assert set(frame["alpha"]) == {0.3}
+    low = result["difference_low"].sel(alpha=0.3).values
+    assert frame["difference_low"].tolist() == low.ravel().tolist()
+    assert table.rows(result) == 6 * result.sizes["metric"] == len(frame)
+    some = result.assign(p_value=result["p_value"].where(result["p_value"] > 0.1))
+    kept = declared(("metric", "test", "pair"), ("metric", "p_value"), only="p_value")
+    assert len(kept.make(some.isel(gain=0))) == int((some["p_value"] > 0.1).sum())
+
+
+def test_columns_that_begin_like_a_name_with_a_dim_show_its_quantity() -> None:
+    result = sc.analyse(simulate_cube(n_runs=4, seed=3), sc.Paired())
+    role = sc.table(result, "pairs").attrs["role"]
+    assert {role[f"p_{test}"] for test in ("t", "wilcoxon", "sign")} == {"p_value"}
+    assert role["mean_difference"] == "estimate"
+    assert "run_a" not in role
+
+
 def test_what_follows_from_a_result(result: xr.Dataset) -> None:
     share = quantity(result, "share_same_best")
     np.testing.assert_array_equal(share, result["same_best"].mean("trial"))

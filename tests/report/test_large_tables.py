@@ -11,9 +11,10 @@ import pytest
 
 import scorecube as sc
 from scorecube.report import text_formats
+from scorecube.report.results import Tables, headline
 from scorecube.report.study_overview import collect_table
 from scorecube.report.text_formats import ROWS_AT_ONCE, render, render_parts
-from scorecube.storage import Collection
+from scorecube.storage import Collection, datasets
 from tests.conftest import Cli
 
 
@@ -100,3 +101,19 @@ def test_only_the_latest_result_is_read(
         scorecube("show", study, "tukey", "--table", "pairs", "--format", "csv").succeeded().stdout
     )
     assert len(shown.splitlines()) == 1 + len(latest)
+
+
+@pytest.mark.parametrize(
+    "name", ["bootstrap", "randomisation", "unpaired", "tukey", "maxt", "paired"]
+)
+def test_what_is_shown_of_values_that_are_read_on_use(
+    analysed_study: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    loaded = sc.open_study(analysed_study)["small"].result(name)
+    monkeypatch.setattr(datasets, "MAX_LOADED_BYTES", 0)
+    opened = sc.open_study(analysed_study)["small"]
+    for table in Tables(loaded).rows:
+        frame = sc.table(opened.result(name), table)
+        pd.testing.assert_frame_equal(sc.table(loaded, table), frame)
+    assert headline(opened.result(name)) == headline(loaded)
+    assert sc.complete(opened.result(name)).equals(sc.complete(loaded))

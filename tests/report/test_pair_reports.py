@@ -17,8 +17,8 @@ from scipy.stats import false_discovery_control
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.pairs import p_value_curves, power_bars
 from scorecube.report.page.html import html_table, picture
+from scorecube.report.pair_tests import p_value_curves, power_bars
 from scorecube.report.results import headline
 from scorecube.report.text_formats import cell_text, render, without_second_names
 from scorecube.report.views.registry import view_of
@@ -309,3 +309,41 @@ def test_estimated_differences_are_no_promise(results: dict[str, xr.Dataset]) ->
         in line
     )
     assert "enough" not in line
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_findings_have_the_share_that_their_sentence_has(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    result = results[name]
+    frame = sc.table(result, "power").query("alpha == 0.05")
+    for found in sc.findings(result):
+        if found.estimate is None:
+            continue
+        rows = frame
+        if name == "paired":
+            test = {"paired t": "t", "Wilcoxon": "wilcoxon", "sign": "sign"}
+            chosen = next(value for word, value in test.items() if found.sentence.startswith(word))
+            rows = frame[(frame["test"] == chosen) & (frame["adjustment"] == "none")]
+        assert found.estimate == rows["share"].max()
+        assert f"({found.estimate:.1%}) have p < 0.05" in found.sentence
+        assert (found.unit, found.low, found.table) == ("1", None, "power")
+        assert found.subject.startswith("share of pairs of runs separated, ")
+        assert found.cautions
+        assert found.conditions.startswith("p < 0.05, ")
+    both = [result, result.assign_attrs(collection="d")]
+    (answer, *_) = sc.findings(both)
+    first = "t" if name == "paired" else None
+    share = result["share"] if first is None else result["share"].sel(test=first)
+    assert answer.estimate == pytest.approx(float(share.sel(alpha=0.05).max()))
+    assert answer.subject.startswith("mean over collections of the share")
+
+
+def test_equivalent_pairs_are_a_finding() -> None:
+    cube = simulate_cube(n_runs=5, seed=2, metrics=METRICS[:1])
+    result = sc.analyse(cube, sc.Paired(tests=("t",), equivalence=0.2))
+    found = sc.findings(result)[-1]
+    count = sc.complete(result)["verdict_pairs"].sel(adjustment="none", verdict="equivalent")
+    assert found.estimate == int(count.sel(alpha=0.05).sum())
+    assert f"equivalent {found.estimate:.0f} of 10 pairs" in found.sentence
+    assert (found.unit, found.table) == ("pairs", "equivalence")

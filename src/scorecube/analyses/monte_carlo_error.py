@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.quantities import quantity
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.proportion_intervals import Z95, wilson
 
@@ -54,11 +55,7 @@ def monte_carlo_width(result: xr.Dataset) -> float:
         widths = (result["swap_rate_high"] - result["swap_rate_low"]).where(well_filled)
         return float(widths.max())
     if analysis in TESTS:
-        shares = [
-            float(undecided(result, alpha).mean(names.PAIR).max())
-            for alpha in result[names.ALPHA].values.tolist()
-        ]
-        return max(shares, default=0.0)
+        return int(quantity(result, "undecided_pairs").max()) / result.sizes[names.PAIR]
     if analysis == "errors":
         low, high = wilson(
             result["significant"].values, result["experiments"].values[..., None, None]
@@ -73,17 +70,8 @@ def monte_carlo_width(result: xr.Dataset) -> float:
     )
 
 
-def undecided(result: xr.Dataset, alpha: float) -> xr.DataArray:
-    """Return whether alpha is inside the 95 % Monte Carlo interval of each p-value: bool (metric, gain, pair).
-
-    Parameters
-    ----------
-    result
-        Result of a test of pairs of runs by trials.
-    alpha
-        Significance level.
-    """
-    # The score interval of a p-value holds alpha if p differs from alpha by less than 1.96 standard errors at p = alpha.
-    margin = Z95 * np.sqrt(alpha * (1 - alpha) / int(result.attrs["trials"]))
-    near: xr.DataArray = np.abs(result["p_value"] - alpha) < margin
-    return near
+def monte_carlo_margin(alpha: float, trials: int) -> float:
+    """Return the distance from alpha below which the 95 % Monte Carlo interval of a p-value holds alpha."""
+    # That of the score interval: 1.96 standard errors at p = alpha.
+    margin: float = Z95 * np.sqrt(alpha * (1 - alpha) / trials)
+    return margin

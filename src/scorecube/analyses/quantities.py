@@ -5,7 +5,7 @@ They are declared in modules without kernels, so that a table needs no compiler.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import xarray as xr
 
@@ -18,15 +18,22 @@ def quantity(result: xr.Dataset, name: str) -> xr.DataArray:
     """Return a variable or coordinate of a result, or a quantity that follows from it; BadName for one that it does not have."""
     if name in result.variables:
         return result[name]
-    derived = _derived(result).get(name)
-    if derived is None:
+    if name not in _derived(result):
         raise BadName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
-    return derived.make(result).rename(name)
+    return with_quantities(result, [name])[name]
 
 
 def has_quantity(result: xr.Dataset, name: str) -> bool:
     """Return whether a result has a quantity: options and versions differ in some."""
     return name in result.variables or name in _derived(result)
+
+
+def with_quantities(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
+    """Return a result with some of the quantities that follow from it, by name; those that others follow from are computed once."""
+    for name, each in _derived(result).items():
+        if name in wanted and name not in result.variables:
+            result = result.assign({name: each.make(result)})
+    return result
 
 
 def declared_variables(analysis: str) -> Mapping[str, Variable]:
@@ -57,18 +64,21 @@ def complete(result: xr.Dataset) -> xr.Dataset:
     >>> result["share_same_best"].attrs["role"]
     'share'
     """
-    whole = result.assign({name: each.make(result) for name, each in _derived(result).items()})
+    whole = with_quantities(result, _derived(result))
     for name, variable in declared_variables(str(result.attrs.get("analysis", ""))).items():
         if name in whole.variables:
             told = {"role": variable.role, "of": variable.of, "heading": variable.heading}
-            whole[name].attrs.update(variable.attrs() | {k: v for k, v in told.items() if v})
+            described = variable.attrs() | {k: v for k, v in told.items() if v}
+            stored = result[name].attrs if name in result.variables else {}
+            whole[name].attrs = described | stored  # some analyses say more of their variables
     return whole
 
 
 def _derived(result: xr.Dataset) -> dict[str, Derived]:
     """Return what follows from a result, by name, in the order of declaration."""
+    known = {*map(str, result.variables), *result.attrs}
     return {
         each.variable.name: each
         for each in registry.derived(str(result.attrs.get("analysis", "")))
-        if all(name in result.variables or name in result.attrs for name in each.needs)
+        if known.issuperset(each.needs) and known.isdisjoint(each.unless)
     }

@@ -169,11 +169,49 @@ class Derived:
         Computes it from the result: exact dims, with coordinates along those that the result does not have.
     needs
         Variables or attributes of the result without which it is absent: studies of earlier versions and some options lack them.
+    unless
+        Variables or attributes of the result with which it is absent.
     """
 
     variable: Variable
     make: Callable[[xr.Dataset], xr.DataArray]
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+def follows(
+    dims: tuple[str, ...],
+    role: str,
+    units: str,
+    kinds: str = "f",
+    *,
+    of: str = "",
+    form: str = "",
+    needs: tuple[str, ...] = (),
+    unless: tuple[str, ...] = (),
+) -> Callable[[Callable[[xr.Dataset], xr.DataArray]], Derived]:
+    """Return a decorator that makes a function a derived quantity of its name; the first line of its docstring is the meaning.
+
+    Parameters
+    ----------
+    dims, role, units, kinds, of, form
+        As of `Variable`.
+    needs, unless
+        As of `Derived`.
+
+    Returns
+    -------
+    decorator
+        Takes a function of a result.
+    """
+
+    def decorate(make: Callable[[xr.Dataset], xr.DataArray]) -> Derived:
+        meaning = (make.__doc__ or "").partition("\n")[0].rstrip(".")
+        meaning = meaning[:1].lower() + meaning[1:]
+        variable = Variable(make.__name__, dims, kinds, units, meaning, role, of, form=form)
+        return Derived(variable, make, needs, unless)
+
+    return decorate
 
 
 def derived(

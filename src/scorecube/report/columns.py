@@ -27,7 +27,7 @@ def describe_columns(
     quantities
         What is known of quantities, by name.
     sources
-        Quantities that columns of other names show.
+        Quantities that columns of other names show; a name with a dim in braces is that of all columns that begin like it.
     """
     plain = {column: sources.get(column, column) for column in map(str, frame.columns)}
     shown = {

@@ -25,10 +25,10 @@ from scorecube.analyses.pair_tests.family import (
     family,
     family_size,
 )
+from scorecube.analyses.pair_tests.pair_quantities import VARIABLES
 from scorecube.analyses.pair_tests.pairwise_complete import (
     NOT_TESTED,
     PAIRWISE,
-    PAIRWISE_VARIABLES,
     Group,
     compact_runs,
     describe_pairs,
@@ -39,7 +39,6 @@ from scorecube.analyses.pair_tests.pairwise_complete import (
 )
 from scorecube.analyses.pair_tests.score_differences import comparable
 from scorecube.collection.run_pairs import pair_labels
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, counted, option
@@ -48,9 +47,6 @@ from scorecube.kernels.pairs.tail_counts import EQUAL, observed_t
 from scorecube.kernels.threads import on_threads
 from scorecube.statistics.integer_scores import Units, in_units
 
-PAIR = (names.METRIC, names.GAIN, names.PAIR)
-CELL = (names.METRIC, names.GAIN)
-LEVEL = (*CELL, names.ALPHA)
 TILE = 128
 """Number of pairs in a tile, the unit of work of the compiled kernels."""
 TILE_BYTES = 2**25
@@ -468,7 +464,7 @@ def pair_result(
             expand_cells(by_cell.pop(variable.name), cell_of),
             variable.attrs(),
         )
-        for variable in (*VARIABLES, *PAIRWISE_VARIABLES)
+        for variable in VARIABLES
         if variable.name in by_cell
     }
     return xr.Dataset(arrays, coords, dict(attrs) | facts)
@@ -490,55 +486,3 @@ def pair_coords(cube: xr.Dataset, alphas: tuple[float, ...], pairs: Pairs) -> xr
     coords |= pair_labels(variables[names.RUN], pairs)
     indexes = {name: index for name, index in cube.xindexes.items() if name in coords}
     return xr.Coordinates(coords, indexes | {names.ALPHA: levels})
-
-
-VARIABLES = (
-    Variable(
-        "reached",
-        PAIR,
-        "i",
-        "trials",
-        "trials with a statistic at least as extreme as the observed one; -1 not tested",
-    ),
-    Variable("p_value", PAIR, "f", "1", "p-value; with the bootstrap, achieved significance level"),
-    Variable(
-        "t", PAIR, "f", "1", "t statistic of the pair, first run minus second; NaN for equal scores"
-    ),
-    Variable(
-        "kth_difference",
-        (*CELL, names.ALPHA, names.PAIR),
-        "f",
-        "score",
-        "absolute difference of means in the trial with the (B alpha)-th largest statistic",
-    ),
-    Variable("significant", LEVEL, "iu", "pairs", "pairs with a p-value below alpha"),
-    Variable(
-        "share", LEVEL, "f", "1", "discriminative power: share of pairs with a p-value below alpha"
-    ),
-    Variable(
-        "estimated_difference",
-        LEVEL,
-        "f",
-        "score",
-        "difference needed for significance: largest over pairs",
-    ),
-    Variable("mean", (*CELL, names.RUN), "f", "score", "mean score of a run"),
-    Variable("degenerate_pairs", CELL, "iu", "pairs", "pairs with equal scores on all topics"),
-    Variable(
-        "constant_pairs", CELL, "iu", "pairs", "pairs with the same difference on all topics: p = 0"
-    ),
-    Variable(
-        "undefined_replicates",
-        CELL,
-        "iu",
-        "pairs x trials",
-        "replicates without t: no difference and no spread",
-    ),
-    Variable(
-        "infinite_replicates",
-        CELL,
-        "iu",
-        "pairs x trials",
-        "replicates with infinite t: a difference without spread",
-    ),
-)

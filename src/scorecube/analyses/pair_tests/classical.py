@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.base import alphas_field, check_runs
-from scorecube.analyses.pair_tests.equivalence import VARIABLES as EQUIVALENCE
+from scorecube.analyses.pair_tests.classical_quantities import VARIABLES
 from scorecube.analyses.pair_tests.equivalence import (
     Moments,
     check_levels,
@@ -33,7 +33,6 @@ from scorecube.analyses.pair_tests.family import (
 )
 from scorecube.analyses.pair_tests.pairwise_complete import (
     PAIRWISE,
-    PAIRWISE_VARIABLES,
     REFUSE,
     describe_pairs,
     mean_scores,
@@ -56,7 +55,7 @@ from scorecube.analyses.pair_tests.score_differences import (
 )
 from scorecube.collection import schema
 from scorecube.collection.run_pairs import pair_labels
-from scorecube.collection.schema import Variable, labels_of
+from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, n_cells, uses_gains
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import in_units, single_scores
@@ -249,7 +248,7 @@ class Paired(Analysis):
         }
         arrays = {
             variable.name: (variable.dims, values[variable.name][cell_of], variable.attrs())
-            for variable in (*VARIABLES, *PAIRWISE_VARIABLES, *EQUIVALENCE)
+            for variable in VARIABLES
             if variable.name in values
         }
         if self.by_system:
@@ -390,28 +389,3 @@ def exact_p_values(differences: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     upper = np.where(rank_sums >= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     lower = np.where(rank_sums <= observed[:, np.newaxis], n_vectors, 0.0).sum(axis=1)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower) / 2.0 ** differences.shape[1]))
-
-
-_CELL = (names.METRIC, names.GAIN, names.TEST)
-VARIABLES = (
-    Variable("p_value", (*_CELL, names.PAIR), "f", "1", "p-value, two-sided"),
-    Variable(
-        "significant", (*_CELL, names.ALPHA), "iu", "pairs", "pairs with a p-value below alpha"
-    ),
-    Variable("share", (*_CELL, names.ALPHA), "f", "1", "share of pairs with a p-value below alpha"),
-    Variable("mean", (names.METRIC, names.GAIN, names.RUN), "f", "score", "mean score of a run"),
-    Variable(
-        "standard_error",
-        (names.METRIC, names.GAIN, names.PAIR),
-        "f",
-        "score",
-        "of systems: standard error of the pair's difference of means, over topics and repetitions",
-    ),
-    Variable(
-        "degrees_of_freedom",
-        (names.METRIC, names.GAIN, names.PAIR),
-        "f",
-        "1",
-        "of systems: degrees of freedom of the standard error",
-    ),
-)

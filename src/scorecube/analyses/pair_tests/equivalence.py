@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.pairwise_complete import pair_groups, whole_cells
@@ -22,7 +21,6 @@ from scorecube.analyses.pair_tests.score_differences import (
     score_differences,
     score_rounding,
 )
-from scorecube.collection.schema import Variable
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.integer_scores import Units, single_scores
@@ -85,7 +83,7 @@ class Moments:
 def equivalence(
     moments: Moments, margin: float, alphas: Sequence[float]
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the variables of `VARIABLES` by cell.
+    """Return the variables of `classical_quantities.EQUIVALENCE` by cell.
 
     Parameters
     ----------
@@ -144,36 +142,3 @@ def mean_and_error(units: Units, first: Any, second: Any) -> tuple[Any, Any]:
         mean[part] = differences.sum(axis=1) / (n * units.fine_units)
         error[part] = spread / (np.sqrt(n) * units.fine_units)
     return mean, error
-
-
-_CELL = (names.METRIC, names.GAIN)
-VARIABLES = (
-    Variable(
-        "equivalence_p_value",
-        (*_CELL, names.PAIR),
-        "f",
-        "1",
-        "p-value of the hypothesis that the means differ by the margin or more",
-    ),
-    Variable(
-        "difference_p_value",
-        (*_CELL, names.PAIR),
-        "f",
-        "1",
-        "p-value of the hypothesis that the means do not differ: two-sided paired t test",
-    ),
-    Variable(
-        "difference_low",
-        (*_CELL, names.ALPHA, names.PAIR),
-        "f",
-        "score",
-        "lower limit of the difference of means, confidence 1 - 2 alpha",
-    ),
-    Variable(
-        "difference_high",
-        (*_CELL, names.ALPHA, names.PAIR),
-        "f",
-        "score",
-        "upper limit of the difference of means, confidence 1 - 2 alpha",
-    ),
-)

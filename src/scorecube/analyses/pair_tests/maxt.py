@@ -15,19 +15,16 @@ import xarray as xr
 
 from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.base import (
-    CELL,
-    LEVEL,
-    PAIR,
     alphas_field,
     expand_cells,
     pair_result,
     plus_one_field,
 )
 from scorecube.analyses.pair_tests.family import Pairs, baseline_field, family
+from scorecube.analyses.pair_tests.joint_quantities import MAXT_VARIABLES
 from scorecube.analyses.pair_tests.moderated import Moderated
 from scorecube.analyses.pair_tests.repetitions import with_repetitions
 from scorecube.analyses.pair_tests.step_down import StepDown
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 
 
@@ -73,7 +70,7 @@ class MaxT(StepDown):
     def finalize(
         self, prepared: Prepared, totals: Mapping[str, np.ndarray[Any, Any]], trials: int
     ) -> xr.Dataset:
-        """See `Analysis.finalize`; the variables are described in `VARIABLES` and in `pair_tests.base.VARIABLES`."""
+        """See `Analysis.finalize`; the variables are described in `joint_quantities.VARIABLES`."""
         cube = prepared.cube
         (tested,), statistics = self.families(cube), self.statistics(prepared)
         counts = self.counts(prepared, totals["reached"], trials)
@@ -103,7 +100,7 @@ class MaxT(StepDown):
                     expand_cells(np.asarray(by_cell[variable.name]), cell_of),
                     variable.attrs(),
                 )
-                for variable in VARIABLES
+                for variable in MAXT_VARIABLES
             }
         )
 
@@ -139,25 +136,3 @@ def residual_variances(scores: Any) -> Any:
     residuals -= residuals.mean(axis=2, keepdims=True)
     _, n_runs, n_topics = scores.shape
     return (residuals**2).sum(axis=(1, 2)) / ((n_runs - 1) * (n_topics - 1))
-
-
-VARIABLES = (
-    Variable(
-        "standard_error", PAIR, "f", "score", "standard error of the pair's difference of means"
-    ),
-    Variable(
-        "moderated_error",
-        PAIR,
-        "f",
-        "score",
-        "the same, with the median variance of all pairs in the proportion of the moderation",
-    ),
-    Variable(
-        "critical_value",
-        LEVEL,
-        "f",
-        "1",
-        "moderated |t| that the largest of all pairs exceeds with probability alpha if no pair differs",
-    ),
-    Variable("residual_variance", CELL, "f", "score^2", "residual variance of runs and topics"),
-)

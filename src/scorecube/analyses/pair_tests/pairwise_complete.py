@@ -17,7 +17,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pair_tests.score_differences import comparable
-from scorecube.collection.schema import Variable
 from scorecube.collection.selection import cells
 from scorecube.statistics.integer_scores import Units, in_units, single_scores
 
@@ -28,27 +27,6 @@ NOT_TESTED = -1
 """Count of a pair with too few common topics."""
 PAIRS_AT_ONCE = 2**14
 """Number of pairs whose common topics are computed at once; bounds memory."""
-_PAIR = (names.METRIC, names.GAIN, names.PAIR)
-PAIRWISE_VARIABLES = (
-    Variable(
-        "common_topics", _PAIR, "iu", "topics", "topics on which both runs of a pair have scores"
-    ),
-    Variable(
-        "common_difference",
-        _PAIR,
-        "f",
-        "score",
-        "difference of means on the common topics, first minus second run",
-    ),
-    Variable(
-        "untested_pairs",
-        (names.METRIC, names.GAIN),
-        "iu",
-        "pairs",
-        "pairs with fewer than 2 common topics: no p-value",
-    ),
-)
-"""Additional variables of results when missing scores are left out pair by pair."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +142,7 @@ def _pairs_by_common_topics(known: Any, first: Any, second: Any) -> Iterator[tup
 def describe_pairs(
     scores: np.ndarray[Any, Any], first: Any, second: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Return `PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
+    """Return `pair_quantities.PAIRWISE_VARIABLES` by cell, and untested pairs: bool (cell, pair)."""
     known = ~np.isnan(scores)
     products = [
         (cell.astype(np.float32) @ cell.T.astype(np.float32))[first, second] for cell in known

@@ -29,6 +29,7 @@ from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.equivalence import Moments
 from scorecube.analyses.pair_tests.family import Pairs
 from scorecube.analyses.pair_tests.moderated import Moderated
+from scorecube.analyses.pair_tests.pair_quantities import REPETITIONS
 from scorecube.collection import schema
 from scorecube.collection.selection import cells
 from scorecube.errors import BadPlan, counted, option
@@ -436,8 +437,5 @@ def with_repetitions(result: xr.Dataset, prepared: Prepared) -> xr.Dataset:
     repetitions: Repetitions | None = prepared.shared
     if repetitions is None:
         return result
-    (counts,) = VARIABLES
+    (counts,) = REPETITIONS
     return result.assign({counts.name: (counts.dims, repetitions.counts, counts.attrs())})
-
-
-VARIABLES = (schema.Variable("repetitions", (names.RUN,), "iu", "runs", "runs of the system"),)

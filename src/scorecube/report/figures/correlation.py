@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.figures.canvas import Canvas
-from scorecube.report.figures.pairs import DASHES
-from scorecube.report.figures.style import COLOURS, FIGURE_SIZE
+from scorecube.report.figures.style import COLOURS, CURVE_DASHES, FIGURE_SIZE
 from scorecube.report.tables.correlation import conditions, count_swops, sorted_runs, tau_matrix
 from scorecube.report.tables.rows import COLLECTION
 
@@ -167,7 +166,7 @@ def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
             systems,
             scores,
             color=COLOURS[k % len(COLOURS)],
-            linestyle=DASHES[k // len(COLOURS) % len(DASHES)],
+            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
             linewidth=1.2,
             marker="." if len(order) <= 50 else None,
             markersize=4,

@@ -50,6 +50,8 @@ DASHES: tuple[Any, ...] = (
     (0, (3, 3)),
 )
 """Lines of neighbours differ, so that of two that coincide both are seen."""
+CURVE_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+"""Lines of metrics that share a colour."""
 TICKS = 11
 FIGURE_SIZE = (7.2, 4.2)
 

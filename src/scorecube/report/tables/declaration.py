@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +12,12 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.quantities import declared_variables, has_quantity, quantity
+from scorecube.analyses.quantities import (
+    declared_variables,
+    has_quantity,
+    quantity,
+    with_quantities,
+)
 from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.views.view import Table
 
@@ -34,7 +39,8 @@ def declared(
     needs: str = "",
     whole: Sequence[str] = (),
     dtypes: Mapping[str, str] | None = None,
-    long: bool = False,
+    long: bool | Sequence[str] = False,
+    part: Callable[[xr.Dataset], xr.Dataset] | None = None,
 ) -> Table:
     """Return a table with one row for each position along some dims of a result.
 
@@ -52,7 +58,7 @@ def declared(
     within
         Number of the first dims whose order stays: rows are sorted at each position along them.
     only
-        Quantity, a flag, of the rows that the table has; all by default.
+        Quantity of the rows that the table has: a flag, or a number that is known; all by default.
     needs
         Quantity without which the table has no rows, and no optional columns.
     whole
@@ -60,16 +66,20 @@ def declared(
     dtypes
         Of columns that have another one than their quantity.
     long
-        Whether the table may be too long for a page.
+        Whether the table may be too long for a page; or, of rows along dims of derived quantities, the dims of the result that are as long.
+    part
+        Takes the part of the result that the table is about; the whole by default.
     """
     sources = dict((each, each) if isinstance(each, str) else each for each in columns)
     plain = [dim.removeprefix(DESCENDING) for dim in dims]
 
     def rows(result: xr.Dataset) -> int:
-        return math.prod(result.sizes[dim] for dim in plain) if long else 0
+        along = plain if isinstance(long, bool) else long
+        return math.prod(result.sizes.get(dim, 1) for dim in along) if long else 0
 
     def make(result: xr.Dataset) -> pd.DataFrame:
-        return _frame(result, dims, sources, sort, within, only, needs, whole, dtypes or {})
+        shown = result if part is None else part(result)
+        return _frame(shown, dims, sources, sort, within, only, needs, whole, dtypes or {})
 
     other = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL).partition("[")[0]
@@ -100,28 +110,24 @@ def _frame(
     sources = {
         name.removesuffix(OPTIONAL): source.removesuffix(OPTIONAL)
         for name, source in columns.items()
-        if name not in optional or _has(result, source.removesuffix(OPTIONAL))
+        if name not in optional
+        or source.removesuffix(OPTIONAL) in plain
+        or _has(result, source.removesuffix(OPTIONAL))
     }
-    derived = [source for source in [*sources.values(), only] if source]
-    values = {
-        source: _values(result, source)
-        for source in dict.fromkeys(derived)
-        if source not in plain or _has(result, source)
-    }
-    values |= {  # labels along the dims of derived quantities
-        dim: next(each[dim] for each in values.values() if dim in each.dims)
-        for dim in plain
-        if dim not in values and dim not in result.sizes
-    }
-    sizes = {dim: size for each in values.values() for dim, size in each.sizes.items()}
-    shape = tuple(result.sizes.get(dim, sizes.get(dim, 0)) for dim in plain)
-    arrays = _spread(sources, values)
+    quantities = {source.partition("[")[0] for source in [*sources.values(), only]}
+    result = with_quantities(result, quantities)
+    shape = tuple(result.sizes[dim] for dim in plain)
 
-    def cells(each: xr.DataArray) -> np.ndarray[Any, Any]:
-        return _column(each.isel(backwards, missing_dims="ignore"), plain, shape)
+    def column(values: xr.DataArray) -> np.ndarray[Any, Any]:
+        return _column(values.isel(backwards, missing_dims="ignore"), plain, shape)
 
-    kept = slice(None) if not only else cells(values[only]).astype(bool)
-    own = {name: cells(each)[kept] for name, each in arrays.items()}
+    values = {source: _values(result, source) for source in dict.fromkeys(sources.values())}
+    own = {name: column(each) for name, each in _spread(sources, values).items()}
+    kept: Any = slice(None)
+    if only:
+        flag = column(_values(result, only))
+        kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
+        own = own if kept.all() else {name: values[kept] for name, values in own.items()}
     for name in whole:
         if name in own:
             own[name] = _whole(own[name])

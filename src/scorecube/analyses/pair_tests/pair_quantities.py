@@ -1,0 +1,245 @@
+"""What results of tests of pairs of runs by resampling hold, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.monte_carlo_error import monte_carlo_margin
+from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import Derived, Variable, follows, variables
+from scorecube.statistics.multiple_testing import METHODS, adjusted
+
+CELL = (names.METRIC, names.GAIN)
+PAIR = (*CELL, names.PAIR)
+LEVEL = (*CELL, names.ALPHA)
+ADJUSTED = (names.ADJUSTMENT, names.ALPHA)
+PAIRS, P_VALUE, SCORE = ("count", "pairs", "iu"), ("p_value", "1"), ("estimate", "score")
+STATISTIC, REPLICATES = ("statistic", "1"), ("count", "pairs x trials", "iu")
+"""Roles, units and kinds of several variables."""
+PAIRWISE_VARIABLES = (
+    *variables(
+        *(PAIR, "count", "topics", "iu"),
+        form=".0f",
+        common_topics="topics on which both runs of a pair have scores",
+    ),
+    *variables(
+        PAIR,
+        *SCORE,
+        common_difference="difference of means on the common topics, first minus second run",
+    ),
+    *variables(CELL, *PAIRS, untested_pairs="pairs with fewer than 2 common topics: no p-value"),
+)
+"""Additional variables of results when missing scores are left out pair by pair."""
+REPETITIONS = variables((names.RUN,), "count", "runs", "iu", repetitions="runs of the system")
+"""Additional variable of results that compare systems."""
+VARIABLES = (
+    *variables(
+        *(PAIR, "count", "trials", "i"),
+        reached="trials with a statistic at least as extreme as the observed one; -1 not tested",
+    ),
+    *variables(PAIR, *P_VALUE, p_value="p-value; with the bootstrap, achieved significance level"),
+    *variables(
+        PAIR, *STATISTIC, t="t statistic of the pair, first run minus second; NaN for equal scores"
+    ),
+    *variables(
+        *((*LEVEL, names.PAIR), *SCORE),
+        kth_difference="absolute difference of means in the trial with the (B alpha)-th largest statistic",
+    ),
+    *variables(LEVEL, *PAIRS, significant="pairs with a p-value below alpha"),
+    *variables(
+        *(LEVEL, "share", "1"),
+        form=".1%",
+        share="discriminative power: share of pairs with a p-value below alpha",
+    ),
+    *variables(
+        *(LEVEL, *SCORE),
+        form=".2f",
+        estimated_difference="difference needed for significance: largest over pairs",
+    ),
+    *variables((*CELL, names.RUN), *SCORE, mean="mean score of a run"),
+    *variables(CELL, *PAIRS, degenerate_pairs="pairs with equal scores on all topics"),
+    *variables(CELL, *PAIRS, constant_pairs="pairs with the same difference on all topics: p = 0"),
+    *variables(
+        CELL, *REPLICATES, undefined_replicates="replicates without t: no difference and no spread"
+    ),
+    *variables(
+        *(CELL, *REPLICATES),
+        infinite_replicates="replicates with infinite t: a difference without spread",
+    ),
+    *PAIRWISE_VARIABLES,
+    *REPETITIONS,
+)
+
+
+def by_row(
+    make: Callable[..., Any], dims: Sequence[Hashable], *arrays: xr.Variable
+) -> xr.DataArray:
+    """Return what a function makes, along some dims, of variables along their last dim, at each position of the first one's other dims.
+
+    Of millions of pairs, no more than those of one metric are held beside the result.
+    """
+    outer, shape = arrays[0].dims[:-1], arrays[0].shape[:-1]
+    rows = []
+    for place in np.ndindex(shape):
+        at = dict(zip(outer, place, strict=True))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            made = make(*(each.isel(at, missing_dims="ignore").values for each in arrays))
+        rows.append(np.asarray(made))
+    return xr.DataArray(np.reshape(rows, (*shape, *rows[0].shape)), dims=(*outer, *dims))
+
+
+def by_method(
+    count: Callable[..., Any], dims: Sequence[Hashable], *arrays: xr.Variable
+) -> xr.DataArray:
+    """Return what a function of the adjustment, and of rows as of `by_row`, makes under each adjustment, the first dim."""
+    found = by_row(lambda *rows: [count(method, *rows) for method in METHODS], dims, *arrays)
+    return found.assign_coords({names.ADJUSTMENT: list(METHODS)})
+
+
+def differences(result: xr.Dataset) -> tuple[Callable[[Any], Any], xr.Variable]:
+    """Return how differences of means of pairs are made, and of what: over the common topics of a pair, where scores are missing."""
+    if "common_difference" in result:
+        return np.asarray, result.variables["common_difference"]
+    from scorecube.collection.run_pairs import positions_of_pairs  # has kernels
+
+    first, second = positions_of_pairs(result)
+    return lambda mean: mean[first] - mean[second], result.variables["mean"]
+
+
+@follows(CELL, "count", "pairs", "i")
+def n_tested(result: xr.Dataset) -> xr.DataArray:
+    """Pairs that have a p-value."""
+    sizes = {dim: result.sizes[dim] for dim in CELL if dim in result.sizes}
+    every = xr.DataArray(np.full(tuple(sizes.values()), result.sizes[names.PAIR]), dims=sizes)
+    return every - result.get("untested_pairs", 0)
+
+
+@follows(PAIR, "estimate", "score")
+def mean_difference(result: xr.Dataset) -> xr.DataArray:
+    """Difference of means, first minus second run; on the common topics where scores are missing."""
+    of, values = differences(result)
+    return by_row(of, (names.PAIR,), values)
+
+
+def _with_sign(result: xr.Dataset, sign: int) -> xr.DataArray:
+    of, values = differences(result)
+    alphas = result[names.ALPHA].values
+
+    def count(p: Any, row: Any) -> list[Any]:
+        found = sign * of(row) > 0
+        return [(found & (p < alpha)).sum() for alpha in alphas]
+
+    return by_row(count, (names.ALPHA,), result.variables["p_value"], values)
+
+
+@follows(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
+def significant_better(result: xr.Dataset) -> xr.DataArray:
+    """Runs that are significantly better than the baseline."""
+    return _with_sign(result, 1)
+
+
+@follows(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
+def significant_worse(result: xr.Dataset) -> xr.DataArray:
+    """Runs that are significantly worse than the baseline."""
+    return _with_sign(result, -1)
+
+
+@follows(LEVEL, "estimate", "score", needs=("p_value", "estimated_difference"))
+def largest_not_significant(result: xr.Dataset) -> xr.DataArray:
+    """Largest difference in mean score of a pair that is not significant; NaN without such a pair."""
+    of, values = differences(result)
+    alphas = result[names.ALPHA].values
+
+    def largest(p: Any, row: Any) -> list[float]:
+        found = np.abs(of(row))
+        return [found[p >= alpha].max() if (p >= alpha).any() else math.nan for alpha in alphas]
+
+    return by_row(largest, (names.ALPHA,), result.variables["p_value"], values)
+
+
+@follows(LEVEL, "count", "pairs", "i", needs=("p_value", "trials"))
+def undecided_pairs(result: xr.Dataset) -> xr.DataArray:
+    """Pairs with alpha inside the 95 % Monte Carlo interval of their p-value."""
+    trials = int(result.attrs["trials"])
+    margins = {alpha: monte_carlo_margin(alpha, trials) for alpha in result[names.ALPHA].values}
+
+    def count(p: Any) -> list[Any]:
+        return [(np.abs(p - alpha) < margin).sum() for alpha, margin in margins.items()]
+
+    return by_row(count, (names.ALPHA,), result.variables["p_value"])
+
+
+@follows((*CELL, names.RANK), "p_value", "1", needs=("p_value",))
+def sorted_p_value(result: xr.Dataset) -> xr.DataArray:
+    """P-values of pairs in ascending order, missing ones last: how many pairs have one up to a value."""
+    ranks = np.arange(1, result.sizes[names.PAIR] + 1)
+    found = by_row(np.sort, (names.RANK,), result.variables["p_value"])
+    return found.assign_coords({names.RANK: ranks})
+
+
+def _to_adjust(result: xr.Dataset, name: str) -> tuple[Callable[..., Any], list[xr.Variable]]:
+    """Return how the p-values of pairs are made that an adjustment takes, and of what.
+
+    Those by trials are (count + 1) / (B + 1), which is never 0 (Phipson and Smyth 2010).
+    """
+    p_values = result.variables[name]
+    if "reached" not in result:
+        return np.asarray, [p_values]
+    all_and_one = int(result.attrs["trials"]) + 1
+    arrays = [p_values, result.variables["reached"]]
+    return lambda p, count: np.where(np.isnan(p), np.nan, (count + 1) / all_and_one), arrays
+
+
+def adjusted_p_values(result: xr.Dataset, name: str, method: str) -> xr.DataArray:
+    """Return p-values adjusted for the number of pairs."""
+    of, values = _to_adjust(result, name)
+    return by_row(lambda *rows: adjusted(of(*rows), method), (names.PAIR,), *values)
+
+
+def adjustments(name: str = "p_value", what: str = "p-values") -> tuple[Derived, ...]:
+    """Return the p-values of pairs by Holm's, and by Benjamini and Hochberg's adjustment; `what` is their name in words."""
+    return tuple(
+        Derived(
+            Variable(f"{name}_{method}", PAIR, "f", "1", f"{what}, {meaning}", "p_value"),
+            partial(adjusted_p_values, name=name, method=method),
+            needs=(name,),
+        )
+        for method, meaning in (
+            ("holm", "adjusted for their number (Holm 1979: family-wise error rate)"),
+            ("bh", "adjusted (Benjamini and Hochberg 1995: false discovery rate)"),
+        )
+    )
+
+
+@follows((*CELL, *ADJUSTED), "count", "pairs", "i", needs=("p_value",))
+def adjusted_significant(result: xr.Dataset) -> xr.DataArray:
+    """Pairs with an adjusted p-value below alpha."""
+    of, values = _to_adjust(result, "p_value")
+    alphas = result[names.ALPHA].values
+
+    def count(method: str, *rows: Any) -> list[Any]:
+        p = rows[0] if method == "none" else adjusted(of(*rows), method)
+        return [(p < alpha).sum() for alpha in alphas]
+
+    return by_method(count, ADJUSTED, *values)
+
+
+@follows((*CELL, *ADJUSTED), "share", "1", form=".1%", needs=("p_value",))
+def adjusted_share(result: xr.Dataset) -> xr.DataArray:
+    """Share of the tested pairs with an adjusted p-value below alpha."""
+    return quantity(result, "adjusted_significant") / quantity(result, "n_tested")
+
+
+OF_BASELINE = (significant_better, significant_worse)
+OF_ADJUSTMENTS = (*adjustments(), adjusted_significant, adjusted_share)
+OF_TRIALS = (n_tested, mean_difference, *OF_BASELINE, undecided_pairs, sorted_p_value)
+"""Of every test by resampling."""
+DERIVED = (*OF_TRIALS, largest_not_significant, *OF_ADJUSTMENTS)
+"""Of tests that take each pair by itself."""

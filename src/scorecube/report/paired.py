@@ -1,0 +1,197 @@
+"""What is shown of the classical tests: tables, figure and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.quantities import quantity
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.pair_tests import (
+    ADJUSTED_COUNTS,
+    COLUMN,
+    DIFFERENCES,
+    IN_PAIRS,
+    against,
+    at_largest_alpha,
+    conditions,
+    discrimination,
+    family,
+    p_value_curves,
+    separated,
+)
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import MOST_NAMED, about_repetitions, by_system, noun
+from scorecube.report.views.questions import DISCRIMINATION
+from scorecube.report.views.view import Frames, Headed, Order, View
+
+if TYPE_CHECKING:
+    from scorecube.report.figures.canvas import Canvas
+
+TEST_NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon test", "sign": "sign test"}
+MARGIN = "equivalence"
+VERDICTS = ("equivalent", "different", "inconclusive")
+LEVELS = (names.ADJUSTMENT, names.ALPHA)
+POWER = declared(
+    (*CELL, names.TEST, *LEVELS),
+    (*CELL, names.TEST, names.ALPHA, names.ADJUSTMENT, *ADJUSTED_COUNTS),
+    sort=("-test", "-adjustment", "-alpha", "-share"),
+)
+"""Share of significant pairs by test, level and adjustment for testing many pairs."""
+PAIRS = declared(
+    IN_PAIRS,
+    (
+        *(*DIFFERENCES, ("p_{test}", "p_value"), "standard_error?", "degrees_of_freedom?"),
+        *(("p_equivalence?", "equivalence_p_value"), "difference_low?", "difference_high?"),
+        ("verdict?", "verdict_on_pair"),
+    ),
+    long=True,
+    part=at_largest_alpha,
+)
+"""Every pair of runs with its p-values; differences are first minus second run.
+
+With a margin of equivalence also the p-value of the two one-sided tests, the interval of the difference (confidence 1 - 2 alpha)
+and the verdict, at the largest alpha. Of systems with repeated runs also the standard error of the difference over topics and
+repetitions, and its degrees of freedom.
+"""
+EQUIVALENCE = declared(
+    (*CELL, *LEVELS),
+    (
+        *(*CELL, ("margin?", MARGIN), "alpha?", "adjustment?"),
+        *((f"{each}?", f"verdict_pairs[verdict={each}]") for each in VERDICTS),
+        ("trivial?", "trivial_pairs"),
+    ),
+    sort=("-adjustment", "-alpha", "-equivalent"),
+    needs=MARGIN,
+)
+"""Pairs by verdict, level and adjustment for testing many pairs; empty for a result without a margin.
+
+Tested pairs are the sum of the three. ``trivial`` is the number of equivalent pairs whose difference is not 0 by the t test either: a
+difference that is there, and smaller than the margin.
+"""
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return, for each test, the metric that separates most pairs of runs; with a margin, how many pairs are equivalent."""
+    frame = with_labels(POWER.make(result))
+    plain = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
+    tests = labels_of(result, names.TEST)
+    found = []
+    for test, rows in plain.groupby("test", sort=False):
+        one = separated(result.isel({names.TEST: tests.index(str(test))}), rows)
+        found.append(replace(one, sentence=f"{TEST_NAMES[str(test)]}: {one.sentence}"))
+    return [*found, *(equivalences(result) if MARGIN in result.attrs else ())]
+
+
+def equivalences(result: xr.Dataset) -> list[Finding]:
+    """Return the number of pairs of each verdict at the largest level, of each metric."""
+    frame = with_labels(EQUIVALENCE.make(result))
+    frame = frame[(frame["adjustment"] == "none") & (frame["alpha"] == frame["alpha"].max())]
+    margin, baseline = result.attrs[MARGIN], result.attrs.get("baseline")
+    compared = "pairs" if baseline is None else f"{noun(result.attrs)}s compared with {baseline}"
+    frame["pairs"] = frame[list(VERDICTS)].sum(axis=1)
+    together = family(result.attrs)
+    found = [
+        Finding(
+            f"{row['label']}, margin {margin:g}, alpha {row['alpha']:g}: equivalent {row['equivalent']:,} of {row['pairs']:,} {compared}"
+            f"{_though_different(row)}, different {row['different']:,}, inconclusive {row['inconclusive']:,}; {together}",
+            subject=f"number of {compared} that are equivalent, {row['label']}",
+            estimate=row["equivalent"],
+            unit="pairs",
+            conditions=f"margin {margin:g}, alpha {row['alpha']:g}, {together}",
+            cautions=(OF_THESE_TOPICS,),
+            table="equivalence",
+        )
+        for row in frame.to_dict("records")[:MOST_NAMED]
+    ]
+    more = len(frame) - len(found)
+    if more:
+        sentence = f"{counted(more, 'more metric')} in the table equivalence"
+        found.append(Finding(sentence, table="equivalence"))
+    return found
+
+
+def _though_different(row: Mapping[Any, Any]) -> str:
+    both = row["trivial"]
+    return f" ({both:,} with a difference that is significant but smaller)" if both else ""
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the tests, whether systems are compared, the run that others are compared with, and the margin."""
+    margin, systems = options.get("equivalence"), by_system(options)
+    words = [*(["t"] if systems else options["tests"]), *systems, *against(options)]
+    return ", ".join([*words, *([f"equivalence within {margin:g}"] if margin is not None else [])])
+
+
+def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on systems with repetitions, and on a test of equivalence."""
+    remarks = about_repetitions(result)
+    if MARGIN not in result.attrs:
+        return remarks
+    margin, alpha = result.attrs[MARGIN], float(result[names.ALPHA].max())
+    remarks.append(
+        (
+            "Equivalence is relative to the margin, which must be chosen before the scores are seen. A pair that differs by the margin is wrongly called equivalent "
+            "with a probability of about alpha (measured at 0.05, 50 topics: 0.05 on average, 0.01 to 0.12 for single pairs with skewed differences); of many such "
+            "pairs some are, unless the adjusted verdicts are taken (table equivalence).",
+            f"margin {margin:g}, alpha {alpha:g}",
+        )
+    )
+    half = float(quantity(at_largest_alpha(result), "half_width_median").min())
+    if half >= margin:
+        remarks.append(
+            (
+                "The topics are too few for a margin this small: for at least half of the pairs no result could have been equivalent, "
+                "as half the interval of the difference is as wide as the margin.",
+                f"median half width {half:.3f}, margin {margin:g}",
+            )
+        )
+    return remarks
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the significant pairs at each level, and how many are left after an adjustment for the number of pairs."""
+    frame = frames["power"]
+    plain, others = frame[frame["adjustment"] == "none"], frame[frame["adjustment"] != "none"]
+    tables = [
+        (f"Significant pairs at {alpha:g}", part.drop(columns=["alpha", "adjustment"]))
+        for alpha, part in plain.groupby("alpha", sort=False)
+    ]
+    verdicts = frames.get("equivalence")
+    shown = [] if verdicts is None or verdicts.empty else [("Equivalence", verdicts)]
+    return [*tables, ("Adjusted for the number of pairs", others), *shown]
+
+
+def classical_curves(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Sorted p-values of the first of the classical tests."""
+    p_value_curves(canvas, result.isel({names.TEST: 0}), gain)
+
+
+VIEW = View(
+    name="paired",
+    heading="Classical tests",
+    about=(
+        "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair of runs, as quick references. Each makes assumptions "
+        "about the differences that resampling does not need; Wilcoxon's and the sign test are about symmetry and signs of differences, and separate runs with equal "
+        "means more often than alpha where differences are skewed. With a margin, two one-sided t tests tell pairs whose means differ by less than the "
+        "margin (equivalent) from pairs that differ (different) and from those of which the topics do not tell (inconclusive): a pair that is not "
+        "significantly different is not yet equivalent."
+    ),
+    tables={"power": POWER, "pairs": PAIRS, "equivalence": EQUIVALENCE},
+    title=title,
+    caption=lambda result: f"{conditions(result.isel({names.TEST: 0}))}. Sorted p-values.",
+    findings=findings,
+    page_tables=page_tables,
+    figure=classical_curves,
+    column=COLUMN,
+    order=Order("share", more_is_better=True, conditions=("test", "alpha")),
+    answers={DISCRIMINATION: discrimination},
+    cautions=cautions,
+)

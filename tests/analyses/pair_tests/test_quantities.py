@@ -1,0 +1,285 @@
+"""What follows from results of tests of pairs of runs, against plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.analyses.base import Analysis
+from scorecube.analyses.quantities import declared_variables
+from scorecube.collection.run_pairs import positions_of_pairs
+from scorecube.testing import simulate_cube
+from tests.analyses.pair_tests.test_repetitions import cube_of, scores_of_systems
+
+CUBE = simulate_cube(n_runs=8, seed=4, metrics=("AP", "RR")).isel(topic=slice(12))
+BASELINE = "team02-run1"
+ALPHAS = (0.05, 0.3)
+
+
+def holed(cube: xr.Dataset) -> xr.Dataset:
+    """Return a cube in which a pair has no common topic, and others have few."""
+    score = cube["score"].copy()
+    score[:, :, 0, :7], score[:, :, 1, 6:] = np.nan, np.nan
+    return cube.assign(score=score)
+
+
+MADE: dict[str, tuple[xr.Dataset, Analysis]] = {
+    "bootstrap": (CUBE, sc.Bootstrap(alphas=ALPHAS)),
+    "baseline": (CUBE, sc.Bootstrap(alphas=ALPHAS, baseline=BASELINE)),
+    "pairwise": (holed(CUBE), sc.Randomisation(alphas=ALPHAS, missing="pairwise")),
+    "unpaired": (CUBE, sc.Unpaired(alphas=ALPHAS)),
+    "tukey": (CUBE, sc.Tukey(alphas=ALPHAS)),
+    "maxt": (CUBE, sc.MaxT(alphas=ALPHAS)),
+    "maxt of systems": (cube_of(scores_of_systems()), sc.MaxT(by_system=True)),
+    "paired": (CUBE, sc.Paired(alphas=ALPHAS)),
+    "margin": (CUBE, sc.Paired(alphas=ALPHAS, equivalence=0.1)),
+    "margin, pairwise": (
+        holed(CUBE),
+        sc.Paired(alphas=ALPHAS, missing="pairwise", equivalence=0.1, baseline=BASELINE),
+    ),
+    "paired systems": (cube_of(scores_of_systems()), sc.Paired(by_system=True, equivalence=0.05)),
+}
+ADJUSTED = ("bootstrap", "baseline", "pairwise", "unpaired", "paired", "margin, pairwise")
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, xr.Dataset]:
+    return {
+        name: sc.complete(sc.analyse(cube, analysis, trials=60, seed=1))
+        for name, (cube, analysis) in MADE.items()
+    }
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm 1979: the k-th smallest of m times m - k + 1, at most 1, never less than one before it; NaN is no test."""
+    known = sorted((value, k) for k, value in enumerate(p) if not math.isnan(value))
+    found, least = [math.nan] * len(p), 0.0
+    for smaller, (value, k) in enumerate(known):
+        least = max(least, min(1.0, (len(known) - smaller) * value))
+        found[k] = least
+    return found
+
+
+def benjamini_hochberg(p: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg 1995: the k-th smallest of m times m / k, never more than one behind it; NaN is no test."""
+    known = sorted((value, k) for k, value in enumerate(p) if not math.isnan(value))
+    found, most = [math.nan] * len(p), 1.0
+    for rank in range(len(known), 0, -1):
+        value, k = known[rank - 1]
+        most = min(most, value * len(known) / rank)
+        found[k] = most
+    return found
+
+
+ORACLES: dict[str, Callable[[Sequence[float]], list[float]]] = {
+    "none": list,
+    "holm": holm,
+    "bh": benjamini_hochberg,
+}
+
+
+def rows(*arrays: xr.DataArray) -> list[tuple[Any, ...]]:
+    """Return the values of pairs of each metric, gain setting and test."""
+    count = math.prod(arrays[0].shape[:-1])
+    return list(zip(*(each.values.reshape(count, -1).tolist() for each in arrays), strict=True))
+
+
+def test_oracles_on_plain_numbers() -> None:
+    p = [0.01, math.nan, 0.04, 0.03, 0.005]
+    assert holm(p) == pytest.approx([0.03, math.nan, 0.06, 0.06, 0.02], nan_ok=True)
+    assert benjamini_hochberg(p) == pytest.approx([0.02, math.nan, 0.04, 0.04, 0.02], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_follows_is_there_with_its_dims_and_role(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    result = results[name]
+    known = declared_variables(result.attrs["analysis"])
+    for variable in map(str, result.data_vars):
+        array, declared = result[variable], known[variable]
+        assert array.dims == declared.dims, variable
+        assert array.dtype.kind in declared.kinds, variable
+        assert (array.attrs["role"], array.attrs["units"]) == (declared.role, declared.units)
+    needed = [each for each in registry.derived(result.attrs["analysis"]) if not each.needs]
+    assert {each.variable.name for each in needed} <= set(result.data_vars)
+
+
+@pytest.mark.parametrize("name", ADJUSTED)
+@pytest.mark.parametrize("method", ["holm", "bh"])
+def test_adjusted_p_values_are_arrays(
+    results: dict[str, xr.Dataset], name: str, method: str
+) -> None:
+    result = results[name]
+    found = result[f"p_value_{method}"]
+    assert isinstance(found, xr.DataArray)
+    assert found.attrs["role"] == "p_value"
+    assert found.dims == result["p_value"].dims
+    plain = result["p_value"]
+    if "reached" in result:
+        plain = ((result["reached"] + 1) / 61).where(plain.notnull())
+    for before, after in rows(plain, found):
+        assert after == pytest.approx(ORACLES[method](before), rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["tukey", "maxt"])
+def test_p_values_of_all_pairs_together_are_not_adjusted_again(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    assert not {"p_value_holm", "p_value_bh", "adjusted_share"} & set(results[name].data_vars)
+
+
+@pytest.mark.parametrize("name", ADJUSTED)
+def test_significant_pairs_are_counted_under_each_adjustment(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    result = results[name]
+    assert result["adjustment"].values.tolist() == ["none", "holm", "bh"]
+    tested = result["p_value"].notnull().sum("pair")
+    first = {"test": 0} if "test" in tested.dims else {}
+    np.testing.assert_array_equal(result["n_tested"], tested.isel(first))
+    for method, suffix in (("none", ""), ("holm", "_holm"), ("bh", "_bh")):
+        for alpha in ALPHAS:
+            count = (result[f"p_value{suffix}"] < alpha).sum("pair")
+            at = result.sel(adjustment=method, alpha=alpha)
+            np.testing.assert_array_equal(at["adjusted_significant"], count)
+            np.testing.assert_array_equal(at["adjusted_share"], count / tested)
+    np.testing.assert_array_equal(
+        result["adjusted_significant"].sel(adjustment="none"), result["significant"]
+    )
+    np.testing.assert_array_equal(result["adjusted_share"].sel(adjustment="none"), result["share"])
+
+
+def test_differences_are_over_the_common_topics(results: dict[str, xr.Dataset]) -> None:
+    result, score = results["pairwise"], MADE["pairwise"][0]["score"]
+    first, second = positions_of_pairs(result)
+    differences = score[:, :, first].values - score[:, :, second].values
+    common = (~np.isnan(differences)).sum(axis=-1)
+    expected = np.nansum(differences, axis=-1) / np.where(common, common, np.nan)
+    np.testing.assert_allclose(result["mean_difference"], expected, rtol=0, atol=1e-12)
+    assert result["n_tested"].values.tolist() == [[27], [27]]
+
+
+@pytest.mark.parametrize("name", ["maxt", "maxt of systems"])
+def test_simultaneous_limits_and_effect_sizes(results: dict[str, xr.Dataset], name: str) -> None:
+    result = results[name]
+    for metric in range(result.sizes["metric"]):
+        at = result.isel(metric=metric, gain=0)
+        for k, (a, b) in enumerate(zip(at["run_a"].values, at["run_b"].values, strict=True)):
+            difference = float(at["mean"].sel(run=a) - at["mean"].sel(run=b))
+            effect = difference / math.sqrt(float(at["residual_variance"]))
+            assert float(at["mean_difference"][k]) == difference
+            assert float(at["effect_size"][k]) == pytest.approx(effect)
+            for alpha in at["alpha"].values:
+                half = float(at["critical_value"].sel(alpha=alpha) * at["moderated_error"][k])
+                limits = (at[f"difference_{end}"].sel(alpha=alpha)[k] for end in ("low", "high"))
+                expected = [difference - half, difference + half]
+                assert [float(each) for each in limits] == pytest.approx(expected, nan_ok=True)
+    assert ("d_z" in result) == (name == "maxt")
+
+
+def test_a_difference_without_spread_is_its_own_interval() -> None:
+    score = CUBE["score"].copy()
+    score[:, :, 1] = score[:, :, 0]
+    made = sc.analyse(CUBE.assign(score=score), sc.MaxT(), trials=3, seed=1)
+    result = sc.complete(made)
+    assert (result[["difference_low", "difference_high"]].isel(pair=0).to_array() == 0).all()
+
+
+def test_d_z_is_in_units_of_the_standard_deviation_over_topics(
+    results: dict[str, xr.Dataset],
+) -> None:
+    first, second = positions_of_pairs(results["maxt"])
+    score = CUBE["score"].sel(metric="AP").values
+    differences = score[:, first] - score[:, second]
+    expected = differences.mean(axis=-1) / differences.std(axis=-1, ddof=1)
+    np.testing.assert_allclose(results["maxt"]["d_z"].sel(metric="AP"), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["baseline", "margin, pairwise"])
+def test_runs_that_are_better_and_worse_than_the_baseline(
+    results: dict[str, xr.Dataset], name: str
+) -> None:
+    result = results[name]
+    better = worse = 0
+    for alpha in ALPHAS:
+        significant = result["p_value"] < alpha
+        for side, right in (("better", 1), ("worse", -1)):
+            expected = (significant & (right * result["mean_difference"] > 0)).sum("pair")
+            found = result[f"significant_{side}"].sel(alpha=alpha)
+            np.testing.assert_array_equal(found, expected)
+        better += int(result["significant_better"].sel(alpha=alpha).sum())
+        worse += int(result["significant_worse"].sel(alpha=alpha).sum())
+    assert better + worse
+
+
+def test_p_values_near_alpha_and_differences_that_are_not_significant(
+    results: dict[str, xr.Dataset],
+) -> None:
+    result = results["bootstrap"]
+    for alpha in ALPHAS:
+        at = result.sel(alpha=alpha)
+        margin = 1.96 * math.sqrt(alpha * (1 - alpha) / 60)
+        near = (abs(at["p_value"] - alpha) < margin).sum("pair")
+        np.testing.assert_array_equal(at["undecided_pairs"], near)
+        rest = abs(at["mean_difference"]).where(at["p_value"] >= alpha).max("pair")
+        np.testing.assert_array_equal(at["largest_not_significant"], rest)
+    missing = results["pairwise"]["sorted_p_value"]
+    assert missing.isnull().sum("rank").values.tolist() == [[1], [1]]
+    assert (missing.diff("rank").fillna(0) >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["margin", "margin, pairwise", "paired systems"])
+def test_verdicts_and_their_counts(results: dict[str, xr.Dataset], name: str) -> None:
+    result = results[name]
+    assert result["verdict"].values.tolist() == ["equivalent", "different", "inconclusive"]
+    for method, oracle in ORACLES.items():
+        for alpha in result["alpha"].values:
+            at = result.sel(alpha=alpha)
+            verdicts, trivial = list[list[str]](), list[int]()
+            for within, unequal in rows(at["equivalence_p_value"], at["difference_p_value"]):
+                equal = [p < alpha for p in oracle(within)]
+                differ = [p < alpha for p in oracle(unequal)]
+                verdicts.append(
+                    [
+                        "not tested"
+                        if math.isnan(p)
+                        else "equivalent"
+                        if same
+                        else "different"
+                        if other
+                        else "inconclusive"
+                        for p, same, other in zip(within, equal, differ, strict=True)
+                    ]
+                )
+                trivial.append(sum(map(all, zip(equal, differ, strict=True))))
+            counts = at["verdict_pairs"].sel(adjustment=method)
+            for verdict in result["verdict"].values:
+                expected = [row.count(verdict) for row in verdicts]
+                assert counts.sel(verdict=verdict).values.ravel().tolist() == expected
+            assert at["trivial_pairs"].sel(adjustment=method).values.ravel().tolist() == trivial
+            if method == "none":
+                assert [list(row) for (row,) in rows(at["verdict_on_pair"])] == verdicts
+    half = (result["difference_high"] - result["difference_low"]) / 2
+    np.testing.assert_allclose(result["half_width_median"], np.nanmedian(half, axis=-1))
+
+
+def test_pairs_are_counted_where_large_arrays_are_left_out() -> None:
+    result = sc.analyse(*MADE["bootstrap"], trials=60, seed=1)
+    small = result.drop_vars(["p_value", "reached", "t", "kth_difference", "mean"])
+    expected = sc.table(result, "power").drop(columns="largest_not_significant")
+    assert sc.table(small, "power").equals(expected)
+
+
+def test_options_without_a_margin_or_a_baseline_have_no_such_quantities(
+    results: dict[str, xr.Dataset],
+) -> None:
+    absent = {"verdict_on_pair", "verdict_pairs", "trivial_pairs", "significant_better"}
+    assert not absent & set(results["paired"].data_vars)

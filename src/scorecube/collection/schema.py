@@ -179,7 +179,7 @@ class Derived:
     unless: tuple[str, ...] = ()
 
 
-def follows(
+def derive(
     dims: tuple[str, ...],
     role: str,
     units: str,

@@ -25,7 +25,7 @@ from scorecube.analyses.pair_tests.pair_quantities import (
     mean_difference,
     n_tested,
 )
-from scorecube.collection.schema import Derived, follows, variables
+from scorecube.collection.schema import Derived, derive, variables
 from scorecube.statistics.multiple_testing import adjusted
 
 _CELL = (*CELL, names.TEST)
@@ -82,7 +82,7 @@ def _p_values(result: xr.Dataset) -> list[xr.Variable]:
     return [result.variables[f"{name}_p_value"] for name in ("equivalence", "difference")]
 
 
-@follows(LIMITS, "label", "1", "O", needs=(MARGIN,))
+@derive(LIMITS, "label", "1", "O", needs=(MARGIN,))
 def verdict_on_pair(result: xr.Dataset) -> xr.DataArray:
     """Verdict on the pair by itself.
 
@@ -105,7 +105,7 @@ def _decisions(result: xr.Dataset, method: str, *p: Any) -> Iterator[tuple[Any, 
     return ((within < alpha, unequal < alpha) for alpha in result[names.ALPHA].values)
 
 
-@follows((*CELL, *ADJUSTED, names.VERDICT), "count", "pairs", "i", needs=(MARGIN,))
+@derive((*CELL, *ADJUSTED, names.VERDICT), "count", "pairs", "i", needs=(MARGIN,))
 def verdict_pairs(result: xr.Dataset) -> xr.DataArray:
     """Pairs of each verdict under each adjustment; tested pairs are their sum."""
 
@@ -120,7 +120,7 @@ def verdict_pairs(result: xr.Dataset) -> xr.DataArray:
     return found.assign_coords({names.VERDICT: VERDICTS[:3]})
 
 
-@follows((*CELL, *ADJUSTED), "count", "pairs", "i", needs=(MARGIN,))
+@derive((*CELL, *ADJUSTED), "count", "pairs", "i", needs=(MARGIN,))
 def trivial_pairs(result: xr.Dataset) -> xr.DataArray:
     """Equivalent pairs with a significant difference, which is smaller than the margin."""
 
@@ -130,7 +130,7 @@ def trivial_pairs(result: xr.Dataset) -> xr.DataArray:
     return by_method(count, ADJUSTED, *_p_values(result))
 
 
-@follows(LEVEL, "estimate", "score", needs=("difference_low",))
+@derive(LEVEL, "estimate", "score", needs=("difference_low",))
 def half_width_median(result: xr.Dataset) -> xr.DataArray:
     """Median over pairs of half the width of the interval of the difference."""
     width = result["difference_high"] - result["difference_low"]

@@ -12,7 +12,7 @@ from scorecube import names
 from scorecube.analyses.pair_tests import pair_quantities
 from scorecube.analyses.pair_tests.pair_quantities import CELL, LEVEL, OF_TRIALS, PAIR, by_row
 from scorecube.analyses.quantities import quantity
-from scorecube.collection.schema import follows, variables
+from scorecube.collection.schema import derive, variables
 
 LIMITS = (*LEVEL, names.PAIR)
 MAXT_VARIABLES = (
@@ -45,19 +45,19 @@ def _limit(result: xr.Dataset, sign: int) -> xr.DataArray:
     return by_row(end, dims, result.variables["moderated_error"], critical, difference)
 
 
-@follows(LIMITS, "low", "score", of="mean_difference", needs=("critical_value",))
+@derive(LIMITS, "low", "score", of="mean_difference", needs=("critical_value",))
 def difference_low(result: xr.Dataset) -> xr.DataArray:
     """Lower limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, -1)
 
 
-@follows(LIMITS, "high", "score", of="mean_difference", needs=("critical_value",))
+@derive(LIMITS, "high", "score", of="mean_difference", needs=("critical_value",))
 def difference_high(result: xr.Dataset) -> xr.DataArray:
     """Upper limit of the difference of means; limits of all pairs of a metric hold together with confidence 1 - alpha."""
     return _limit(result, 1)
 
 
-@follows(PAIR, "estimate", "1", needs=("residual_variance",))
+@derive(PAIR, "estimate", "1", needs=("residual_variance",))
 def effect_size(result: xr.Dataset) -> xr.DataArray:
     """Difference in units of the residual standard deviation of runs and topics (Sakai 2014, SIGIR Forum 48(1))."""
     difference = quantity(result, "mean_difference").variable
@@ -66,7 +66,7 @@ def effect_size(result: xr.Dataset) -> xr.DataArray:
 
 
 # t of systems has the variance of repetitions, too.
-@follows(PAIR, "estimate", "1", needs=("critical_value",), unless=("repetitions",))
+@derive(PAIR, "estimate", "1", needs=("critical_value",), unless=("repetitions",))
 def d_z(result: xr.Dataset) -> xr.DataArray:
     """Difference in units of the standard deviation of the pair's differences over topics."""
     root = math.sqrt(result.attrs["n_topics"])

@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.monte_carlo_error import monte_carlo_margin
 from scorecube.analyses.quantities import quantity
-from scorecube.collection.schema import Derived, Variable, follows, variables
+from scorecube.collection.schema import Derived, Variable, derive, variables
 from scorecube.statistics.multiple_testing import METHODS, adjusted
 
 CELL = (names.METRIC, names.GAIN)
@@ -113,7 +113,7 @@ def differences(result: xr.Dataset) -> tuple[Callable[[Any], Any], xr.Variable]:
     return lambda mean: mean[first] - mean[second], result.variables["mean"]
 
 
-@follows(CELL, "count", "pairs", "i")
+@derive(CELL, "count", "pairs", "i")
 def n_tested(result: xr.Dataset) -> xr.DataArray:
     """Pairs that have a p-value."""
     sizes = {dim: result.sizes[dim] for dim in CELL if dim in result.sizes}
@@ -121,7 +121,7 @@ def n_tested(result: xr.Dataset) -> xr.DataArray:
     return every - result.get("untested_pairs", 0)
 
 
-@follows(PAIR, "estimate", "score")
+@derive(PAIR, "estimate", "score")
 def mean_difference(result: xr.Dataset) -> xr.DataArray:
     """Difference of means, first minus second run; on the common topics where scores are missing."""
     of, values = differences(result)
@@ -139,19 +139,19 @@ def _with_sign(result: xr.Dataset, sign: int) -> xr.DataArray:
     return by_row(count, (names.ALPHA,), result.variables["p_value"], values)
 
 
-@follows(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
+@derive(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
 def significant_better(result: xr.Dataset) -> xr.DataArray:
     """Runs that are significantly better than the baseline."""
     return _with_sign(result, 1)
 
 
-@follows(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
+@derive(LEVEL, "count", "runs", "i", needs=("baseline", "p_value"))
 def significant_worse(result: xr.Dataset) -> xr.DataArray:
     """Runs that are significantly worse than the baseline."""
     return _with_sign(result, -1)
 
 
-@follows(LEVEL, "estimate", "score", needs=("p_value", "estimated_difference"))
+@derive(LEVEL, "estimate", "score", needs=("p_value", "estimated_difference"))
 def largest_not_significant(result: xr.Dataset) -> xr.DataArray:
     """Largest difference in mean score of a pair that is not significant; NaN without such a pair."""
     of, values = differences(result)
@@ -164,7 +164,7 @@ def largest_not_significant(result: xr.Dataset) -> xr.DataArray:
     return by_row(largest, (names.ALPHA,), result.variables["p_value"], values)
 
 
-@follows(LEVEL, "count", "pairs", "i", needs=("p_value", "trials"))
+@derive(LEVEL, "count", "pairs", "i", needs=("p_value", "trials"))
 def undecided_pairs(result: xr.Dataset) -> xr.DataArray:
     """Pairs with alpha inside the 95 % Monte Carlo interval of their p-value."""
     trials = int(result.attrs["trials"])
@@ -176,7 +176,7 @@ def undecided_pairs(result: xr.Dataset) -> xr.DataArray:
     return by_row(count, (names.ALPHA,), result.variables["p_value"])
 
 
-@follows((*CELL, names.RANK), "p_value", "1", needs=("p_value",))
+@derive((*CELL, names.RANK), "p_value", "1", needs=("p_value",))
 def sorted_p_value(result: xr.Dataset) -> xr.DataArray:
     """P-values of pairs in ascending order, missing ones last: how many pairs have one up to a value."""
     ranks = np.arange(1, result.sizes[names.PAIR] + 1)
@@ -218,7 +218,7 @@ def adjustments(name: str = "p_value", what: str = "p-values") -> tuple[Derived,
     )
 
 
-@follows((*CELL, *ADJUSTED), "count", "pairs", "i", needs=("p_value",))
+@derive((*CELL, *ADJUSTED), "count", "pairs", "i", needs=("p_value",))
 def adjusted_significant(result: xr.Dataset) -> xr.DataArray:
     """Pairs with an adjusted p-value below alpha."""
     of, values = _to_adjust(result, "p_value")
@@ -231,7 +231,7 @@ def adjusted_significant(result: xr.Dataset) -> xr.DataArray:
     return by_method(count, ADJUSTED, *values)
 
 
-@follows((*CELL, *ADJUSTED), "share", "1", form=".1%", needs=("p_value",))
+@derive((*CELL, *ADJUSTED), "share", "1", form=".1%", needs=("p_value",))
 def adjusted_share(result: xr.Dataset) -> xr.DataArray:
     """Share of the tested pairs with an adjusted p-value below alpha."""
     return quantity(result, "adjusted_significant") / quantity(result, "n_tested")

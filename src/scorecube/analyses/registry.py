@@ -147,6 +147,7 @@ BUILT_IN = (
         f"{PACKAGE}.judges.judges:Judges",
         "Judges, human or machine, against the judgements that count as truth.",
         references=("ferro2022", "angelopoulos2023", "krippendorff2011"),
+        quantities=f"{PACKAGE}.judges.judge_quantities",
     ),
     Entry(
         "teams",

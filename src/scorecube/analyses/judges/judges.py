@@ -19,7 +19,7 @@ from scorecube import names
 from scorecube.analyses.base import ANY_NUMBER, Analysis, Arrays, Combine, Cost, Output, Prepared
 from scorecube.analyses.judges import one_judge
 from scorecube.analyses.judges.halves import HALVES
-from scorecube.analyses.judges.variables import CELL, VARIABLES
+from scorecube.analyses.judges.judge_quantities import CELL, VARIABLES
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.pair_tests.classical import TESTS, seconds_per_pair
@@ -267,7 +267,7 @@ class Judges(Analysis):
                 array = np.moveaxis(totals[each.name], -1, 1)[judged.cell_of]
             else:
                 array = np.moveaxis(totals[each.name], -1, 0)
-            integer = each.kinds == "i"
+            integer = "i" in each.kinds
             values[each.name] = (each.dims, np.rint(array).astype(np.int64) if integer else array)
         n_levels = cube[names.LABEL_COUNTS].shape[-1] if names.LABEL_COUNTS in cube else 1
         coords = {

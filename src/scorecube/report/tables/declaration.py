@@ -26,7 +26,7 @@ CELL = (names.METRIC, names.GAIN)
 DESCENDING = "-"
 """Before a dim, whose positions are taken from the last, or before a column to sort by, whose largest value comes first."""
 OPTIONAL = "?"
-"""Behind a column that is left out where the result does not have its quantity."""
+"""Behind a column that is left out where the result does not have its quantity, or `only` leaves no row."""
 
 
 def declared(
@@ -122,12 +122,17 @@ def _frame(
         return _column(values.isel(backwards, missing_dims="ignore"), plain, shape)
 
     values = {source: _values(result, source) for source in dict.fromkeys(sources.values())}
-    own = {name: column(each) for name, each in _spread(sources, values).items()}
+    arrays = _spread(sources, values)
+    own = {name: column(each) for name, each in arrays.items()}
     kept: Any = slice(None)
     if only:
         flag = column(_values(result, only))
         kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
-        own = own if kept.all() else {name: values[kept] for name, values in own.items()}
+        if optional and not kept.any():
+            shown = [name for name in arrays if f"{name}{OPTIONAL}" not in optional]
+            first = [] if COLLECTION in shown else [COLLECTION]
+            return pd.DataFrame(columns=[*first, *shown]).assign(**{COLLECTION: ""})
+        own = own if kept.all() else {name: each[kept] for name, each in own.items()}
     for name in whole:
         if name in own:
             own[name] = _whole(own[name])

@@ -1,0 +1,692 @@
+"""What is shown of judges: which judge, for which decisions, at which price in human labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.figures.labels import name_conditions
+from scorecube.report.figures.style import COLOURS, FIGURE_SIZE, MARKERS
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.tables.declaration import declared
+from scorecube.report.tables.population import estimate_text
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.text_formats import with_labels
+from scorecube.report.views.phrases import NONE
+from scorecube.report.views.questions import JUDGES
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    Lines,
+    ResultGroup,
+    View,
+    select_tables,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+NOTHING = 0.02
+"""Share of the width of intervals below which a headline states that a judge adds nothing."""
+OF_CHOICES = (
+    "a mean over random choices of the labelled topics; no interval for other topics is known"
+)
+"""Caution of the widths of intervals."""
+ADDS_NOTHING = ", and adds nothing that counts"
+MOST_METRICS = 4
+"""In one figure; the tables have all."""
+MOST_CURVES = 6
+"""Judges with a curve; of more judges those that rank most alike."""
+ROW_HEIGHT, BAR_HEIGHT = 1.6, 0.16
+LIMITS = ("", "_low", "_high")
+OF_JUDGE = (names.JUDGE, names.METRIC, names.GAIN)
+"""Dims of most tables."""
+_JUDGE = ("truth", names.JUDGE)
+_CELL = (*_JUDGE, names.METRIC, names.GAIN)
+_COLLECTION = (COLLECTION, "compared_in")
+AGREEMENT = declared(
+    (names.METRIC, names.GAIN, names.JUDGE),
+    (
+        *_CELL,
+        ("tau", "agreement[statistic=tau]"),
+        ("tau_low", "contained_low[statistic=tau]"),
+        ("tau_high", "contained_high[statistic=tau]"),
+        ("tau_ap", "agreement[statistic=tau_ap]"),
+        ("n_runs", "n_common_runs"),
+        *("agree", "only_truth", "only_judge", "opposite"),
+        *((f"bias{end}", f"level{end or '_bias'}[{names.RUN_LEVEL}=all]") for end in LIMITS),
+        "neither",
+        ("pairs", "n_pairs"),
+        *((f"tau_population{end}", f"population{end}[statistic=tau]") for end in LIMITS),
+        *(
+            (f"{name}{end}", f"{'population' if end else 'agreement'}{end}[statistic={name}]")
+            for name in ("tau_b", "tau_ap", "rbo")
+            for end in LIMITS
+            if f"{name}{end}" != "tau_ap"
+        ),
+        *(("largest_drop", "drop"), ("largest_drop_run", "loser")),
+        *(("largest_rise", "rise"), ("largest_rise_run", "winner")),
+        *("top_pairs", "top_significant", "top_judge", "false_positives", "false_negatives"),
+        *(("n_topics", "n_shared"), ("n_topics_truth", "n_truth"), ("n_topics_judge", "n_judged")),
+        *("alpha", "top", _COLLECTION),
+    ),
+    sort=("gain", "-tau"),
+    within=1,
+)
+"""Rankings and decisions of each judge against the truth; the most similar rankings first within a metric.
+
+`tau` is of the rankings at hand; all limits, and `tau_population`, are over infinitely many topics: missing for fewer than 10 runs or topics, or
+without shared topics. `tau_low` and `tau_high` are left out where they exclude the tau at hand; `tau_population_low` and `_high` never are.
+"""
+_LABELS = declared(
+    (names.JUDGE,),
+    (
+        *_JUDGE,
+        *((f"kappa{end}", f"label{end}[{names.LABEL_STATISTIC}=kappa]") for end in LIMITS),
+        *((each, f"label[{names.LABEL_STATISTIC}={each}]") for each in ("weighted_kappa", "alpha")),
+        *(
+            "n_documents",
+            ("n_topics?", "labelled_by_both"),
+            "mean_level_truth?",
+            "mean_level_judge?",
+        ),
+        *(
+            (f"{name}{end}?", f"label{end}[{names.LABEL_STATISTIC}={name}]")
+            for name in ("weighted_kappa", "alpha", "agreement")
+            for end in LIMITS
+            if end or name == "agreement"
+        ),
+        *("weights?", "distance?", _COLLECTION),
+    ),
+    only="n_documents",
+)
+LABELS = replace(_LABELS, columns={k: v for k, v in _LABELS.columns.items() if k != "alpha"})
+"""Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics; `alpha` has more digits, as a column of that name."""
+CONFUSION = declared(
+    (names.JUDGE, names.LEVEL, names.JUDGE_LEVEL),
+    (
+        *_JUDGE,
+        *(("level_truth", names.LEVEL), ("level_judge", names.JUDGE_LEVEL)),
+        *(("n_documents", "confusion"), ("share", "share_of_level"), _COLLECTION),
+    ),
+    only="has_labels",
+)
+"""Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
+LABEL_TOPICS = declared(
+    (names.JUDGE, names.TOPIC),
+    (
+        *_JUDGE,
+        names.TOPIC,
+        (f"{{{names.LABEL_STATISTIC}}}", "label_by_topic"),
+        ("n_documents", "documents_by_topic"),
+        _COLLECTION,
+    ),
+    only="documents_by_topic",
+    long=True,
+)
+"""Agreement of labels by topic; missing where all labels of a topic are one level."""
+BIAS = declared(
+    (*OF_JUDGE, names.RUN_LEVEL),
+    (
+        *_CELL,
+        ("level?", names.RUN_LEVEL),
+        *(("mean_truth?", "level_truth"), ("mean_judge?", "level_judge")),
+        *((f"bias{end}?", f"level{end or '_bias'}") for end in LIMITS),
+        ("n_runs?", "runs_of_level"),
+        _COLLECTION,
+    ),
+    only="runs_of_level",
+)
+"""Mean under the judge less mean under the truth: of all runs, and of thirds of the runs by their means under the truth."""
+CORRECTED = declared(
+    (*OF_JUDGE, names.N_LABELLED, names.RUN),
+    (
+        *_CELL,
+        names.RUN,
+        (names.N_LABELLED, "labelled_topics"),
+        *((f"mean{end}", f"corrected{end}") for end in LIMITS),
+        ("lambda", "slope"),
+        _COLLECTION,
+    ),
+    only="has_corrected",
+    long=True,
+)
+"""Corrected means of runs by number of labelled topics, of one random choice of these topics; with all topics labelled, the means of the truth alone."""
+DIFFERENCES = declared(
+    (*OF_JUDGE, names.N_LABELLED, names.RUN),
+    (
+        *_CELL,
+        names.RUN,
+        ("baseline", "baseline_run"),
+        (names.N_LABELLED, "labelled_topics"),
+        *(f"difference{end}" for end in LIMITS),
+        _COLLECTION,
+    ),
+    only="has_difference",
+    long=True,
+)
+"""Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
+PRICE = declared(
+    (*OF_JUDGE, names.N_LABELLED, names.QUANTITY),
+    (
+        *_CELL,
+        ("of", names.QUANTITY),
+        (names.N_LABELLED, "labelled_topics"),
+        *("width", "width_truth?", "narrowed?", ("lambda?", "mean_slope"), "covered?"),
+        *(("n_topics?", "n_shared"), ("n_topics_judge?", "n_judged"), _COLLECTION),
+    ),
+    only="has_size",
+)
+"""Mean widths of intervals by number of labelled topics, with the judge and by the labelled topics alone, over random choices of these topics.
+
+`narrowed` is the share of the width that the judge saves, about 0 for a judge whose scores are unrelated to those of the truth; `covered` the share of intervals that hold
+the mean by the labels of all shared topics, which is near 1 as these topics are among them: intervals are about infinitely many.
+"""
+NEEDED = declared(
+    (*OF_JUDGE, names.QUANTITY),
+    (
+        *_CELL,
+        *(("of", names.QUANTITY), ("width", "wanted_width")),
+        *((names.N_LABELLED, "finite_needed"), ("n_labelled_truth", "finite_needed_truth")),
+        *(("n_topics_judge?", "n_judged"), _COLLECTION),
+    ),
+    only="has_needed",
+)
+"""Labelled topics for a wanted width of intervals, with the judge and without; missing where no number suffices."""
+PREFERENCE = declared(
+    OF_JUDGE,
+    (
+        *_CELL,
+        *(f"preference{end}" for end in LIMITS),
+        *("n_own", ("n_runs?", "n_common_runs"), _COLLECTION),
+    ),
+    only="has_preference",
+)
+"""Bias for the runs of each judge's family less that for all others; a judge without such runs has no row."""
+DISJOINT = declared(
+    OF_JUDGE,
+    (
+        *_CELL,
+        ("n_topics", "half_topics"),
+        *(
+            (name, f"half_tau[{names.HALF_STATISTIC}={half}]")
+            for name, half in (
+                ("tau_truth_halves", "truth"),
+                ("tau_judge_halves?", "judge"),
+                ("tau_with_judge", "both"),
+            )
+        ),
+        *((f"judge_part{end}?", f"part{end}") for end in LIMITS),
+        ("tau_all_topics?", "agreement[statistic=tau]"),
+        _COLLECTION,
+    ),
+    only="has_halves",
+)
+"""Tau of rankings from as many topics, where none are shared: two halves of the truth's topics, two of the judge's, and one of each.
+
+`judge_part` is the tau of two halves of the truth less that with the judge; its limits are by a jackknife over topics.
+"""
+RUNS = declared(
+    (*OF_JUDGE, names.RUN),
+    (
+        *(*_CELL, names.RUN, "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
+        *(("bias", "mean_bias"), "rank_change", _COLLECTION),
+    ),
+    sort=("rank_truth",),
+    within=3,
+    only="is_common",
+    dtypes=dict.fromkeys(("rank_truth", "rank_judge", "rank_change"), "int64"),
+    long=True,
+)
+"""Mean and rank of every run under the truth and under each judge; a positive rank change is a loss."""
+
+
+def conditions(result: xr.Dataset) -> str:
+    """Return the truth, the judges, and the numbers of runs and topics in one line."""
+    judges = labels_of(result, names.JUDGE)
+    shown = ", ".join(judges) if len(judges) <= 4 else f"{len(judges)} judges"
+    topics = sorted(set(result["n_shared"].values.tolist()))
+    of_topics = f"{topics[0]}" if len(topics) == 1 else f"{topics[0]} to {topics[-1]}"
+    return f"{shown} against {result.attrs['truth']}, {result.attrs['n_runs']} runs, {of_topics} shared topics"
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return the truth, the judges, the test and the depth."""
+    others = options.get("judges") or ()
+    shown = ", ".join(others) if len(others) <= 4 else counted(len(others), "judge")
+    return f"{shown} against {options['truth']}, {options['test']} test, top {options['top']}"
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return for each metric the judge that ranks most alike and its decisions; then what labels buy, topics apart, and labels."""
+    confidence = float(result.attrs["confidence"])
+    found = []
+    for _, rows in with_labels(AGREEMENT.make(result)).groupby("label", sort=False):
+        records = rows.sort_values("tau", ascending=False, kind="stable").to_dict("records")
+        found += [_ranking(records, confidence), _decisions(records[0])]
+    found += [_labels(row, confidence) for row in LABELS.make(result).to_dict("records")]
+    found += price_findings(PRICE.make(result), NEEDED.make(result))
+    rows_of = (with_labels(each.make(result)).to_dict("records") for each in (DISJOINT, PREFERENCE))
+    apart, preferences = rows_of
+    found += [_disjoint(row, confidence) for row in apart]
+    return [*found, *(_preference(row, confidence) for row in preferences)]
+
+
+def _tau(row: Mapping[Any, Any], confidence: float) -> str:
+    """Return the observed tau, and its estimate over infinitely many topics."""
+    return f"tau {row['tau']:.3f} on these topics{estimate_text(row, confidence=confidence)}"
+
+
+def _ranking(records: list[dict[Any, Any]], confidence: float) -> Finding:
+    """Return how the judge that ranks most alike ranks, beside the one that does least."""
+    row, last = records[0], records[-1]
+    moved = (
+        f"{row['largest_drop_run']} loses the most ranks ({row['largest_drop']})"
+        if row["largest_drop"]
+        else "no run loses a rank"
+    )
+    bias = f"{row['bias']:+.3f} [{row['bias_low']:+.3f}, {row['bias_high']:+.3f}]"
+    biased = "" if np.isnan(row["bias"]) else f"; bias {bias}"
+    least = f"; the least alike of {len(records)}: {last['judge']} ({last['tau']:.3f})"
+    return Finding(
+        f"{row['label']}: {row['judge']} ranks {counted(row['n_runs'], 'run')} as {row['truth']} with {_tau(row, confidence)}; {moved}{biased}"
+        f"{least if len(records) > 1 else ''}",
+        **_number_of_tau(row, confidence),
+    )
+
+
+def _number_of_tau(row: Mapping[Any, Any], confidence: float) -> dict[str, Any]:
+    """Return the number of a finding on a ranking: over infinitely many topics, where that is known."""
+    known = bool(estimate_text(row))
+    where = " over infinitely many topics" if known else ""
+    return {
+        "subject": f"tau of {row['judge']} and {row['truth']}{where}, {row['label']}",
+        "estimate": row["tau_population" if known else "tau"],
+        "low": row["tau_population_low"],
+        "high": row["tau_population_high"],
+        "unit": "1",
+        "confidence": confidence,
+        "cautions": () if known else (OF_THESE_TOPICS,),
+        "table": "agreement",
+    }
+
+
+def _decisions(row: Mapping[Any, Any]) -> Finding:
+    decided = row["agree"] + row["only_truth"] + row["opposite"]
+    share = f"{row['agree']:,} of {decided:,}" if decided else "none"
+    return Finding(
+        f"{row['label']}: {row['judge']} finds {share} significant differences of {row['truth']} (alpha {row['alpha']:g}), {row['only_judge']:,} that it does not find, "
+        f"and {row['opposite']:,} of the opposite sign; among the top {row['top']}, {row['false_positives']} of {row['top_judge']} are false positives",
+        subject=f"significant differences of {row['truth']} that {row['judge']} finds, {row['label']}",
+        estimate=row["agree"],
+        unit="pairs",
+        conditions=f"alpha {row['alpha']:g}",
+        cautions=(OF_THESE_TOPICS,),
+        table="agreement",
+    )
+
+
+def _labels(row: Mapping[Any, Any], confidence: float) -> Finding:
+    limited = not np.isnan(row["kappa_low"])
+    limits = f" [{row['kappa_low']:.2f}, {row['kappa_high']:.2f}]" if limited else ""
+    return Finding(
+        f"labels of {row['judge']}: kappa {row['kappa']:.2f}{limits}, weighted {row['weighted_kappa']:.2f}, alpha {row['alpha']:.2f}, "
+        f"of {row['n_documents']:,} documents; mean level {row['mean_level_judge']:.2f}, of {row['truth']} {row['mean_level_truth']:.2f}",
+        subject=f"kappa of the labels of {row['judge']} and {row['truth']}",
+        estimate=row["kappa"],
+        low=row["kappa_low"],
+        high=row["kappa_high"],
+        unit="1",
+        confidence=confidence,
+        cautions=() if limited else (OF_THESE_TOPICS,),
+        table="labels",
+    )
+
+
+def price_findings(price: pd.DataFrame, needed: pd.DataFrame) -> list[Finding]:
+    """Return what each judge saves of the width of intervals of means, by the first metric, and which judges add nothing."""
+    rows = price[(price["of"] == "mean") & price["lambda"].notna()] if len(price) else price
+    if rows.empty:
+        return []
+    rows = with_labels(rows)
+    rows = rows[rows["n_labelled"] < rows["n_topics_judge"]]
+    if rows.empty:
+        return []
+    first = rows["label"].iloc[0]
+    found = []
+    for judge, own in rows[rows["label"] == first].groupby("judge", sort=False):
+        some = own[own["n_labelled"] < own["n_topics"]]
+        row = (some if len(some) else own).iloc[-1]
+        widths = f"intervals of means by {row['n_labelled']} labelled topics and {judge} are {row['width']:.3f} wide, by these topics alone {row['width_truth']:.3f}"
+        verdict = (
+            f"{judge} narrows them by less than {NOTHING:.0%}{ADDS_NOTHING} (lambda {row['lambda']:.2f})"
+            if row["narrowed"] < NOTHING
+            else f"{judge} narrows them by {row['narrowed']:.0%} (lambda {row['lambda']:.2f})"
+        )
+        found.append(
+            Finding(
+                f"{first}: {widths}: {verdict}{_needed(needed, row)}",
+                subject=f"share of the width of intervals of means that {judge} saves, {first}",
+                estimate=row["narrowed"],
+                unit="1",
+                conditions=f"{row['n_labelled']} labelled topics",
+                cautions=(OF_CHOICES,),
+                table="price",
+            )
+        )
+    return found
+
+
+def _needed(needed: pd.DataFrame, row: Mapping[Any, Any]) -> str:
+    same = needed[
+        (needed["judge"] == row["judge"])
+        & (needed["metric"] == row["metric"])
+        & (needed["gain"] == row["gain"])
+        & (needed["of"] == "mean")
+    ]
+    if same.empty:
+        return ""
+    one = same.iloc[0]
+    with_judge = f"{one['n_labelled']:,.0f}"
+    if np.isnan(one["n_labelled"]):
+        with_judge = f"more than the {one['n_topics_judge']} topics it judged"
+    return f"; a width of {one['width']:g} takes {with_judge} with it, {one['n_labelled_truth']:,.0f} labelled topics without"
+
+
+def _disjoint(row: Mapping[Any, Any], confidence: float) -> Finding:
+    """Return the comparison of rankings from other topics."""
+    part = f"{row['judge_part']:.3f} [{row['judge_part_low']:.3f}, {row['judge_part_high']:.3f}]"
+    return Finding(
+        f"{row['label']}: no topics are shared: two halves of {row['n_topics']} topics of {row['truth']} rank with tau {row['tau_truth_halves']:.3f}, "
+        f"two of {row['judge']} with {row['tau_judge_halves']:.3f}, one of each with {row['tau_with_judge']:.3f}: the judge's part is {part}",
+        subject=f"tau that {row['judge']} takes from rankings of other topics, {row['label']}",
+        estimate=row["judge_part"],
+        low=row["judge_part_low"],
+        high=row["judge_part_high"],
+        unit="1",
+        confidence=confidence,
+        table="disjoint",
+    )
+
+
+def _preference(row: Mapping[Any, Any], confidence: float) -> Finding:
+    low, high = row["preference_low"], row["preference_high"]
+    return Finding(
+        f"{row['label']}: {row['judge']} scores {counted(row['n_own'], 'run')} of its own family {row['preference']:+.3f} [{low:+.3f}, {high:+.3f}] "
+        f"above the others, relative to {row['truth']}",
+        subject=f"preference of {row['judge']} for its own family, {row['label']}",
+        estimate=row["preference"],
+        low=low,
+        high=high,
+        unit="score",
+        confidence=confidence,
+        cautions=() if np.isfinite([low, high]).all() else (OF_THESE_TOPICS,),
+        table="preference",
+    )
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the tables of the chapter; those without rows are left out."""
+    headings = {
+        "Which judge: rankings and decisions": "agreement",
+        "Labels": "labels",
+        "Confusion of levels": "confusion",
+        "Bias by level of score": "bias",
+        "Price: widths of intervals by labelled topics": "price",
+        "Labelled topics for a width": "needed",
+        "Disjoint topics": "disjoint",
+        "Preference of judges for their own family": "preference",
+    }
+    made = select_tables(frames, headings)
+    return [made[0], *((heading, each) for heading, each in made[1:] if len(each))]
+
+
+def best_judge(frame: pd.DataFrame) -> str:
+    """Return the judge with the highest tau by any metric."""
+    rows = frame.dropna(subset="tau").sort_values("tau", ascending=False, kind="stable")
+    return (
+        f"{rows['judge'].iloc[0]} {rows['tau'].iloc[0]:.2f} ({rows['label'].iloc[0]})"
+        if len(rows)
+        else NONE
+    )
+
+
+def answer(group: ResultGroup) -> Lines:
+    """Yield which judge to use, for which decisions, and at which price."""
+    found = with_labels(group.first_table)
+    found = found[found["label"] == found["label"].iloc[0]]
+    rows = found.sort_values("tau", ascending=False, kind="stable").to_dict("records")
+    best = rows[0]
+    confidence = float(group.facts[0]["confidence"])
+    tau = _tau(best, confidence)
+    decided = best["agree"] + best["only_truth"] + best["opposite"]
+    wrong = best["only_judge"] + best["opposite"]
+    claimed = best["agree"] + wrong
+    share = f"{best['agree'] / decided:.0%}" if decided else "none"
+    false = f"{wrong / claimed:.0%}" if claimed else "none"
+    yield Finding(
+        f"By {best['label']}, {best['judge']} ranks runs most like {best['truth']} ({tau}). It finds {share} of the significant differences; {false} of those that it "
+        f"finds are not confirmed. It {_use(best)}.",
+        conditions=f"{group.heading}; {best['n_runs']} runs, {group.facts[0]['test']} test, alpha {best['alpha']:g}",
+        **_number_of_tau(best, confidence),
+    )
+    if "price" not in group.frames or "needed" not in group.frames:
+        return
+    widths = f"{group.heading}; mean widths over random choices of the labelled topics"
+    for each in price_findings(group.frames["price"], group.frames["needed"]):
+        if f"and {best['judge']} are" in each.sentence or ADDS_NOTHING in each.sentence:
+            yield replace(each, sentence=f"{each.sentence}.", conditions=widths)
+
+
+def _use(row: Mapping[Any, Any]) -> str:
+    """Return for which decisions a judge can stand in."""
+    if row["opposite"]:
+        return f"reverses {counted(row['opposite'], 'significant difference')}: it cannot replace the truth for them"
+    if row["false_positives"]:
+        return f"names {counted(row['false_positives'], 'difference')} among the top {row['top']} that the truth does not confirm: the leading runs need labels of the truth"
+    return "contradicts no significant difference, and none among the leading runs is false"
+
+
+def cautions(result: xr.Dataset, _frames: Frames) -> list[tuple[str, str]]:
+    """Return remarks on judges that add nothing, on few labels, and on disjoint topics."""
+    remarks = []
+    price = PRICE.make(result)
+    if len(price):
+        idle = price[
+            (price["of"] == "mean")
+            & (price["narrowed"] < NOTHING)
+            & (price["n_labelled"] < price["n_topics_judge"])
+        ]
+        whom = list(dict.fromkeys(idle["judge"]))
+        if whom:
+            remarks.append(
+                (
+                    "A judge whose scores do not go with those of the truth from topic to topic narrows no interval, however well it ranks runs: labels buy as much without it.",
+                    f"narrowed by less than {NOTHING:.0%}: {', '.join(whom)}",
+                )
+            )
+    if (result["n_shared"].values < 2).any():
+        remarks.append(
+            (
+                "Rankings from other topics differ under the same judgements, too: only tau below that of halves of the truth is the judge's part. Scores are not corrected.",
+                ", ".join(
+                    np.array(result[names.JUDGE].values)[result["n_shared"].values < 2].tolist()
+                ),
+            )
+        )
+    if result.attrs["notes"]:
+        remarks.append(
+            ("Some runs, topics or metrics are not compared.", "; ".join(result.attrs["notes"]))
+        )
+    return remarks
+
+
+def judge_panels(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Tau of each judge with its interval, and widths of intervals of means by labelled topics; a row a metric.
+
+    Parameters
+    ----------
+    result
+        Of the analysis ``judges``.
+    gain
+        Gain setting; the first by default.
+    """
+    cells = result.isel(gain=0) if gain is None else result.sel(gain=gain)
+    shown = labels_of(result, names.METRIC)[:MOST_METRICS]
+    height = ROW_HEIGHT + BAR_HEIGHT * min(result.sizes[names.JUDGE], 30)
+    figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(shown)))
+    panels = figure.subplots(len(shown), 2, squeeze=False)
+    for k, metric in enumerate(shown):
+        at = cells.isel(metric=k)
+        _taus(panels[k, 0], at)
+        _halves(panels[k, 1], at) if np.isfinite(at["half_tau"].values).any() else _widths(
+            panels[k, 1], at
+        )
+        panels[k, 0].set_title(metric, loc="left", fontsize=9)
+    name_conditions(figure, conditions(result), cells, shown)
+
+
+def _order(at: xr.Dataset) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the judges, the most alike first."""
+    return np.argsort(-at["agreement"].values[:, 0], kind="stable")
+
+
+def _taus(axes: Axes, at: xr.Dataset) -> None:
+    judges = labels_of(at, names.JUDGE)
+    order = _order(at)
+    for place, k in enumerate(order):
+        low, high = (float(at[f"population_{end}"].values[k, 0]) for end in ("low", "high"))
+        axes.plot([low, high], [place, place], color="0.6", linewidth=2)
+        axes.plot(float(at["population"].values[k, 0]), place, "|", color="0.2", markersize=8)
+        axes.plot(float(at["agreement"].values[k, 0]), place, "o", color=COLOURS[0], markersize=4)
+    axes.set_yticks(range(len(order)), [judges[k] for k in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel("tau")
+
+
+def _sizes(at: xr.Dataset) -> Iterator[tuple[int, xr.Dataset]]:
+    """Yield the numbers of labelled topics that a judge has, all shared ones last, and their part of the result."""
+    for k, size in enumerate(at[names.N_LABELLED].values.tolist()):
+        one = at.isel({names.N_LABELLED: k})
+        if np.isfinite(one["width_truth"].values).any():
+            yield size or int(at["n_shared"]), one
+
+
+def _widths(axes: Axes, at: xr.Dataset) -> None:
+    judges = labels_of(at, names.JUDGE)
+    alone: dict[int, float] = {}
+    for place, k in enumerate(_order(at)[:MOST_CURVES]):
+        found = [
+            (
+                size,
+                float(one["width"].sel(quantity="mean")),
+                float(one["width_truth"].sel(quantity="mean")),
+            )
+            for size, one in _sizes(at.isel({names.JUDGE: int(k)}))
+        ]
+        if not found:
+            continue
+        sizes, widths, truth = (list(each) for each in zip(*sorted(found), strict=True))
+        alone |= dict(zip(sizes, truth, strict=True))
+        axes.plot(
+            sizes,
+            widths,
+            color=COLOURS[place % len(COLOURS)],
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+            linewidth=1.2,
+            label=judges[k],
+        )
+    sizes = sorted(alone)
+    axes.plot(
+        sizes,
+        [alone[size] for size in sizes],
+        color="0.2",
+        linestyle="--",
+        linewidth=1,
+        label="labels alone",
+    )
+    axes.set_ylim(0, None)
+    axes.set_xlabel("labelled topics")
+    axes.set_ylabel("width of intervals")
+    axes.legend(fontsize=7, ncols=2)
+
+
+def _halves(axes: Axes, at: xr.Dataset) -> None:
+    """Draw the tau of rankings from as many topics: halves of the truth, of each judge, and one of each."""
+    judges = labels_of(at, names.JUDGE)
+    order = _order(at)
+    texts = ("two halves of the truth", "two halves of the judge", "truth with judge")
+    for k, text in enumerate(texts):
+        axes.plot(
+            at["half_tau"].values[order, k],
+            np.arange(len(order)),
+            MARKERS[k],
+            color=COLOURS[k],
+            label=text,
+            markersize=5,
+        )
+    for place, k in enumerate(
+        order.tolist()
+    ):  # the limits of the judge's part, below the tau of the truth
+        ends = [
+            at["half_tau"].values[k, 0] - at[f"part_{end}"].values[k] for end in ("high", "low")
+        ]
+        axes.plot(np.clip(ends, -1, 1), [place, place], color=COLOURS[2], linewidth=1, alpha=0.5)
+    axes.set_yticks(range(len(order)), [judges[k] for k in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlim(right=1.0)
+    axes.set_xlabel("mean tau of rankings from as many topics")
+    axes.legend(fontsize=7)
+
+
+VIEW = View(
+    name="judges",
+    heading="Judges against the truth",
+    about=(
+        "Each judge, human or machine, is a set of judgements of the same runs, and one set counts as truth. Rankings are compared by tau, tau-AP and rank-biased overlap; intervals "
+        "(tau_low, tau_high) are about the rankings of these runs over infinitely many topics. Decisions are pairs of runs that the test finds different: under both sets (agree), under "
+        "one (only_truth, only_judge), or oppositely. Bias is the mean under the judge less that under the truth: a constant bias changes no ranking, one that differs by level does. Kappa counts equal "
+        "levels beyond chance, weighted kappa and Krippendorff's alpha near ones, too; intervals are by a jackknife over topics. Corrected means use the judge on all topics and labels of "
+        "the truth on some (prediction-powered inference): lambda is the weight of the judge, 0 if it tells nothing, and intervals are about infinitely many topics. The price is the width of these intervals "
+        "by number of labelled topics, over random choices of the topics; the documentation of scorecube has their coverage "
+        '("Judges: estimands and coverage"). Where no topics are shared, rankings are compared with those of '
+        "halves of the truth's own topics."
+    ),
+    tables={
+        "agreement": AGREEMENT,
+        "labels": LABELS,
+        "corrected": CORRECTED,
+        "price": PRICE,
+        "needed": NEEDED,
+        "bias": BIAS,
+        "differences": DIFFERENCES,
+        "disjoint": DISJOINT,
+        "preference": PREFERENCE,
+        "confusion": CONFUSION,
+        "label_topics": LABEL_TOPICS,
+        "runs": RUNS,
+    },
+    title=title,
+    caption=lambda result: (
+        f"{conditions(result)}. Left: tau with intervals over infinitely many topics (dots: these topics); right: mean width of intervals of means by labelled topics, "
+        "dashed without a judge. Where no topics are shared, the right shows the tau of rankings from as many topics."
+    ),
+    findings=findings,
+    page_tables=page_tables,
+    figure=judge_panels,
+    column=Column("judge most like the truth", best_judge),
+    answers={JUDGES: answer},
+    cautions=cautions,
+)

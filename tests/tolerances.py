@@ -93,7 +93,7 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("design.interval", "SERIES_FROM"),
     ),
     "Report": (
-        ("report.tables.correlation", "EQUAL"),
+        ("analyses.rank_agreement.correlation_quantities", "EQUAL"),
         ("report.swap", "SAME_LEVEL"),
         ("report.page.script_data", "ROUNDING"),
         ("report.page.script_data", "SMALLEST_TAIL"),

@@ -15,8 +15,8 @@ import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.files import refuse_binary
 from scorecube.ingest.long import read_long
+from scorecube.report.correlate import METRICS
 from scorecube.report.table_rows import brief_rows
-from scorecube.report.tables.correlation import metrics as correlations
 from scorecube.report.tables.scores import means
 from scorecube.report.text_formats import cell_text, merge_note, render
 from scorecube.workflow.api import analyse
@@ -74,7 +74,7 @@ def test_limits_of_tau_beyond_its_range_are_marked_and_those_over_topics_lie_in_
     generator = np.random.default_rng(1)
     first = generator.random((12, 20))
     cube = sc.cube_from_scores({"AP": pd.DataFrame(first), "Q": pd.DataFrame(first + 1e-3)})
-    frame = correlations(analyse(cube, sc.Correlation(), trials=10, seed=1))
+    frame = METRICS.make(analyse(cube, sc.Correlation(), trials=10, seed=1))
     assert frame["exceeds_one"].tolist() == [True]
     assert (frame["tau_high"] > 1.0).all()  # the papers' normal approximation
     assert not (frame["tau_population_high"] > 1.0).any()

@@ -120,6 +120,7 @@ BUILT_IN = (
         f"{PACKAGE}.rank_agreement.correlation:Correlation",
         "Rank correlation between metrics, and between gain settings, with intervals.",
         references=("kendall1938", "yilmaz2008", "sakai2016"),
+        quantities=f"{PACKAGE}.rank_agreement.correlation_quantities",
     ),
     Entry(
         "splits",

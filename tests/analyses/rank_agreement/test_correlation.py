@@ -15,16 +15,11 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import Correlation
-from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS
+from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
 from scorecube.errors import BadPlan
 from scorecube.execute.clients import open_client
+from scorecube.report.correlate import average_matrix, correlation_figure
 from scorecube.report.figures.canvas import drawn
-from scorecube.report.figures.correlation import (
-    average_matrix,
-    matrix_figure,
-    mean_distribution,
-    system_curves,
-)
 from scorecube.report.results import table
 from scorecube.report.tables.rows import averages
 from scorecube.storage.samples import read_samples, write_samples
@@ -337,7 +332,8 @@ def test_averages_over_collections(cube: xr.Dataset) -> None:
 
 def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     result = analyse(cube, Correlation(), trials=20, seed=1).assign_attrs(collection="c")
-    shown = {text.get_text() for text in drawn(matrix_figure, result).axes[0].texts}
+    matrix, curves, means = drawn(correlation_figure, result).axes
+    shown = {text.get_text() for text in matrix.texts}
     expected = {f"{tau:.3f}".replace("0.", ".", 1) for tau in result["tau"].values}
     assert expected <= shown
     assert expected <= {
@@ -350,9 +346,7 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
         "fewer than two metrics in all collections"
     ]
     swops = table(result, "swops").set_index("metric")["swops"]
-    lines = {
-        str(line.get_label()): line for line in drawn(system_curves, result).axes[0].get_lines()
-    }
+    lines = {str(line.get_label()): line for line in curves.get_lines()}
     first = result["metric"].values[0]
     assert set(lines) == {
         first,
@@ -363,7 +357,7 @@ def test_pictures_show_the_numbers(cube: xr.Dataset) -> None:
     for label, line in lines.items():
         rises = int((np.diff(np.asarray(line.get_ydata())) > 1e-12).sum())
         assert label == first or label.endswith(f", {rises} swops")
-    assert len(drawn(mean_distribution, result).axes[0].collections) == result.sizes["metric"]
+    assert len(means.collections) == result.sizes["metric"]
     assert sc.figure(result).get_size_inches()[0] > 5
 
 

@@ -22,9 +22,9 @@ from scorecube.analyses.base import Analysis, Arrays, Combine, Cost, Output, Pre
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.pair_tests.base import check_runs
 from scorecube.analyses.rank_agreement import population
+from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS, VARIABLES
 from scorecube.analyses.rank_agreement.ranking_pairs import (
     ALONG,
-    STATISTICS,
     Comparisons,
     coefficients,
     list_comparisons,
@@ -419,65 +419,3 @@ def replayed_runs(samples: xr.Dataset, cube: xr.Dataset) -> np.ndarray[Any, np.d
     return np.fromiter(
         (position[str(label)] for label in labels.ravel()), np.int32, labels.size
     ).reshape(labels.shape)
-
-
-_PAIR = (names.COMPARISON,)
-_POPULATION = (names.STATISTIC, names.COMPARISON)
-_DRAWN = (names.RESAMPLED, names.STATISTIC, names.COMPARISON)
-VARIABLES = tuple(
-    Variable(*fields)
-    for fields in (
-        ("tau", _PAIR, "f", "1", "Kendall's tau-a: (concordant - discordant) / all pairs of runs"),
-        ("tau_b", _PAIR, "f", "1", "Kendall's tau-b, corrected for ties"),
-        (
-            "tau_ap",
-            _PAIR,
-            "f",
-            "1",
-            "AP correlation with the first ranking as reference, mean over orders of ties (rule a)",
-        ),
-        (
-            "tau_ap_b",
-            _PAIR,
-            "f",
-            "1",
-            "AP correlation, mean of both directions, without tied runs (rule b)",
-        ),
-        ("spearman", _PAIR, "f", "1", "Spearman's rho with average ranks"),
-        ("z", _PAIR, "f", "1", "|tau| / its standard error between unrelated rankings"),
-        ("p_value", _PAIR, "f", "1", "two-sided p-value of z, normal distribution"),
-        (
-            "p_exact",
-            _PAIR,
-            "f",
-            "1",
-            "two-sided exact p-value; missing with ties or more than 60 runs",
-        ),
-        ("tau_low", _PAIR, "f", "1", "lower limit of the interval by the null variance"),
-        (
-            "tau_high",
-            _PAIR,
-            "f",
-            "1",
-            "upper limit of the interval by the null variance, which may exceed 1",
-        ),
-        ("fieller_low", _PAIR, "f", "1", "lower limit of Fieller's interval"),
-        ("fieller_high", _PAIR, "f", "1", "upper limit of Fieller's interval"),
-        ("concordant", _PAIR, "i", "pairs", "pairs of runs in the same order in both rankings"),
-        ("discordant", _PAIR, "i", "pairs", "pairs of runs in opposite orders in the two rankings"),
-        ("tied_a", _PAIR, "i", "pairs", "pairs of runs tied in the first ranking"),
-        ("tied_b", _PAIR, "i", "pairs", "pairs of runs tied in the second ranking"),
-        ("tied_pairs", _PAIR, "i", "pairs", "pairs of runs tied in either ranking"),
-        *((name, _POPULATION, "f", "1", meaning) for name, meaning in population.MEANINGS.items()),
-        ("low", _DRAWN, "f", "1", "lower limit of the bootstrap percentile interval"),
-        ("high", _DRAWN, "f", "1", "upper limit of the bootstrap percentile interval"),
-        ("standard_error", _DRAWN, "f", "1", "standard deviation over the trials"),
-        (
-            "mean",
-            (names.METRIC, names.GAIN, names.RUN),
-            "f",
-            "score",
-            "mean score of a run, or the metric's other summary",
-        ),
-    )
-)

@@ -11,6 +11,13 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.pair_tests.score_differences import comparable
+from scorecube.analyses.rank_agreement.correlation_quantities import (
+    ALONG_NAME,
+    GAIN_A,
+    GAIN_B,
+    METRIC_A,
+    METRIC_B,
+)
 from scorecube.collection import schema
 from scorecube.collection.selection import cell_kinds, cells, uses_gains
 from scorecube.collection.topic_means import area_weights, log_scores
@@ -20,9 +27,6 @@ from scorecube.metrics.registry import AREA, GEOMETRIC
 from scorecube.statistics.integer_scores import SNAP, in_units
 
 ALONG = ("metric", "gain")
-STATISTICS = ("tau", "tau_b", "tau_ap", "tau_ap_b", "spearman")
-METRIC_A, GAIN_A, METRIC_B, GAIN_B, ALONG_NAME = "metric_a", "gain_a", "metric_b", "gain_b", "along"
-"""Coordinates along the dim comparison."""
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 

@@ -18,7 +18,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.base import Arrays
 from scorecube.analyses.rank_agreement.correlation import Correlation
-from scorecube.analyses.rank_agreement.ranking_pairs import STATISTICS, coefficients
+from scorecube.analyses.rank_agreement.correlation_quantities import STATISTICS
+from scorecube.analyses.rank_agreement.ranking_pairs import coefficients
 from scorecube.analyses.rank_sets.ranks import Ranks
 from scorecube.analyses.reliability.reliability import Reliability
 from scorecube.analyses.simulation.populations import Population

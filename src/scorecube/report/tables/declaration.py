@@ -18,6 +18,7 @@ from scorecube.analyses.quantities import (
     quantity,
     with_quantities,
 )
+from scorecube.collection.schema import labels_of
 from scorecube.report.tables.rows import COLLECTION, where
 from scorecube.report.views.view import Table
 
@@ -166,7 +167,10 @@ def _spread(
 
 
 def _has(result: xr.Dataset, source: str) -> bool:
-    source = source.partition("[")[0]
+    source, bracket, place = source.partition("[")
+    dim, _, label = place.removesuffix("]").partition("=")
+    if bracket and dim in result.coords and label not in labels_of(result, dim):
+        return False
     return source in result.dims or source in result.attrs or has_quantity(result, source)
 
 

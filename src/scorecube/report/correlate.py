@@ -1,0 +1,488 @@
+"""What is shown of rank correlation between metrics and between gain settings: tables, figures and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.quantities import quantity
+from scorecube.analyses.rank_agreement.correlation_quantities import (
+    ALONG_NAME,
+    GAIN_A,
+    GAIN_B,
+    METRIC_A,
+    METRIC_B,
+)
+from scorecube.collection.schema import labels_of
+from scorecube.errors import counted
+from scorecube.report.figures.style import COLOURS, CURVE_DASHES
+from scorecube.report.findings import OF_THESE_TOPICS, Finding
+from scorecube.report.tables.declaration import declared
+from scorecube.report.tables.population import PARTS, estimate_text, no_interval
+from scorecube.report.tables.rows import COLLECTION, averages
+from scorecube.report.text_formats import estimates_first, merge_gains
+from scorecube.report.views.phrases import NONE, on_collection, value_range
+from scorecube.report.views.questions import AGREEMENT
+from scorecube.report.views.view import (
+    Column,
+    Frames,
+    Headed,
+    ResultGroup,
+    Table,
+    View,
+    select_tables,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scorecube.report.figures.canvas import Canvas
+
+LABELS = {"metrics": ("metric_a", "metric_b"), "gains": ("metric", "gain")}
+"""Tables of comparisons, and the columns that name the two sides."""
+OF_NULL_VARIANCE = ("tau_low", "tau_high", "z")
+"""Columns that hold for unrelated rankings only, and may exceed 1: `scorecube show` and the CSV files have them, pages do not."""
+WIDTH = 7.2
+LEAST_COLUMNS = 5
+"""Of a matrix, so that cells are not too large for few metrics."""
+CURVES_HEIGHT = 3.0
+LEGEND_COLUMNS = 4
+MOST_NAMED = 6
+"""Collections in a title."""
+DARK = 0.55
+"""Share of the colour scale from which on numbers are white."""
+COUNTS = ("concordant", "discordant", "tied_a", "tied_b")
+_PAIR = (ALONG_NAME, GAIN_A, METRIC_A, GAIN_B, METRIC_B)
+_LAST: tuple[str | tuple[str, str], ...] = (
+    *("n_runs", "tied_pairs", *(f"tau_{name}" for name in PARTS)),
+    *(
+        (f"{drawn}_{end}?", f"tau_contained_{end}[{names.RESAMPLED}={drawn}]")
+        for drawn in ("topics", "runs", "both")
+        for end in ("low", "high")
+    ),
+    *("tau_ap_b", "p_exact", "fieller_low", "fieller_high", *COUNTS, "exceeds_one"),
+    ("bold", "marked"),
+)
+
+
+def _compared(columns: Sequence[str | tuple[str, str]], only: str) -> Table:
+    """Return a table of some comparisons; without any, the type of the column collection is that of no values."""
+    table = declared((names.COMPARISON,), columns, only=only)
+
+    def make(result: xr.Dataset) -> pd.DataFrame:
+        frame = table.make(result)
+        return frame if len(frame) else frame.astype({COLLECTION: float})
+
+    return replace(table, make=make)
+
+
+METRICS = _compared(
+    (
+        *(("gain", GAIN_A), METRIC_A, METRIC_B),
+        *("tau", "tau_low", "tau_high", "z", "p_value", "spearman", "tau_b", "tau_ap"),
+        *_LAST,
+    ),
+    only="of_metrics",
+)
+"""Every pair of metrics at each gain setting (S1 Table 2, S3 Table 2, S4 Tables 3 to 6 and 8 to 11 part a).
+
+`tau_population` estimates tau of these runs over infinitely many topics, with its interval. `tau_low` and `tau_high` are the papers'
+interval by the null variance; `exceeds_one` where it leaves the range of tau; `bold` follows the analysis' rule. In `tau_ap` the first metric is the truth. Percentile intervals of
+resampled topics (`topics_low`, `topics_high`) are missing where they exclude their tau.
+"""
+GAINS = _compared(
+    (
+        *(("metric", METRIC_A), ("gain", GAIN_B)),
+        *("tau", "spearman", "tau_low", "tau_high", "z", "p_value", "tau_b", "tau_ap"),
+        *(*_LAST, ("default", GAIN_A)),
+    ),
+    only="of_gains",
+)
+"""Every metric at every other gain setting against itself at the first one (S1 Table 5, S4 Tables 3 to 11 part b)."""
+POPULATION = declared(
+    (names.COMPARISON, names.STATISTIC), (*_PAIR, "statistic", "value", *PARTS), needs=PARTS[0]
+)
+"""Every coefficient of every comparison over infinitely many topics: estimate and interval, beside the value on these topics."""
+INTERVALS = declared(
+    (names.COMPARISON, names.STATISTIC, names.RESAMPLED),
+    (
+        *(*_PAIR, "statistic", "value", "resampled"),
+        *(("low", "contained_low"), ("high", "contained_high"), "standard_error", "trials"),
+    ),
+    needs="low",
+)
+"""Bootstrap percentile intervals of every coefficient of every comparison; a row for each that was resampled.
+
+Limits are missing where the interval excludes its value: resampled topics rank runs less reliably than all topics.
+"""
+CURVES = declared(
+    (names.GAIN, names.METRIC, names.SYSTEM),
+    ("metric", "gain", "system", ("run", "sorted_run"), ("mean", "sorted_mean")),
+)
+"""Mean scores of the runs sorted by the first metric and numbered, best first (S4 Figures 4 to 7)."""
+SWOPS = declared((names.GAIN, names.METRIC), ("metric", "gain", "sorted_by", "swops", "n_runs"))
+"""How often a metric rises between neighbours in the order of the first metric (S4 section 4: a "swop")."""
+
+
+def conditions(result: xr.Dataset) -> str:
+    """Return collection and conditions in one line."""
+    facts = result.attrs
+    trials = f", {facts['trials']:,} trials" if facts["trials"] else ""
+    return f"{facts.get(COLLECTION, '')}  {facts['n_runs']} runs, {facts['n_topics']} topics{trials}".strip()
+
+
+def title(options: Mapping[str, Any]) -> str:
+    """Return what is resampled, the confidence level and the rule for marking."""
+    drawn = ", ".join(options["intervals"])
+    parts = [f"{options['confidence']:.0%} intervals" + (f" over {drawn}" if drawn else "")]
+    parts += [] if len(options["along"]) > 1 else [f"along {options['along'][0]}"]
+    parts += [f"marked above {options['bold']:g}"] if options["bold"] is not None else []
+    return ", ".join(parts)
+
+
+def caption(result: xr.Dataset) -> str:
+    """Describe the three panels."""
+    return (
+        f"{conditions(result)}. Tau of all pairs of metrics; mean scores of the runs in the order of the first metric, with swops; "
+        "all mean scores, with median and quartiles."
+    )
+
+
+def findings(result: xr.Dataset) -> list[Finding]:
+    """Return the most and the least similar pair of metrics, and the gain setting that changes a ranking most."""
+    found = []
+    for name, table in (("metrics", METRICS), ("gains", GAINS)):
+        rows = _by_tau(table.make(result))
+        if not rows:
+            continue
+        least, most = rows[0], rows[-1]
+        what = "metrics" if name == "metrics" else f"gain settings, against {least['default']}"
+        tied = int(max(row["tied_pairs"] for row in rows))
+        ties = f"; up to {counted(tied, 'pair')} of runs tied" if tied else ""
+        level = float(result.attrs["confidence"])
+        high, low = (
+            f"{_sides(row, name)} ({row['tau']:.3f}{estimate_text(row, confidence=level)})"
+            for row in (most, least)
+        )
+        said = f"is highest for {high} and lowest for {low}" if len(rows) > 1 else f"of {high}"
+        found.append(
+            Finding(
+                f"{what}: tau on these {result.attrs['n_topics']} topics {said}; these {result.attrs['n_runs']} runs{_by_itself(least)}{ties}",
+                table=name,
+                **_tau(most, name, result.attrs),
+            )
+        )
+    if reason := no_interval(result):
+        found.append(Finding(f"no interval over infinitely many topics: {reason}"))
+    return found
+
+
+def _sides(row: Mapping[str, Any], name: str, link: str = " with ") -> str:
+    """Return the two rankings of a row of a table."""
+    first, second = LABELS[name]
+    return f"{row[first]}{' and ' if name == 'metrics' else link}{row[second]}"
+
+
+def _tau(row: Mapping[str, Any], name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tau of a row over infinitely many topics with its limits, or the observed one where these are missing, as parts of a finding."""
+    known = bool(estimate_text(row))
+    subject = f"tau of {_sides(row, name)}"
+    return {
+        "subject": f"{subject} over infinitely many topics" if known else subject,
+        "estimate": row["tau_population" if known else "tau"],
+        "low": row["tau_population_low"] if known else None,
+        "high": row["tau_population_high"] if known else None,
+        "unit": "1",
+        "confidence": float(facts["confidence"]) if known else None,
+        "cautions": () if known else (OF_THESE_TOPICS,),
+    }
+
+
+def _by_tau(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the comparisons that have a tau, the lowest first."""
+    rows = (
+        merge_gains(frame).dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    )
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def page_tables(frames: Frames) -> Headed:
+    """Return the tables along metrics and gain settings, and their averages over collections (S4 Tables 7 and 12)."""
+    tables: Headed = []
+    for heading, name in (
+        ("Between metrics", "metrics"),
+        ("Gain settings against the default", "gains"),
+    ):
+        dropped = [*COUNTS, *OF_NULL_VARIANCE]
+        marks = ("exceeds_one", "bold")
+        dropped += [mark for mark in marks if mark in frames[name] and not frames[name][mark].any()]
+        frame = estimates_first(frames[name].drop(columns=dropped, errors="ignore"))
+        if len(frame):
+            tables.append((heading, frame))
+        averaged = averages(frame) if len(frame) and frame[COLLECTION].nunique() > 1 else frame[:0]
+        if len(averaged):
+            tables.append((f"{heading}, mean of the collections", averaged))
+    return [*tables, *select_tables(frames, {"Runs in the order of the first metric": "swops"})]
+
+
+def lowest_tau(frame: pd.DataFrame) -> str:
+    """Return the two metrics that rank the runs least similarly."""
+    rows = frame.dropna(subset="tau").sort_values("tau", kind="stable").to_dict("records")
+    return f"{rows[0]['metric_a']}, {rows[0]['metric_b']} {rows[0]['tau']:.2f}" if rows else NONE
+
+
+def answer(group: ResultGroup) -> Iterator[Finding]:
+    """Yield the metrics that rank the runs most and least similarly, and the gain settings that do."""
+    n_runs = value_range([int(facts["n_runs"]) for facts in group.facts], "d")
+    for name in LABELS:
+        rows = _by_tau(group.frames[name]) if len(group.frames.get(name, ())) else []
+        if not rows:
+            continue
+        several = len({row[COLLECTION] for row in rows}) > 1
+        least, most = (
+            f"{_sides(row, name, ' with gains ')}{on_collection(row, several)} (tau {row['tau']:.2f}, {_discordant(row):.0%} of the pairs"
+            f"{estimate_text(row, confidence=float(group.facts[0]['confidence']))})"
+            for row in (rows[0], rows[-1])
+        )
+        what = "Metrics" if name == "metrics" else f"Gain settings, against {rows[0]['default']},"
+        median = (
+            f"; the median tau is {pd.Series([row['tau'] for row in rows]).median():.2f}"
+            if len(rows) > 2
+            else ""
+        )
+        sentence = (
+            f"{what} disagree most often on these topics on which of two runs is better for {least}"
+        )
+        yield Finding(
+            f"{sentence}, and least often for {most}{median}." if len(rows) > 1 else f"{sentence}.",
+            conditions=f"Kendall's tau of {n_runs} runs on the collections' topics, and its estimate for these runs over infinitely many topics{_by_itself(rows[0])}",
+            table=name,
+            **_tau(rows[0], name, group.facts[0]),
+        )
+
+
+def _by_itself(row: Mapping[str, Any]) -> str:
+    """Return that intervals are not joint, where a row has one."""
+    return ", each interval by itself" if estimate_text(row) else ""
+
+
+def _discordant(row: Mapping[str, Any]) -> float:
+    """Return the share of pairs of runs that two rankings order differently; pairs with equal means are not."""
+    n_runs = int(row["n_runs"])
+    return float(row["discordant"]) / (n_runs * (n_runs - 1) // 2)
+
+
+def cautions(result: xr.Dataset, frames: Frames) -> list[tuple[str, str]]:
+    """Return a remark on runs with equal means."""
+    ties = int(
+        max(
+            (
+                frame["tied_pairs"].max()
+                for frame in frames.values()
+                if "tied_pairs" in frame and len(frame)
+            ),
+            default=0,
+        )
+    )
+    n_runs = int(result.attrs["n_runs"])
+    text = "Runs have equal means: such pairs count as neither concordant nor discordant, and keep tau below 1."
+    return [(text, f"up to {ties:,} of {n_runs * (n_runs - 1) // 2:,} pairs")] if ties else []
+
+
+def tau_matrix(result: xr.Dataset, gain: str) -> np.ndarray[Any, Any]:
+    """Return tau of all pairs of metrics at one gain setting: (metric, metric); NaN where they were not compared."""
+    places = {metric: k for k, metric in enumerate(labels_of(result, names.METRIC))}
+    matrix = np.full((len(places), len(places)), np.nan)
+    own = quantity(result, "of_metrics").values & (result[GAIN_A].values == gain)
+    i, j = (
+        [places[str(metric)] for metric in result[name].values[own]]
+        for name in (METRIC_A, METRIC_B)
+    )
+    matrix[i, j] = matrix[j, i] = result["tau"].values[own]
+    return matrix
+
+
+def correlation_figure(canvas: Canvas, result: xr.Dataset, gain: str | None = None) -> None:
+    """Matrix of tau, with sorted-system curves and the distribution of mean scores below.
+
+    Parameters
+    ----------
+    result
+        Of `Correlation`.
+    gain
+        Gain setting; the first by default.
+    """
+    chosen = labels_of(result, names.GAIN)[0] if gain is None else gain
+    metrics = labels_of(result, names.METRIC)
+    compared = bool(np.isfinite(tau_matrix(result, chosen)).any())
+    height, below = (
+        matrix_height(len(metrics)) if compared else 0.0,
+        CURVES_HEIGHT + 0.17 * -(-len(metrics) // LEGEND_COLUMNS),
+    )
+    figure = canvas.figure((WIDTH, height + below))
+    rows = figure.subfigures(
+        2 if compared else 1, 1, height_ratios=[height, below] if compared else None, squeeze=False
+    )[:, 0]
+    if compared:
+        draw_matrix(rows[0].add_subplot(), tau_matrix(result, chosen), metrics)
+    left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
+    draw_curves(left, result, chosen)
+    draw_means(right, result, chosen)
+    figure.suptitle(f"{conditions(result)}, gains {chosen}", x=0.01, ha="left", fontsize=9)
+
+
+def average_matrix(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
+    """Mean of Kendall's tau over collections (S4 Tables 7 and 12), of the metrics that all of them have, at each first gain setting."""
+    metrics = [
+        metric
+        for metric in labels_of(results[0], names.METRIC)
+        if all(metric in labels_of(result, names.METRIC) for result in results)
+    ]
+    matrices = []
+    for result in results:
+        places = [labels_of(result, names.METRIC).index(metric) for metric in metrics]
+        matrices.append(
+            tau_matrix(result, labels_of(result, names.GAIN)[0])[np.ix_(places, places)]
+        )
+    axes = canvas.panel((WIDTH, matrix_height(len(metrics))))
+    draw_matrix(axes, np.mean(matrices, axis=0) if metrics else np.empty((0, 0)), metrics)
+    collections = list(dict.fromkeys(str(result.attrs.get(COLLECTION, "")) for result in results))
+    title = (
+        ", ".join(collections)
+        if len(collections) <= MOST_NAMED
+        else f"{len(collections)} collections"
+    )
+    axes.set_title(f"mean of {title}", loc="left", fontsize=9)
+
+
+def matrix_height(n_metrics: int) -> float:
+    """Return the height of a matrix in inches: rows as high as numbers need."""
+    return 1.1 + max(0.32 * n_metrics, 0.8)
+
+
+def draw_matrix(axes: Axes, matrix: np.ndarray[Any, Any], metrics: Sequence[str]) -> None:
+    """Draw the lower triangle of a matrix of correlations: colours from their smallest to 1, and the numbers."""
+    n = len(metrics)
+    if n < 2:
+        axes.set_axis_off()
+        axes.text(0.0, 0.5, "fewer than two metrics in all collections")
+        return
+    shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
+    lowest = float(np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
+    lowest = np.floor(10 * min(lowest, 0.9)) / 10
+    axes.imshow(
+        shown, cmap="Blues", vmin=lowest - 0.1, vmax=1.25, aspect="auto", interpolation="none"
+    )
+    size = min(9.0, 62.0 / max(n - 1, 1) * WIDTH / 7.2 + 3.0)
+    for (i, j), value in np.ndenumerate(shown):
+        if np.isfinite(value):
+            share = (value - lowest + 0.1) / (1.35 - lowest)
+            text = f"{value:.3f}" if n <= 14 else f"{value:.2f}"
+            axes.text(
+                j,
+                i,
+                text.replace("0.", ".", 1),
+                ha="center",
+                va="center",
+                fontsize=size,
+                color="white" if share > DARK else "0.1",
+            )
+    long = max(map(len, metrics), default=0) * (n - 1) > 60
+    axes.set_xticks(
+        range(n - 1),
+        metrics[:-1],
+        rotation=40 if long else 0,
+        ha="right" if long else "center",
+        rotation_mode="anchor",
+    )
+    axes.set_yticks(range(n - 1), metrics[1:])
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.set_xlim(-0.5, max(n - 1, LEAST_COLUMNS) - 0.5)
+    axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
+
+
+def draw_curves(axes: Axes, result: xr.Dataset, gain: str) -> None:
+    """Draw a curve a metric over the runs, sorted by the first metric; the legend counts its rises ("swops")."""
+    means, rises = (
+        quantity(result, name).sel({names.GAIN: gain}) for name in ("sorted_mean", "swops")
+    )
+    systems = means[names.SYSTEM].values
+    for k, metric in enumerate(labels_of(result, names.METRIC)):
+        swops = "" if k == 0 else f", {rises.values[k]} swops"
+        axes.plot(
+            systems,
+            means.values[k],
+            color=COLOURS[k % len(COLOURS)],
+            linestyle=CURVE_DASHES[k // len(COLOURS) % len(CURVE_DASHES)],
+            linewidth=1.2,
+            marker="." if len(systems) <= 50 else None,
+            markersize=4,
+            label=f"{metric}{swops}",
+        )
+    axes.set_xlabel(f"runs, by {labels_of(result, names.METRIC)[0]}")
+    axes.set_ylabel("mean score")
+    axes.set_xlim(0.5, len(systems) + 0.5)
+    axes.set_ylim(bottom=min(0.0, float(np.nanmin(result["mean"].values))))
+    if (drawn_on := axes.get_figure(root=False)) is not None:
+        drawn_on.legend(
+            fontsize=7.5, ncols=LEGEND_COLUMNS, loc="outside lower left", labelspacing=0.3
+        )
+
+
+def draw_means(axes: Axes, result: xr.Dataset, gain: str) -> None:
+    """Draw the mean scores of all runs, a row a metric: quartiles as a bar, every run as a stroke."""
+    metrics = labels_of(result, names.METRIC)
+    quartiles = quantity(result, "mean_quartile").sel({names.GAIN: gain})
+    for k, metric in enumerate(metrics):
+        scores = result["mean"].sel({names.METRIC: metric, names.GAIN: gain}).values
+        low, middle, high = quartiles.values[k]
+        colour = COLOURS[k % len(COLOURS)]
+        axes.barh(k, high - low, 0.5, low, color=colour, alpha=0.25)
+        axes.vlines(scores, k - 0.32, k + 0.32, color=colour, linewidth=0.7)
+        axes.plot(middle, k, "o", color="0.1", markersize=3.5)
+    axes.set_yticks(range(len(metrics)), metrics, fontsize=8 if len(metrics) <= 12 else 6)
+    axes.set_ylim(len(metrics) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("mean score")
+
+
+VIEW = View(
+    name="correlate",
+    heading="Rank correlation",
+    about=(
+        "Two metrics, or two gain settings of one, rank the same runs; Kendall's tau is the share of pairs of runs that they order in the same way minus the "
+        "share that they order differently. Pairs with equal means count as neither. The interval by the null variance (tau_low, tau_high, in the CSV file) is that of the papers: it is "
+        "valid for unrelated rankings only, and may exceed 1. The observed tau estimates what other topics, as many, would show on average. Tau of the two "
+        "rankings of these runs over infinitely many topics (tau_population, with an interval) is another quantity; chance in the topics hides it. "
+        "Its intervals covered the true tau in most simulations as often as stated; the documentation of scorecube lists the others "
+        '("Intervals: estimands and coverage"). Percentile intervals over '
+        "resampled topics are confidence intervals of neither: drawing topics anew adds noise to both rankings. They are left out where they exclude "
+        "their tau. Intervals over runs keep the topics. A swop is a rise between neighbours when runs are sorted by the first metric."
+    ),
+    tables={
+        "metrics": METRICS,
+        "gains": GAINS,
+        "population": POPULATION,
+        "intervals": INTERVALS,
+        "curves": CURVES,
+        "swops": SWOPS,
+    },
+    title=title,
+    caption=caption,
+    findings=findings,
+    page_tables=page_tables,
+    figure=correlation_figure,
+    overview=average_matrix,
+    column=Column("lowest tau of two metrics", lowest_tau),
+    answers={AGREEMENT: answer},
+    cautions=cautions,
+)

@@ -51,9 +51,9 @@ def replicate(
     from scorecube.collection.schema import labels_of
     from scorecube.collection.selection import select
     from scorecube.errors import BadPlan
-    from scorecube.report.tables.replicability import replicability
     from scorecube.report.text_formats import FORMATS
     from scorecube.storage import open_study
+    from scorecube.workflow.api import replicability
 
     check_choice("--format", form, FORMATS)
     named = split(collections) or []

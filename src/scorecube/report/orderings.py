@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import scipy
 
+from scorecube.analyses.rank_agreement.order_consistency import kendall_w, ranks_of
 from scorecube.errors import BadName
 from scorecube.report.tables.rows import COLLECTION
 from scorecube.report.text_formats import merge_gains
@@ -94,7 +94,6 @@ def orderings(analysis: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[dict[str, object]]:
     """Yield the rows of each group of collections with the same metrics."""
-    sign = -1.0 if order.more_is_better else 1.0
     wide = group.pivot_table(
         index=COLLECTION,
         columns=["metric", "gain"],
@@ -114,14 +113,8 @@ def _rows(group: pd.DataFrame, order: Order, conditions: list[str]) -> Iterator[
         chosen = [tuple(column) in metrics for column in wide.columns]
         columns = [tuple(column) for column in wide.columns[chosen]]
         values = wide.loc[names].to_numpy(float)[:, chosen]
-        ranks = np.array(
-            [scipy.stats.rankdata(np.where(np.isnan(row), np.inf, sign * row)) for row in values]
-        )
-        if (ranks == ranks[:, :1]).all():
-            concordance, p_value = np.nan, np.nan
-        else:
-            found = scipy.stats.friedmanchisquare(*ranks.T)
-            concordance, p_value = found.statistic / (len(names) * (len(columns) - 1)), found.pvalue
+        ranks = ranks_of(values, order.more_is_better)
+        concordance, p_value = kendall_w(ranks)
         shared = {column: group[column].iloc[0] for column in conditions} | {
             "collections": ", ".join(names),
             "kendall_w": concordance,

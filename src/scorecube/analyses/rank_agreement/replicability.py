@@ -29,7 +29,7 @@ def replicated_effects(
     same_topics: bool = False,
     confidence: float = 0.95,
 ) -> list[dict[str, Any]]:
-    """Return the rows of `scorecube.report.tables.replicability.replicability`, which has the arguments."""
+    """Return the rows of `scorecube.replicability`, which has the arguments."""
     if not 0 < confidence < 1:
         raise BadPlan(
             f"{option('confidence', confidence)} is not between 0 and 1{meant(confidence, names.CONFIDENCE)}"

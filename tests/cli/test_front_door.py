@@ -16,8 +16,8 @@ from scorecube.errors import BadInput
 from scorecube.ingest.files import refuse_binary
 from scorecube.ingest.long import read_long
 from scorecube.report.correlate import METRICS
+from scorecube.report.scores import MEANS
 from scorecube.report.table_rows import brief_rows
-from scorecube.report.tables.scores import means
 from scorecube.report.text_formats import cell_text, merge_note, render
 from scorecube.workflow.api import analyse
 from scorecube.workflow.sweep_file import read_sweep
@@ -43,7 +43,7 @@ def test_equal_means_stay_in_the_order_of_the_runs() -> None:
         coords={"metric": ["AP"], "gain": ["auto"], "run": list("abc"), "topic": ["1", "2"]},
     )
     cube = xr.Dataset({"score": scores}, coords={"team": ("run", list("abc"))})
-    assert means(cube)["run"].tolist() == ["b", "a", "c"]
+    assert MEANS.make(cube)["run"].tolist() == ["b", "a", "c"]
 
 
 def test_csv_and_json_have_no_digits_of_the_binary_form() -> None:

@@ -22,7 +22,7 @@ MOST_TOPICS, MOST_SCORES = 60, 6500
 MOST_MAPS = 8
 """With more collections on a page there are none."""
 draw = on_demand("figures.canvas:drawn")
-page_heat_map = on_demand("figures.scores:page_heat_map")
+page_heat_map = on_demand("scores:page_heat_map")
 
 
 def heat_maps(

@@ -1,0 +1,239 @@
+"""What is shown of scores and judgements: tables and a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses import score_facts
+from scorecube.analyses.score_facts import order
+from scorecube.collection.schema import labels_of
+from scorecube.report.figures.labels import figure_labels
+from scorecube.report.tables.declaration import CELL, declared
+from scorecube.report.tables.rows import COLLECTION
+from scorecube.report.views.view import Source, Table, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorecube.report.figures.canvas import Canvas
+
+MOST_METRICS = 4
+"""In one figure, one below the other."""
+ROW, COLUMN = 0.09, 0.15
+"""Inches of a run and of a topic; less if the figure became larger than `MOST_INCHES`."""
+LEAST_INCHES, MOST_INCHES = 2.2, 14.0
+LETTER_INCHES = 1 / 72
+"""Of one point of a letter's size."""
+MISSING = "#d55e00"
+LEVELS = 24
+"""Colours on a page: enough to read scores by, and few bytes."""
+
+
+def _of(
+    compute: Callable[[xr.Dataset], xr.Dataset],
+    table: Table,
+    source: Source = Source.CUBE,
+    note: str = "",
+) -> Table:
+    """Return a table of what is computed from scores, or from rankings."""
+    return replace(table, make=lambda cube: table.make(compute(cube)), source=source, note=note)
+
+
+MEANS = _of(
+    score_facts.means,
+    declared(
+        (*CELL, names.RUN),
+        (*CELL, "run", "team", "system?", "mean", "n_topics"),
+        sort=("-mean",),
+        within=2,
+    ),
+)
+"""Mean score of every run, or the summary that the metric's prefix asks for (``geo:AP``); the best run of each metric first."""
+CELLS = replace(
+    declared((*CELL, names.RUN, names.TOPIC), (*CELL, "run", "topic", "score")), source=Source.CUBE
+)
+"""Score of every run on every topic."""
+TOPICS = _of(
+    score_facts.difficulty,
+    declared(
+        (*CELL, names.TOPIC),
+        (*CELL, "topic", "mean", "sd", "zero_share", "best_run", "best_score", "n_runs"),
+        sort=("mean",),
+        within=2,
+    ),
+)
+"""Every topic, hardest first: mean and standard deviation over runs, share of runs with a score of 0, best run and its score."""
+SEPARATION = _of(
+    score_facts.separation,
+    declared(
+        (*CELL, names.TOPIC),
+        (*CELL, "topic", "contribution", "share", "favours", "opposes", "pairs", "tau_rest"),
+        sort=("-contribution",),
+        within=2,
+    ),
+)
+"""How much every topic separates the runs in the order of their means, most first; see `score_facts.separation`.
+
+``favours`` and ``opposes`` count the pairs in the order of their means on this topic and those in the other one. ``tau_rest`` is Kendall's
+tau-b of the runs on this topic and by their means on the other topics.
+"""
+SUBSETS = _of(
+    score_facts.subsets,
+    declared(
+        (*CELL, names.SIZE),
+        (
+            *(*CELL, "size", "best", "random_mean", "random_low", "random_high", "worst"),
+            *("best_topics", "worst_topics"),
+        ),
+    ),
+    note="best and worst subsets are what a greedy search finds, chosen after the fact: other runs may need other topics",
+)
+"""The subsets of topics of each size that rank the runs most and least like all topics, beside random ones (Guiver et al. 2009).
+
+``best`` and ``worst`` are what a greedy search finds (by adding or by taking away one topic at a time, or a random subset where that is
+better); a better or worse subset may exist. ``random_mean``, ``random_low`` and ``random_high`` are mean, 2.5 % and 97.5 % quantile of 200
+random subsets. The best subset is chosen after the fact: that its topics would do so well for other runs does not follow.
+"""
+VARIANCE = _of(
+    score_facts.variance,
+    declared(CELL, (*CELL, "n_runs", "n_topics", "variance", "residual_variance")),
+)
+"""Within-system variance of every metric (S3 equation 1), which topic set size design takes; last, for comparison, the two-way residual."""
+STATISTICS = _of(
+    score_facts.statistics,
+    declared((), ("n_runs", "n_teams", "n_topics", "judged", ("n_level_{level}", "n_level"))),
+    Source.RANKINGS,
+)
+"""Size of a collection and of its judgements: mean number of documents judged at each level per topic (S1 Table 1)."""
+_PREFERRED = declared(
+    (names.TOPIC,),
+    (
+        *("topic", ("run", "preferred_run"), ("rank", "preferred")),
+        *(("found_level_{level}", "found_level"), ("n_level_{level}", "n_level")),
+    ),
+    whole=("rank",),
+)
+
+
+def preferred_rank(rankings: xr.Dataset) -> pd.DataFrame:
+    """Deepest preferred rank of every topic: how far down P-measure makes a user look (S1 Tables 7-9).
+
+    The run with the largest one is shown, with the documents of each level at or above that rank (`found_level_K`) and in all
+    (`n_level_K`), highest level first. Run and rank are missing where no run found anything relevant.
+    """
+    frame = _PREFERRED.make(score_facts.preferred_rank(rankings)).astype(object)
+    # Objects, so that whole numbers stay whole beside missing ones, also of collections with fewer levels.
+    return frame.where(frame.notna(), None)
+
+
+def heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
+    """Scores of all runs (rows, best mean first) on all topics (columns, easiest first), one panel a metric.
+
+    Parameters
+    ----------
+    cube
+        Scores (metric, gain, run, topic).
+    gain
+        Gain setting; the first by default.
+    """
+    from scorecube.report.figures.heat_map_style import without_grid
+
+    cells = cube.isel(gain=0) if gain is None else cube.sel(gain=gain)
+    metrics = labels_of(cube, names.METRIC)
+    shown = metrics[:MOST_METRICS]
+    height, width = (
+        min(max(inches * cube.sizes[dim], LEAST_INCHES), MOST_INCHES)
+        for inches, dim in ((ROW, names.RUN), (COLUMN, names.TOPIC))
+    )
+    with without_grid():
+        figure = canvas.figure((width + 2.2, (height + 0.9) * len(shown) + 0.3))
+        panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+        for axes, metric in zip(panels, shown, strict=True):
+            _panel(figure, axes, cells.sel(metric=metric), metric, (height, width))
+        more = len(metrics) - len(shown)
+        rest = f"; {more} more: {', '.join(metrics[MOST_METRICS:])}" if more else ""
+        figure.suptitle(
+            f"{cube.attrs.get(COLLECTION, '')}  {cube.sizes[names.RUN]} runs, {cube.sizes[names.TOPIC]} topics, "
+            f"gains {cells[names.GAIN].item()}{rest}".strip(),
+            x=0.01,
+            ha="left",
+            fontsize=9,
+        )
+
+
+def page_heat_map(canvas: Canvas, cube: xr.Dataset, gain: str | None = None) -> None:
+    """`heat_map` of the first metric, in few bytes: an image of one pixel a score, of few colours, and labels without marks.
+
+    Parameters
+    ----------
+    cube, gain
+        See `heat_map`.
+    """
+    from scorecube.report.figures.heat_map_style import sequential_colours
+
+    heat_map(canvas, cube.isel({names.METRIC: [0]}), gain)
+    assert canvas.drawn is not None
+    axes = canvas.drawn.axes[0]
+    (image,) = axes.images
+    image.set(interpolation="none", cmap=sequential_colours(MISSING, LEVELS))
+    axes.tick_params(left=False, bottom=False)
+
+
+def _panel(
+    figure: Figure, axes: Axes, at: xr.Dataset, metric: str, inches: tuple[float, float]
+) -> None:
+    from scorecube.report.figures.heat_map_style import sequential_colours
+
+    scores = at[names.SCORE].values
+    runs, topics = order(scores)
+    image = axes.imshow(
+        np.ma.masked_invalid(scores[np.ix_(runs, topics)]),
+        aspect="auto",
+        interpolation="nearest",
+        cmap=sequential_colours(MISSING),
+        vmin=min(0.0, float(np.nanmin(scores, initial=0.0))),
+        vmax=float(np.nanmax(scores, initial=0.0)) or 1.0,
+    )
+    figure.colorbar(image, ax=axes, label=metric, fraction=0.04, pad=0.01)
+    labels = list(figure_labels(labels_of(at, names.TOPIC)).values())
+    names_of = labels_of(at, names.RUN)
+    _ticks(axes.yaxis, [names_of[run] for run in runs], inches[0])
+    _ticks(axes.xaxis, [labels[topic] for topic in topics], inches[1])
+    axes.tick_params(axis="x", labelrotation=90)
+    axes.set_xlabel("topics, by mean over runs")
+    absent = " (missing scores orange)" if np.isnan(scores).any() else ""
+    axes.set_title(f"{metric}: runs by mean, best first{absent}", loc="left", fontsize=9)
+
+
+def _ticks(axis: Any, labels: list[str], inches: float) -> None:
+    """Label positions so that labels do not overlap: all in small letters, or every second, third ... one."""
+    room = inches / len(labels)
+    step = max(1, int(np.ceil(4 * LETTER_INCHES * 1.15 / room)))
+    size = min(8.0, max(4.0, room * step / LETTER_INCHES / 1.25))
+    axis.set_ticks(range(0, len(labels), step), labels[::step], fontsize=size)
+
+
+VIEW = View(
+    name="scores",
+    heading="Scores",
+    tables={
+        "means": MEANS,
+        "cells": CELLS,
+        "topics": TOPICS,
+        "separation": SEPARATION,
+        "subsets": SUBSETS,
+        "variance": VARIANCE,
+        "statistics": STATISTICS,
+        "preferred_rank": Table(preferred_rank, source=Source.RANKINGS),
+    },
+    figure=heat_map,
+    compute=lambda cube: cube,
+)

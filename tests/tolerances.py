@@ -95,9 +95,9 @@ CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Report": (
         ("analyses.rank_agreement.correlation_quantities", "EQUAL"),
         ("report.swap", "SAME_LEVEL"),
-        ("report.page.script_data", "ROUNDING"),
-        ("report.page.script_data", "SMALLEST_TAIL"),
-        ("report.page.script_data", "ABOVE"),
+        ("analyses.rank_sets.other_numbers", "ROUNDING"),
+        ("analyses.rank_sets.other_numbers", "SMALLEST_TAIL"),
+        ("analyses.rank_sets.other_numbers", "ABOVE"),
         ("report.agreement", "LEAST_SPAN"),
         ("report.text_formats", "LEAST_P"),
         ("report.figures.design", "SMALLEST"),

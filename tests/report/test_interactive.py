@@ -17,16 +17,14 @@ from scipy import stats
 import scorecube as sc
 from scorecube.analyses.base import Prepared
 from scorecube.analyses.pair_tests.family import family
+from scorecube.analyses.rank_sets.other_numbers import critical_value, moderated_t, needed_t
 from scorecube.design import achieved_power, expected_width
 from scorecube.report.leaderboard import systems
 from scorecube.report.page.render import MOST_VALUES
 from scorecube.report.page.script_data import (
     MOST_BYTES,
-    critical_value,
     design_data,
     leaderboard_data,
-    moderated_t,
-    needed_t,
     numbers_of_topics,
     widths_and_power,
     within,

@@ -110,6 +110,7 @@ _LABELS = declared(
         *("weights?", "distance?", _COLLECTION),
     ),
     only="n_documents",
+    needs="n_documents",
 )
 LABELS = replace(_LABELS, columns={k: v for k, v in _LABELS.columns.items() if k != "alpha"})
 """Agreement of the labels of all documents that the truth and a judge both judged, with jackknife intervals over topics; `alpha` has more digits, as a column of that name."""
@@ -121,6 +122,7 @@ CONFUSION = declared(
         *(("n_documents", "confusion"), ("share", "share_of_level"), _COLLECTION),
     ),
     only="has_labels",
+    needs="has_labels",
 )
 """Documents by their levels under the truth and under each judge; `share` is of the documents of a level of the truth."""
 LABEL_TOPICS = declared(
@@ -133,6 +135,7 @@ LABEL_TOPICS = declared(
         _COLLECTION,
     ),
     only="documents_by_topic",
+    needs="documents_by_topic",
     long=True,
 )
 """Agreement of labels by topic; missing where all labels of a topic are one level."""
@@ -147,6 +150,7 @@ BIAS = declared(
         _COLLECTION,
     ),
     only="runs_of_level",
+    needs="runs_of_level",
 )
 """Mean under the judge less mean under the truth: of all runs, and of thirds of the runs by their means under the truth."""
 CORRECTED = declared(
@@ -160,6 +164,7 @@ CORRECTED = declared(
         _COLLECTION,
     ),
     only="has_corrected",
+    needs="has_corrected",
     long=True,
 )
 """Corrected means of runs by number of labelled topics, of one random choice of these topics; with all topics labelled, the means of the truth alone."""
@@ -174,6 +179,7 @@ DIFFERENCES = declared(
         _COLLECTION,
     ),
     only="has_difference",
+    needs="has_difference",
     long=True,
 )
 """Differences of corrected means from those of the baseline, by number of labelled topics, of one random choice of these topics."""
@@ -187,6 +193,7 @@ PRICE = declared(
         *(("n_topics?", "n_shared"), ("n_topics_judge?", "n_judged"), _COLLECTION),
     ),
     only="has_size",
+    needs="has_size",
 )
 """Mean widths of intervals by number of labelled topics, with the judge and by the labelled topics alone, over random choices of these topics.
 
@@ -202,6 +209,7 @@ NEEDED = declared(
         *(("n_topics_judge?", "n_judged"), _COLLECTION),
     ),
     only="has_needed",
+    needs="has_needed",
 )
 """Labelled topics for a wanted width of intervals, with the judge and without; missing where no number suffices."""
 PREFERENCE = declared(
@@ -212,6 +220,7 @@ PREFERENCE = declared(
         *("n_own", ("n_runs?", "n_common_runs"), _COLLECTION),
     ),
     only="has_preference",
+    needs="has_preference",
 )
 """Bias for the runs of each judge's family less that for all others; a judge without such runs has no row."""
 DISJOINT = declared(
@@ -232,6 +241,7 @@ DISJOINT = declared(
         _COLLECTION,
     ),
     only="has_halves",
+    needs="has_halves",
 )
 """Tau of rankings from as many topics, where none are shared: two halves of the truth's topics, two of the judge's, and one of each.
 
@@ -246,6 +256,7 @@ RUNS = declared(
     sort=("rank_truth",),
     within=3,
     only="is_common",
+    needs="is_common",
     dtypes=dict.fromkeys(("rank_truth", "rank_judge", "rank_change"), "int64"),
     long=True,
 )

@@ -27,7 +27,7 @@ CELL = (names.METRIC, names.GAIN)
 DESCENDING = "-"
 """Before a dim, whose positions are taken from the last, or before a column to sort by, whose largest value comes first."""
 OPTIONAL = "?"
-"""Behind a column that is left out where the result does not have its quantity, or `only` leaves no row."""
+"""Behind a column that is left out where the result does not have its quantity."""
 
 
 def declared(
@@ -61,7 +61,7 @@ def declared(
     only
         Quantity of the rows that the table has: a flag, or a number that is known; all by default.
     needs
-        Quantity without which the table has no rows, and no optional columns.
+        Quantity without which the table has no rows; without any, also by `only`, it has no optional columns.
     whole
         Columns of whole numbers some of which are missing: None there, integers elsewhere.
     dtypes
@@ -129,7 +129,7 @@ def _frame(
     if only:
         flag = column(_values(result, only))
         kept = ~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)
-        if optional and not kept.any():
+        if needs and not kept.any():
             shown = [name for name in arrays if f"{name}{OPTIONAL}" not in optional]
             first = [] if COLLECTION in shown else [COLLECTION]
             return pd.DataFrame(columns=[*first, *shown]).assign(**{COLLECTION: ""})
